@@ -109,17 +109,27 @@ func (r *Run) call(ctx context.Context, account id, path string, body []byte) (*
 }
 
 // Client returns a client that calls the API in this process for an account, as its back end would. What the account's settings leave out is
-// there, and webhooks hear of nothing that did not ask for it.
+// there, what is disabled is as if it were enabled, and webhooks hear of nothing that did not ask for it.
 func (o *Operator) Client(ctx context.Context, account string) (*client.Client, error) {
 	a, err := o.accounts.Account(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	a.Settings.AdvancedQueriesOff, a.Settings.NotificationPreferencesOff, a.Settings.AllEvents = false, false, false
+	handler := o.Service.WithDisabled().HandlerFor(collab.Identity{Account: a.ID, Settings: a.Settings})
 	return client.New(client.Config{
-		BaseURL: "http://in.process", HTTP: &http.Client{Transport: inProcess{o.Service.HandlerFor(collab.Identity{Account: a.ID, Settings: a.Settings})}},
+		BaseURL: "http://in.process", HTTP: &http.Client{Transport: inProcess{handler}},
 		Attempts: 100, Timeout: 10 * time.Minute, // it waits while an account is at its quotas
 	}), nil
+}
+
+// Incarnation returns which one of its id the organization is that is there, disabled or not; 0 where none is.
+func (o *Operator) Incarnation(ctx context.Context, account, organization string) (int64, error) {
+	org, err := o.directory.FindOrganization(ctx, account, organization, false)
+	if collab.CodeOf(err) == collab.NotFound {
+		return 0, nil
+	}
+	return org.Incarnation, err
 }
 
 // inProcess sends requests to a handler.

@@ -58,6 +58,8 @@ type Config struct {
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
 	Random io.Reader        // nil for the system's
+
+	disabled bool // see WithDisabled
 }
 
 // Service is the service put together.
@@ -72,15 +74,9 @@ type Service struct {
 	Events    *queue.Queue
 	Guard     *webhook.Guard // where webhooks may be posted to
 
+	config Config
 	access *access.Checker
 	quotas *quota.Ledger
-	now    func() time.Time
-	random io.Reader
-	log    *slog.Logger
-
-	readOnly bool
-	liveURL  string
-	headers  credentials.Headers
 }
 
 // New puts the service together. It calls nothing: the table and the queues may be made later.
@@ -94,6 +90,9 @@ func New(c Config) *Service {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	a := accounts.New(t)
 	d := directory.New(t)
+	if c.disabled {
+		d = d.WithDisabled()
+	}
 	o := outbox.New(t)
 	in := inbox.New(o, d)
 	th := threads.New(d, o)
@@ -108,22 +107,24 @@ func New(c Config) *Service {
 		Deletion:  deletion.New(th, in, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
+		config:    c,
 		access:    access.New(d, a, guard, webhook.ClientOptions{}, c.Now, c.Log),
 		quotas:    &quota.Ledger{Store: a, Now: c.Now, Log: c.Log},
-		now:       c.Now,
-		random:    c.Random,
-		log:       c.Log,
-		readOnly:  c.ReadOnly,
-		liveURL:   c.LiveURL,
-		headers:   c.Headers,
 	}
+}
+
+// WithDisabled returns the same service for an operator who moves data: what is disabled is read and written as if it were enabled.
+func (s *Service) WithDisabled() *Service {
+	c := s.config
+	c.disabled = true
+	return New(c)
 }
 
 // Handler returns what serves all endpoints without a gateway: it gives each request an id, checks credentials as the gateway's authorizer
 // does, and remembers them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	server := s.server()
-	checker := &credentials.Checker{Keys: credentials.Cached(s.Accounts, s.now), Now: s.now, Headers: s.headers}
+	checker := &credentials.Checker{Keys: credentials.Cached(s.Accounts, s.config.Now), Now: s.config.Now, Headers: s.config.Headers}
 	return s.handler(server, func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
 }
 
@@ -151,7 +152,7 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 // server returns what all handlers share.
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
-		Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Accounts, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
+		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas, ReadOnly: s.config.ReadOnly, Send: s.Events.Send,
 		SendJobs: s.Events.SendJobs,
 	}
 }
@@ -168,10 +169,10 @@ func (s *Service) services() rpc.Services {
 		},
 		&jobs.Service{Jobs: s.Outbox},
 		&liveapi.Service{
-			URL: s.liveURL, Rule: live.Rule{Directory: s.Directory, Access: s.access}, Connections: connections.Store{Table: s.Directory.Table},
+			URL: s.config.LiveURL, Rule: live.Rule{Directory: s.Directory, Access: s.access}, Connections: connections.Store{Table: s.Directory.Table},
 		},
 		&webhooks.Service{
-			Store: s.Hooks, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
+			Store: s.Hooks, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.config.Random) },
 		},
 	}
 }

@@ -28,7 +28,7 @@ func Serve(e rpc.Endpoint) {
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
 func Authorize() {
 	run(func(s *Service) any {
-		return lambdahttp.Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.now, Headers: s.headers}, s.log)
+		return lambdahttp.Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.config.Now, Headers: s.config.Headers}, s.config.Log)
 	})
 }
 

@@ -23,13 +23,14 @@ type outcome struct {
 
 // Paths of the operations that name no organization beside what they are about.
 const (
-	addOrganizations = "/v2/organizations/add"
-	addPermissions   = "/v2/auth/permissions/add"
+	addOrganizations     = "/v2/organizations/add"
+	disableOrganizations = "/v2/organizations/access/disablestate/update"
+	addPermissions       = "/v2/auth/permissions/add"
 )
 
 // call runs an operation for all that the request names. It fails as that does, and as the first item that failed.
 func (i *importer) call(path string, request map[string]any) error {
-	if path != addOrganizations && path != addPermissions {
+	if path != addOrganizations && path != disableOrganizations && path != addPermissions {
 		request["organizationId"] = i.org
 	}
 	data, _, err := client.Call[jsontext.Value](i.ctx, i.c, path, request)
@@ -45,14 +46,14 @@ func (i *importer) call(path string, request map[string]any) error {
 	return nil
 }
 
-// get runs an operation that lists, and returns the first page of what it answers.
-func (i *importer) get(path string, request map[string]any) (list []object, err error) {
+// get runs an operation that lists, and calls each for what its first page answers.
+func (i *importer) get(path string, request map[string]any, each func(object)) error {
 	request["organizationId"] = i.org
-	data, _, err := client.Call[[]jsontext.Value](i.ctx, i.c, path, request)
-	for _, v := range data {
-		list = append(list, parse(v))
+	list, _, err := client.Call[items](i.ctx, i.c, path, request)
+	for _, v := range list {
+		each(parse(v))
 	}
-	return list, err
+	return err
 }
 
 // refuses reports whether an error says that the service does not take what was sent, and will not.
@@ -81,37 +82,21 @@ func (i *importer) one(l *line, err error) error {
 	return nil
 }
 
-// each is one for lines that were sent together: those of a call that failed are sent alone.
-func (i *importer) each(batch []*line, err error, alone func(*line) error) error {
-	if err != nil && refuses(err) && len(batch) > 1 {
-		for _, l := range batch {
-			if err := alone(l); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, l := range batch {
-		if err := i.one(l, err); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bulk sends lines as the items of a request, and counts those that were added, which it returns. see is called for each thing that is there
-// already.
+// bulk sends lines as the items of a request, as items does, and counts those that were added. The fields that they have in common are in
+// the request beside them, some further ones nowhere.
 func (i *importer) bulk(
-	path string, base map[string]any, name string, batch []*line, of func(*line) object, see func(*line) error,
-) (added []*line, err error) {
-	added, there, err := i.items(path, base, name, batch, func(l *line) jsontext.Value { return value(of(l)) }, nil)
-	i.added(added...)
-	for _, l := range there {
-		if err == nil {
-			err = see(l)
+	path, name string, batch []*line, common []string, further ...string,
+) (added, there []*line, err error) {
+	base := map[string]any{}
+	for _, name := range common {
+		if v, has := batch[0].Get(name); has {
+			base[name] = v
 		}
 	}
-	return added, err
+	body := func(l *line) jsontext.Value { return value(without(l.object, append(further, common...)...)) }
+	added, there, err = i.items(path, base, name, batch, body, nil)
+	i.added(added...)
+	return added, there, err
 }
 
 // place is a mistake in an item of a request: the item's number, and the field in it.

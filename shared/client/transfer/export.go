@@ -23,6 +23,10 @@ type ExportOptions struct {
 	// documented operation lists them.
 	Documented bool
 
+	// Disabled says that c is answered what is disabled, too, as an operator is. Else of a disabled document the file has nothing but its own
+	// line, and a disabled organization cannot be exported.
+	Disabled bool
+
 	Progress func(Progress)    // is called now and then; may be nil
 	Skipped  func(text string) // is called with what cannot be read and why, which is then not in the file; may be nil
 }
@@ -34,10 +38,8 @@ const most = 30
 // was read, and the whole is no snapshot of one moment. It holds one page of an answer at a time. It fails with the error of the operation
 // that failed, or of w: Resume knows how to go on with what w has by then.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
-	e := exporter{
-		ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), forms: forms(), ExportOptions: o,
-		inFolder: map[string]string{},
-	}
+	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}}
+	e.progress.Organization = organization
 	err := e.run()
 	if failed := e.out.Flush(); err == nil {
 		err = failed
@@ -48,11 +50,10 @@ func Export(ctx context.Context, c *client.Client, organization string, w io.Wri
 // exporter is one export.
 type exporter struct {
 	ExportOptions
-	ctx   context.Context
-	c     *client.Client
-	org   string
-	out   *bufio.Writer
-	forms map[Kind]form
+	ctx context.Context
+	c   *client.Client
+	org string
+	out *bufio.Writer
 
 	progress Progress
 	folders  []string
@@ -84,35 +85,28 @@ func (e *exporter) run() error {
 
 // write writes a line of a kind: of an answer, what the operation that adds it takes.
 func (e *exporter) write(kind Kind, answer object) error {
-	if err := writeLine(e.out, kind, e.forms[kind].keepMembers(answer)); err != nil {
+	if err := writeLine(e.out, kind, forms[kind].keepMembers(answer)); err != nil {
 		return err
 	}
 	e.progress.Lines, e.progress.Kind = e.progress.Lines+1, kind
 	return nil
 }
 
-// page is what an operation that lists answers: items, or with grouped their groups by a key.
-type page struct {
-	items  []jsontext.Value
-	groups client.Keyed[[]jsontext.Value]
-}
+// Pages of an operation that lists: items, or groups of them by a key.
+type (
+	items  = []jsontext.Value
+	groups = client.Keyed[items]
+)
 
 // pages reads all pages of an operation.
-func (e *exporter) pages(path string, request map[string]any, grouped bool, each func(page) error) error {
+func pages[Page items | groups](e *exporter, path string, request map[string]any, each func(Page) error) error {
 	request["organizationId"] = e.org
 	for {
-		var p page
-		var next string
-		var err error
-		if grouped {
-			p.groups, next, err = client.Call[client.Keyed[[]jsontext.Value]](e.ctx, e.c, path, request)
-		} else {
-			p.items, next, err = client.Call[[]jsontext.Value](e.ctx, e.c, path, request)
-		}
+		page, next, err := client.Call[Page](e.ctx, e.c, path, request)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if err := each(p); err != nil {
+		if err := each(page); err != nil {
 			return err
 		}
 		if e.Progress != nil {
@@ -127,8 +121,8 @@ func (e *exporter) pages(path string, request map[string]any, grouped bool, each
 
 // items reads all items of an operation.
 func (e *exporter) items(path string, request map[string]any, each func(object) error) error {
-	return e.pages(path, request, false, func(p page) error {
-		for _, item := range p.items {
+	return pages(e, path, request, func(page items) error {
+		for _, item := range page {
 			if err := each(parse(item)); err != nil {
 				return err
 			}
@@ -138,20 +132,33 @@ func (e *exporter) items(path string, request map[string]any, each func(object) 
 }
 
 func (e *exporter) organization() error {
-	list, _, err := client.Call[[]jsontext.Value](
-		e.ctx, e.c, "/v2/organizations/get", map[string]any{"organizationIds": []string{e.org}},
-	)
-	if err != nil {
+	o, err := getOrganization(e.ctx, e.c, e.org)
+	switch {
+	case err != nil:
 		return err
-	}
-	if len(list) != 1 {
+	case o == nil:
 		return client.Errorf(client.CodeNotFound, "organization %q does not exist", e.org)
-	}
-	o := parse(list[0])
-	if isTrue(o, "disabled") {
+	case isTrue(o, "disabled") && !e.Disabled:
 		return client.Errorf(client.CodeFailedPrecondition, "organization %q is disabled: it cannot be read until it is enabled", e.org)
 	}
-	return e.write(Organization, further(renamed(o, "id", "organizationId"), "disabled", "createdAt", "lastUpdated"))
+	return e.write(Organization, further(enabled(renamed(o, "id", "organizationId")), "createdAt", "lastUpdated"))
+}
+
+// getOrganization returns an organization as it is answered, nil where it does not exist.
+func getOrganization(ctx context.Context, c *client.Client, id string) (object, error) {
+	list, _, err := client.Call[items](ctx, c, "/v2/organizations/get", map[string]any{"organizationIds": []string{id}})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return parse(list[0]), nil
+}
+
+// enabled returns what was answered of an organization or a document without its state, unless it is disabled.
+func enabled(o object) object {
+	if isTrue(o, "disabled") {
+		return o
+	}
+	return without(o, "disabled")
 }
 
 // renamed returns an object with a member under another name.
@@ -216,9 +223,9 @@ func (e *exporter) documents() error {
 			return err
 		}
 	}
-	return e.pages("/v2/organizations/documents/get", map[string]any{}, false, func(p page) error {
+	return pages(e, documentsGet, map[string]any{}, func(page items) error {
 		var list []object
-		for _, item := range p.items {
+		for _, item := range page {
 			if d := renamed(parse(item), "id", "documentId"); !e.Resume.documents[textOf(d, "documentId")] {
 				list = append(list, d)
 			}
@@ -235,7 +242,7 @@ func (e *exporter) documents() error {
 // findFolders notes which documents are in folders, as the documented service does not say so of a document.
 func (e *exporter) findFolders() error {
 	for _, folder := range e.folders {
-		err := e.items("/v2/organizations/documents/get", map[string]any{"folderId": folder}, func(d object) error {
+		err := e.items(documentsGet, map[string]any{"folderId": folder}, func(d object) error {
 			e.inFolder[textOf(d, "id")] = folder
 			return nil
 		})
@@ -257,13 +264,12 @@ func (e *exporter) writeDocuments(list []object) error {
 		if textOf(d, "folderId") == "root" {
 			d = without(d, "folderId")
 		}
-		if isTrue(d, "disabled") {
+		if isTrue(d, "disabled") && !e.Disabled {
 			e.skip("document %q is disabled: its threads, users and read states cannot be read until it is enabled", id)
 		} else {
-			d = without(d, "disabled")
 			ids = append(ids, id)
 		}
-		if err := e.write(Document, further(d, "createdAt", "lastUpdated", "inheritAccessFromParent")); err != nil {
+		if err := e.write(Document, further(enabled(d), "createdAt", "lastUpdated", "inheritAccessFromParent")); err != nil {
 			return err
 		}
 	}
@@ -271,8 +277,8 @@ func (e *exporter) writeDocuments(list []object) error {
 		return nil
 	}
 	request := map[string]any{"documentIds": ids, "groupByDocumentId": true}
-	return e.pages("/v2/commentannotations/get", request, true, func(p page) error {
-		for _, group := range p.groups {
+	return pages(e, getAnnotations, request, func(page groups) error {
+		for _, group := range page {
 			for _, item := range group.Value {
 				if err := e.thread(group.Key, parse(item)); err != nil {
 					return err
@@ -293,7 +299,7 @@ func (e *exporter) thread(document string, a object) error {
 		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
 	}
 	if isTrue(a, "commentsTruncated") {
-		return e.items("/v2/commentannotations/comments/get", map[string]any{"documentId": document, "annotationId": id}, comment)
+		return e.items(getComments, map[string]any{"documentId": document, "annotationId": id}, comment)
 	}
 	comments, _ := a.Get("comments")
 	for _, c := range itemsOf(comments) {
@@ -320,14 +326,13 @@ func itemsOf(v jsontext.Value) (items []jsontext.Value) {
 
 // users writes the users at each level, and the ends of their grants.
 func (e *exporter) users() error {
-	err := e.pages("/v2/users/get", map[string]any{}, false, func(p page) error { return e.granted("organization", e.org, p.items) })
+	const path = "/v2/users/get"
+	err := pages(e, path, map[string]any{}, func(page items) error { return e.granted("organization", e.org, page) })
 	if err != nil {
 		return err
 	}
 	for _, folder := range e.folders {
-		err := e.pages("/v2/users/get", map[string]any{"folderId": folder}, false, func(p page) error {
-			return e.granted("folder", folder, p.items)
-		})
+		err := pages(e, path, map[string]any{"folderId": folder}, func(page items) error { return e.granted("folder", folder, page) })
 		if client.CodeOf(err) == client.CodeNotFound { // it was deleted meanwhile
 			continue
 		}
@@ -336,8 +341,8 @@ func (e *exporter) users() error {
 		}
 	}
 	request := map[string]any{"allDocuments": true, "groupByDocumentId": true}
-	return e.pages("/v2/users/get", request, true, func(p page) error {
-		for _, group := range p.groups {
+	return pages(e, path, request, func(page groups) error {
+		for _, group := range page {
 			if err := e.granted("document", group.Key, group.Value); err != nil {
 				return err
 			}
@@ -424,8 +429,8 @@ func (e *exporter) people() error {
 	if err != nil {
 		return err
 	}
-	return e.pages("/v2/organizations/documents/get", map[string]any{}, false, func(p page) error {
-		for few := range slices.Chunk(p.items, most) {
+	return pages(e, documentsGet, map[string]any{}, func(page items) error {
+		for few := range slices.Chunk(page, most) {
 			var ids []string
 			for _, d := range few {
 				ids = append(ids, textOf(parse(d), "id"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,11 @@ import (
 type ImportOptions struct {
 	Documents map[string]string // new ids of documents, by those that the file has
 
-	Progress func(Progress) // is called now and then; may be nil
+	// Resume is what Progress was last called with by an import of the same file, with the same Documents, that was ended: its lines are passed
+	// over. So whoever deleted since what they added begins from the beginning, which is the zero value.
+	Resume Progress
+
+	Progress func(Progress) // is called now and then, never twice at once; may be nil
 	Refused  func(Refusal)  // is called with each line that the service does not take; may be nil
 }
 
@@ -40,20 +45,21 @@ type Result struct {
 
 // Check reads a file to its end, and fails with a *LineError for the first line that Import would stop at.
 func Check(r io.Reader, o ImportOptions) error {
-	i := &importer{ImportOptions: o, forms: forms()}
+	i := &importer{ImportOptions: o}
 	return i.lines(r, func(*line) error { return nil })
 }
 
 // Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it. Only
 // webhooks of an account with the setting events=all get the threads and comments. It may be repeated, also after one that was ended at any
-// place: what is there already as the file has it stays, and what is there otherwise is refused and stays, too. It holds MaxLine bytes, or
-// less than 20 MB of shorter lines.
+// place, with Resume or without: what is there already as the file has it stays, and what is there otherwise is refused and stays, too.
+// What is disabled in the file is disabled once all is in; without the reach of an operator a repeat cannot look into it, and is refused
+// its lines. It holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of disabled documents.
 //
 // It fails with a *LineError for a line that is none of a file; what is before it is added then. It fails with the error of an operation
 // that failed for now, or for all of the account; it may be repeated then. It does not fail where the service refuses a line: see Refusal.
 func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions) (*Result, error) {
 	i := &importer{
-		ImportOptions: o, ctx: ctx, c: c, forms: forms(),
+		ImportOptions: o, c: c, slots: make(chan struct{}, maxRequests),
 		result: &Result{Added: map[Kind]int64{}, There: map[Kind]int64{}, Refused: map[Kind]int64{}},
 	}
 	var cancel context.CancelCauseFunc
@@ -68,6 +74,9 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	if cause := context.Cause(i.ctx); cause != nil {
 		err = cause
 	}
+	if err == nil {
+		err = i.disable()
+	}
 	return i.result, err
 }
 
@@ -75,28 +84,37 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 const (
 	maxBatchLines = 400     // of one request
 	maxBatchBytes = 1 << 20 // of one request, but for a larger line that stands alone
-	maxRequests   = 8       // side by side
+	maxRequests   = 8       // side by side: of the batches from the first one that is not finished
 	maxTries      = 20      // of items that fail for now
 )
 
 // importer is one import.
 type importer struct {
 	ImportOptions
-	ctx   context.Context
-	stop  context.CancelCauseFunc // ends it with an error
-	c     *client.Client
-	org   string
-	forms map[Kind]form
+	ctx  context.Context
+	stop context.CancelCauseFunc // ends it with an error
+	c    *client.Client
+	org  string
 
-	batch   []*line // that are sent together
-	bytes   int     // in it
-	sent    step    // of the batch that was sent last
-	running sync.WaitGroup
-	slots   chan struct{}
+	next     batch   // that lines are added to
+	last     step    // of the batch that was sent last
+	disabled []*line // documents that are
+	closed   bool    // the organization is
+	running  sync.WaitGroup
+	slots    chan struct{}
 
 	mu       sync.Mutex
 	result   *Result
 	progress Progress
+	sent     []*batch // from the first one that is not finished, in the order of the file
+}
+
+// batch is lines that are sent together.
+type batch struct {
+	lines   []*line // nil once it is finished
+	last    *line
+	bytes   int
+	refused int64
 }
 
 // lines reads the lines of a file, with documents renamed.
@@ -111,7 +129,7 @@ func (i *importer) lines(r io.Reader, take func(*line) error) error {
 		if torn != nil && torn != errTorn {
 			return &LineError{Line: in.number, Rule: torn.Error()}
 		}
-		l, err := parseLine(in.number, text, i.forms)
+		l, err := parseLine(in.number, text)
 		switch {
 		case err != nil && torn != nil:
 			return &LineError{Line: in.number, Rule: torn.Error()}
@@ -138,7 +156,7 @@ func (i *importer) lines(r io.Reader, take func(*line) error) error {
 	return nil
 }
 
-// step is what lines are added by: all of one are added before those of the next, unless side.
+// step is what lines are added by: all of one are added before those of the next.
 type step struct {
 	kind Kind
 	rest bool // comments whose annotation is in an earlier batch
@@ -149,128 +167,126 @@ func (i *importer) take(l *line) error {
 	if i.ctx.Err() != nil {
 		return context.Cause(i.ctx)
 	}
-	if l.kind == Organization {
-		i.org = l.id
+	if l.kind == Document && isTrue(l.object, "disabled") {
+		i.disabled = append(i.disabled, l)
 	}
-	if !i.fits(l) {
+	switch {
+	case l.kind == Organization:
+		return i.organization(l)
+	case l.number <= i.Resume.Lines:
+		return nil
+	case !i.fits(l):
 		i.send()
 	}
-	i.batch, i.bytes = append(i.batch, l), i.bytes+l.size
+	i.next.lines, i.next.last, i.next.bytes = append(i.next.lines, l), l, i.next.bytes+l.size
 	return nil
+}
+
+// organization adds the organization.
+func (i *importer) organization(l *line) error {
+	i.org, i.closed = l.id, isTrue(l.object, "disabled")
+	if i.Resume.Lines > 0 {
+		i.progress = i.Resume
+		return nil
+	}
+	add := map[string]any{"organizations": []jsontext.Value{value(without(l.object, "disabled"))}}
+	if err := i.call(addOrganizations, add); err != nil {
+		return fmt.Errorf("the organization cannot be added: %w", err)
+	}
+	i.added(l)
+	i.progress = Progress{Organization: i.org, Lines: 1, Kind: Organization}
+	return nil
+}
+
+// ways are how lines of a kind are added: at most so many by one request, which have some fields in common.
+var ways = map[Kind]struct {
+	most int
+	same []string
+	add  func(*importer, []*line) error
+}{
+	Folder:     {maxBatchLines, nil, (*importer).folders},
+	Document:   {most, []string{"folderId"}, (*importer).documents},
+	Annotation: {maxBatchLines, []string{"documentId"}, (*importer).threads},
+	Comment:    {maxBatchLines, []string{"documentId", "annotationId"}, (*importer).comments},
+	User:       {maxBatchLines, []string{"documentId", "folderId"}, (*importer).users},
+	Grant:      {100, []string{"userId"}, (*importer).grants},
+	Group:      {1, nil, single((*importer).group)},
+	Preference: {1, nil, single((*importer).preference)},
+	ReadState:  {1, nil, single((*importer).readState)},
+}
+
+func single(add func(*importer, *line) error) func(*importer, []*line) error {
+	return func(i *importer, batch []*line) error { return add(i, batch[0]) }
 }
 
 // fits reports whether a line may be sent with those of the batch.
 func (i *importer) fits(l *line) bool {
-	if len(i.batch) == 0 {
+	if len(i.next.lines) == 0 {
 		return true
 	}
-	first, last := i.batch[0], i.batch[len(i.batch)-1]
-	if len(i.batch) == maxBatchLines || i.bytes+l.size > maxBatchBytes {
+	first := i.next.lines[0]
+	with := first
+	if l.kind == Comment && first.kind == Annotation { // after the annotation, whatever is between
+		with = i.next.last
+	} else if l.kind != first.kind {
 		return false
 	}
-	same := func(names ...string) bool {
-		for _, name := range names {
-			a, _ := first.Get(name)
-			b, _ := l.Get(name)
-			if string(a) != string(b) {
-				return false
-			}
+	for _, name := range ways[l.kind].same {
+		a, _ := with.Get(name)
+		b, _ := l.Get(name)
+		if string(a) != string(b) {
+			return false
 		}
-		return l.kind == first.kind
 	}
-	switch l.kind {
-	case Annotation:
-		return first.kind == Annotation && same("documentId")
-	case Comment:
-		if first.kind == Annotation {
-			return last.document() == l.document() && textOf(last.object, "annotationId") == textOf(l.object, "annotationId")
-		}
-		return same("documentId", "annotationId")
-	case Document:
-		return len(i.batch) < most && same("folderId")
-	case User:
-		return same("documentId", "folderId")
-	case Grant:
-		return len(i.batch) < 100 && same("userId")
-	case Folder:
-		return same()
-	}
-	return false
+	return len(i.next.lines) < ways[l.kind].most && i.next.bytes+l.size <= maxBatchBytes
 }
 
 // send adds the lines of the batch, after those of earlier steps.
 func (i *importer) send() {
-	batch := i.batch
-	i.batch, i.bytes = nil, 0
-	if len(batch) == 0 {
+	b := i.next
+	i.next = batch{}
+	if len(b.lines) == 0 {
 		return
 	}
-	first := batch[0]
-	next := step{first.kind, first.kind == Comment}
-	if next != i.sent || first.kind == Folder {
+	kind := b.lines[0].kind
+	if next := (step{kind, kind == Comment}); next != i.last || kind == Folder {
 		i.running.Wait()
+		i.last = next
 	}
-	i.sent = next
-	if i.slots == nil {
-		i.slots = make(chan struct{}, maxRequests)
+	for _, l := range b.lines {
+		l.sent = &b
 	}
-	i.slots <- struct{}{}
+	select {
+	case i.slots <- struct{}{}:
+	case <-i.ctx.Done():
+		return
+	}
+	i.mu.Lock()
+	i.sent = append(i.sent, &b)
+	i.mu.Unlock()
 	i.running.Go(func() {
-		defer func() { <-i.slots }()
-		if i.ctx.Err() != nil {
-			return
-		}
-		if err := i.add(batch); err != nil {
+		if err := ways[kind].add(i, b.lines); err != nil {
 			i.stop(err)
 			return
 		}
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.progress.Lines, i.progress.Kind = i.progress.Lines+int64(len(batch)), first.kind
-		if i.Progress != nil {
-			i.Progress(i.progress)
-		}
+		i.finish(&b)
 	})
 }
 
-// add adds the lines of a batch.
-func (i *importer) add(batch []*line) error {
-	switch first := batch[0]; first.kind {
-	case Organization:
-		if err := i.call(addOrganizations, map[string]any{"organizations": []jsontext.Value{value(first.object)}}); err != nil {
-			return fmt.Errorf("the organization cannot be added: %w", err)
+// finish notes that what is to be done for a batch was done.
+func (i *importer) finish(b *batch) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	b.lines = nil
+	for len(i.sent) > 0 && i.sent[0].lines == nil {
+		first := i.sent[0]
+		i.sent = i.sent[1:]
+		<-i.slots
+		i.progress.Lines, i.progress.Kind, i.progress.Refused = first.last.number, first.last.kind, i.progress.Refused+first.refused
+		if i.Progress != nil {
+			i.Progress(i.progress)
 		}
-		i.added(first)
-		return nil
-	case Folder:
-		return i.folders(batch)
-	case Document:
-		return i.documents(batch)
-	case Annotation:
-		return i.threads(batch)
-	case Comment:
-		return i.comments(first.document(), textOf(first.object, "annotationId"), batch)
-	case User:
-		base := map[string]any{}
-		for _, name := range []string{"documentId", "folderId"} {
-			if v, there := first.Get(name); there {
-				base[name] = v
-			}
-		}
-		_, err := i.bulk("/v2/users/add", base, "users", batch, func(l *line) object {
-			return without(l.object, "documentId", "folderId")
-		}, func(*line) error { return nil })
-		return err
-	case Grant:
-		return i.grants(batch)
-	case Group:
-		return i.group(first)
-	case Preference:
-		return i.preference(first)
-	case ReadState:
-		return i.readState(first)
 	}
-	return nil
 }
 
 // added counts lines that were added.
@@ -297,6 +313,7 @@ func (i *importer) refuse(l *line, field, message string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.result.Refused[l.kind]++
+	l.sent.refused++
 	if i.Refused != nil {
 		i.Refused(Refusal{Line: l.number, Kind: l.kind, ID: l.id, Field: field, Message: message})
 	}
@@ -304,77 +321,110 @@ func (i *importer) refuse(l *line, field, message string) {
 
 // folders adds folders, in their order.
 func (i *importer) folders(batch []*line) error {
-	fields := func(l *line) object { return l.object }
-	_, err := i.bulk("/v2/organizations/folders/add", map[string]any{}, "folders", batch, fields, func(l *line) error {
-		list, err := i.get("/v2/organizations/folders/get", map[string]any{"folderId": l.id})
-		if err != nil {
-			return err
+	_, there, err := i.bulk("/v2/organizations/folders/add", "folders", batch, nil)
+	for _, l := range there {
+		if err == nil {
+			err = i.get("/v2/organizations/folders/get", map[string]any{"folderId": l.id}, func(found object) {
+				i.there(l, differing(l.object, ownAccess(found)))
+			})
 		}
-		if len(list) == 1 {
-			i.there(l, differing(l.object, ownAccess(list[0])))
-		}
-		return nil
-	})
+	}
 	return err
 }
 
-// documents adds documents of one folder, and sets the access types that are their own, and those that are disabled.
+// documents adds documents of one folder, and sets the access types that are their own.
 func (i *importer) documents(batch []*line) error {
-	base := map[string]any{}
-	if v, there := batch[0].Get("folderId"); there {
-		base["folderId"] = v
-	}
-	fields := func(l *line) object { return without(l.object, "folderId", "accessType", "disabled") }
-	var begun []*line // that are there, and may be without their access type or state
-	added, err := i.bulk("/v2/organizations/documents/add", base, "documents", batch, fields, func(l *line) error {
-		list, err := i.get("/v2/organizations/documents/get", map[string]any{"documentIds": []string{l.id}})
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		found := renamed(ownAccess(list[0]), "id", "documentId")
-		names := differing(l.object, found)
-		if _, own := found.Get("accessType"); !own { // it was not come to
-			names = slices.DeleteFunc(names, func(name string) bool { return name == "accessType" })
-		}
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "disabled" })
-		if i.there(l, names); len(names) == 0 {
-			begun = append(begun, l)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+	added, there, err := i.bulk("/v2/organizations/documents/add", "documents", batch, []string{"folderId"}, "accessType", "disabled")
+	if err == nil && there != nil {
+		there, err = i.asInFile(there, i.there) // perhaps without their access type
 	}
 	byAccess := map[string][]string{}
-	var disabled []string
-	for _, l := range append(added, begun...) {
+	for _, l := range append(added, there...) {
 		if access := textOf(l.object, "accessType"); access != "" {
 			byAccess[access] = append(byAccess[access], l.id)
 		}
-		if isTrue(l.object, "disabled") {
-			disabled = append(disabled, l.id)
-		}
 	}
 	for access, ids := range byAccess {
-		if err := i.call("/v2/organizations/documents/access/update", map[string]any{"documentIds": ids, "accessType": access}); err != nil {
+		if err == nil {
+			err = i.call("/v2/organizations/documents/access/update", map[string]any{"documentIds": ids, "accessType": access})
+		}
+	}
+	return err
+}
+
+// asInFile returns those of up to 30 documents that are there as the file has them, but for what is set after they are added. each is called
+// for all that are there, with the names of the fields that are otherwise.
+func (i *importer) asInFile(list []*line, each func(l *line, differing []string)) (same []*line, err error) {
+	byID := map[string]*line{}
+	for _, l := range list {
+		byID[l.id] = l
+	}
+	err = i.get(documentsGet, map[string]any{"documentIds": slices.Collect(maps.Keys(byID))}, func(answer object) {
+		found := renamed(ownAccess(answer), "id", "documentId")
+		l := byID[textOf(found, "documentId")]
+		names := slices.DeleteFunc(differing(l.object, found), func(name string) bool {
+			_, own := found.Get("accessType")
+			return name == "disabled" || name == "accessType" && !own
+		})
+		if each(l, names); len(names) == 0 {
+			same = append(same, l)
+		}
+	})
+	return same, err
+}
+
+// disable disables what is disabled in the file: documents that are there as the file has them, and the organization.
+func (i *importer) disable() error {
+	for few := range slices.Chunk(i.disabled, most) {
+		same, err := i.asInFile(few, func(*line, []string) {})
+		if err == nil && same != nil {
+			err = i.call("/v2/organizations/documents/access/disablestate/update", map[string]any{"documentIds": idsOf(same), "disabled": true})
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if disabled == nil {
+	if !i.closed {
 		return nil
 	}
-	return i.call("/v2/organizations/documents/access/disablestate/update", map[string]any{"documentIds": disabled, "disabled": true})
+	return i.call(disableOrganizations, map[string]any{"organizationIds": []string{i.org}, "disabled": true})
 }
 
-// grants gives grants of one user.
+func idsOf(list []*line) []string {
+	ids := make([]string, len(list))
+	for n, l := range list {
+		ids[n] = l.id
+	}
+	return ids
+}
+
+func (i *importer) users(batch []*line) error {
+	_, _, err := i.bulk("/v2/users/add", "users", batch, []string{"documentId", "folderId"})
+	return err
+}
+
+// grants gives grants of one user: one by one where not all can be given.
 func (i *importer) grants(batch []*line) error {
 	resources := make([]jsontext.Value, len(batch))
 	for n, l := range batch {
 		resources[n] = value(with(without(l.object, "userId"), "organizationId", quoted(i.org)))
 	}
-	return i.each(batch, i.call(addPermissions, map[string]any{
+	err := i.call(addPermissions, map[string]any{
 		"user": map[string]any{"userId": textOf(batch[0].object, "userId")}, "permissions": map[string]any{"resources": resources},
-	}), func(l *line) error { return i.grants([]*line{l}) })
+	})
+	if len(batch) == 1 || err != nil && !refuses(err) {
+		return i.one(batch[0], err)
+	}
+	if err == nil {
+		i.added(batch...)
+		return nil
+	}
+	for _, l := range batch {
+		if err := i.grants([]*line{l}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (i *importer) group(l *line) error {

@@ -13,6 +13,7 @@ type line struct {
 	id     string // of what it is about, beside its document
 	object        // its fields, without the kind
 	size   int    // bytes
+	sent   *batch // nil until it is sent
 }
 
 // LineError is a line that no import takes.
@@ -31,7 +32,7 @@ func (e *LineError) Error() string {
 }
 
 // parseLine reads a line. It fails with a *LineError.
-func parseLine(number int64, text []byte, forms map[Kind]form) (*line, error) {
+func parseLine(number int64, text []byte) (*line, error) {
 	fail := func(field, format string, args ...any) (*line, error) {
 		return nil, &LineError{Line: number, Field: field, Rule: fmt.Sprintf(format, args...)}
 	}
@@ -53,7 +54,7 @@ func parseLine(number int64, text []byte, forms map[Kind]form) (*line, error) {
 	}
 	for _, name := range f.ids {
 		v, there := l.Get(name)
-		if !there {
+		if !there || v.Kind() == 'n' {
 			return fail(name, "is required")
 		}
 		if l.id = v.String(); v.Kind() == '"' {

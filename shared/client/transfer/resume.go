@@ -22,7 +22,6 @@ func Resume(r io.Reader, organization string) (*Position, error) {
 	p := &Position{documents: map[string]bool{}}
 	var last map[string]bool // documents whose threads may be missing
 	var before Kind
-	forms := forms()
 	for {
 		from := in.offset
 		text, err := in.next()
@@ -32,7 +31,7 @@ func Resume(r io.Reader, organization string) (*Position, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d %w", in.number, err)
 		}
-		l, err := parseLine(in.number, text, forms)
+		l, err := parseLine(in.number, text)
 		if err == nil && in.number == 1 && (l.kind != Organization || l.id != organization) {
 			err = errNotOurs
 		}

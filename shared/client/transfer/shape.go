@@ -17,8 +17,16 @@ type shape struct {
 	time   bool              // milliseconds since epoch
 }
 
-// shapeOf returns the shape of a type, which does not hold itself.
-func shapeOf(t reflect.Type) *shape {
+// shapeOf returns the shape of a type, which does not hold itself, without some of its fields.
+func shapeOf[T any](without ...string) *shape {
+	s := shapeOfType(reflect.TypeFor[T]())
+	for _, name := range without {
+		delete(s.fields, name)
+	}
+	return s
+}
+
+func shapeOfType(t reflect.Type) *shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -28,7 +36,7 @@ func shapeOf(t reflect.Type) *shape {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8: // JSON
 		return &shape{}
 	case t.Kind() == reflect.Slice:
-		return &shape{items: shapeOf(t.Elem())}
+		return &shape{items: shapeOfType(t.Elem())}
 	case t.Kind() != reflect.Struct:
 		return &shape{}
 	}
@@ -38,7 +46,7 @@ func shapeOf(t reflect.Type) *shape {
 		switch {
 		case f.Anonymous || !f.IsExported():
 		case name != "":
-			s.fields[name] = shapeOf(f.Type)
+			s.fields[name] = shapeOfType(f.Type)
 		case tagged && options == "embed":
 			s.open = true
 		}

@@ -1,19 +1,18 @@
 package transfer
 
 import (
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"collabdata/shared/client"
 )
 
-// Paths of the operations on threads.
+// Paths of operations that are called at several places.
 const (
+	documentsGet      = "/v2/organizations/documents/get"
 	addAnnotations    = "/v2/commentannotations/add"
 	addAnnotationsV1  = "/v1/commentannotations/add"
 	getAnnotations    = "/v2/commentannotations/get"
@@ -52,21 +51,20 @@ func (i *importer) threads(batch []*line) error {
 		byLine[t.line] = t
 		byPath[t.path()] = append(byPath[t.path()], t.line)
 	}
-	doc := list[0].document()
 	for path, lines := range byPath {
-		added, there, err := i.items(path, map[string]any{"documentId": doc}, "commentAnnotations", lines,
+		added, there, err := i.items(path, map[string]any{"documentId": list[0].document()}, "commentAnnotations", lines,
 			func(l *line) jsontext.Value { return byLine[l].asSent(path) },
 			func(l *line, field string) (*line, string) { return byLine[l].find(field) },
 		)
 		for _, l := range added {
 			if err == nil {
-				err = i.complete(doc, byLine[l], nil)
+				err = i.complete(byLine[l], nil)
 			}
 			delete(byLine, l)
 		}
 		for few := range slices.Chunk(there, most) {
 			if err == nil {
-				err = i.compare(doc, few, byLine)
+				err = i.compare(few, byLine)
 			}
 			for _, l := range few {
 				delete(byLine, l)
@@ -109,6 +107,12 @@ func statusByUpdate(a object) bool {
 	return !svg && !icon && !slices.Contains(defaults, textOf(status, "id"))
 }
 
+// What requests take of annotations beside the operation that adds them.
+var (
+	annotationV1 = shapeOf[client.NewAnnotationV1]()
+	updatedData  = shapeOf[client.UpdatedData]()
+)
+
 // byUpdate are the fields of an annotation that no add sets.
 func byUpdate(path string, a object) []string {
 	names := []string{"documentId", "from", "statusUpdatedByUserId", "resolvedByUserId"}
@@ -116,9 +120,8 @@ func byUpdate(path string, a object) []string {
 		names = append(names, "status")
 	}
 	if path == addAnnotationsV1 {
-		taken, updated := shapeOf(reflect.TypeFor[client.NewAnnotationV1]()), shapeOf(reflect.TypeFor[client.UpdatedData]())
 		for _, m := range a {
-			if taken.fields[m.Key] == nil && updated.fields[m.Key] != nil {
+			if annotationV1.fields[m.Key] == nil && updatedData.fields[m.Key] != nil {
 				names = append(names, m.Key)
 			}
 		}
@@ -138,7 +141,7 @@ func (t *thread) path() string {
 func (t *thread) asSent(path string) jsontext.Value {
 	a := without(t.object, byUpdate(path, t.object)...)
 	if path == addAnnotationsV1 {
-		a = shapeOf(reflect.TypeFor[client.NewAnnotationV1]()).keepMembers(a)
+		a = annotationV1.keepMembers(a)
 	}
 	if len(t.inline) > 0 {
 		a = append(a, object{{Key: "commentData", Value: array(t.inline)}}...)
@@ -172,24 +175,19 @@ func (t *thread) find(field string) (*line, string) {
 
 // complete adds what an annotation that is there is without: what an update alone sets, unless it has that, and its further comments. found
 // is it as it was found, nil for one that was just added.
-func (i *importer) complete(doc string, t *thread, found object) error {
+func (i *importer) complete(t *thread, found object) error {
 	if found == nil {
 		i.added(append([]*line{t.line}, t.inline...)...)
 	}
 	if change := t.change(found); change != nil {
-		request := map[string]any{"documentId": doc, "annotationIds": []string{t.id}, "updatedData": change}
+		request := map[string]any{"documentId": t.document(), "annotationIds": []string{t.id}, "updatedData": change}
 		if err := i.call(updateAnnotations, request); err != nil && !refuses(err) {
 			return err
 		} else if err != nil {
 			i.refuse(t.line, "", "it was added, but not all of it was set: "+client.MessageOf(err))
 		}
 	}
-	for few := range slices.Chunk(t.rest, maxComments) {
-		if err := i.comments(doc, t.id, few); err != nil {
-			return err
-		}
-	}
-	return nil
+	return i.comments(t.rest)
 }
 
 // change returns what an update is to set of an annotation that was added, and is otherwise as found; nil for nothing.
@@ -242,12 +240,10 @@ func over(there, v jsontext.Value) jsontext.Value {
 
 // compare sees to annotations that are there already: they are as the file has them, or were not completed when an import was ended, or are
 // refused. Their comments are added where they are missing.
-func (i *importer) compare(doc string, lines []*line, threads map[*line]*thread) error {
-	var ids []string
-	for _, l := range lines {
-		ids = append(ids, l.id)
+func (i *importer) compare(lines []*line, threads map[*line]*thread) error {
+	request := map[string]any{
+		"organizationId": i.org, "documentId": lines[0].document(), "annotationIds": idsOf(lines), "pageSize": most,
 	}
-	request := map[string]any{"organizationId": i.org, "documentId": doc, "annotationIds": ids, "pageSize": most}
 	for len(lines) > 0 {
 		page, next, err := client.Call[[]jsontext.Value](i.ctx, i.c, getAnnotations, request)
 		if err != nil {
@@ -257,7 +253,7 @@ func (i *importer) compare(doc string, lines []*line, threads map[*line]*thread)
 			if n >= len(lines) || v.Kind() == 'n' {
 				continue // it was deleted meanwhile
 			}
-			if err := i.compareThread(doc, threads[lines[n]], parse(v)); err != nil {
+			if err := i.compareThread(threads[lines[n]], parse(v)); err != nil {
 				return err
 			}
 		}
@@ -269,8 +265,8 @@ func (i *importer) compare(doc string, lines []*line, threads map[*line]*thread)
 	return nil
 }
 
-func (i *importer) compareThread(doc string, t *thread, answer object) error {
-	found := object(i.forms[Annotation].keepMembers(annotationOf(doc, answer)))
+func (i *importer) compareThread(t *thread, answer object) error {
+	found := object(forms[Annotation].keepMembers(annotationOf(t.document(), answer)))
 	names := differing(t.object, found)
 	open := append(byUpdate(t.path(), t.object), "suggestion")
 	wrong := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(open, name) })
@@ -278,13 +274,11 @@ func (i *importer) compareThread(doc string, t *thread, answer object) error {
 		t.object = found // nothing of it is set
 	}
 	t.rest = append(t.inline, t.rest...)
-	if isTrue(answer, "commentsTruncated") {
-		return i.complete(doc, t, found)
+	if !isTrue(answer, "commentsTruncated") {
+		comments, _ := answer.Get("comments")
+		t.rest = i.missing(t.rest, itemsOf(comments))
 	}
-	comments, _ := answer.Get("comments")
-	missing := i.missing(t.rest, itemsOf(comments))
-	t.rest = missing
-	return i.complete(doc, t, found)
+	return i.complete(t, found)
 }
 
 // missing counts comments that are among those of an annotation, and returns the others.
@@ -293,7 +287,7 @@ func (i *importer) missing(list []*line, answers []jsontext.Value) (missing []*l
 	for _, v := range answers {
 		c := parse(v)
 		id, _ := c.Get("commentId")
-		byID[string(id)] = i.forms[Comment].keepMembers(c)
+		byID[string(id)] = forms[Comment].keepMembers(c)
 	}
 	for _, l := range list {
 		id, _ := l.Get("commentId")
@@ -307,23 +301,21 @@ func (i *importer) missing(list []*line, answers []jsontext.Value) (missing []*l
 }
 
 // comments adds comments to an annotation: those that are not there.
-func (i *importer) comments(doc, annotation string, list []*line) error {
+func (i *importer) comments(list []*line) error {
 	for few := range slices.Chunk(list, maxComments) {
-		if err := i.fewComments(doc, annotation, few); err != nil {
+		if err := i.fewComments(few); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *importer) fewComments(doc, annotation string, list []*line) error {
-	target := func() map[string]any {
-		return map[string]any{"organizationId": i.org, "documentId": doc, "annotationId": annotation}
+func (i *importer) fewComments(list []*line) error {
+	target := func(name string, v any) map[string]any {
+		return map[string]any{"documentId": list[0].document(), "annotationId": textOf(list[0].object, "annotationId"), name: v}
 	}
 	for len(list) > 0 {
-		request := target()
-		request["commentData"] = array(list)
-		_, _, err := client.Call[jsontext.Value](i.ctx, i.c, addComments, request)
+		err := i.call(addComments, target("commentData", array(list)))
 		switch {
 		case err == nil:
 			i.added(list...)
@@ -334,30 +326,24 @@ func (i *importer) fewComments(doc, annotation string, list []*line) error {
 			}
 			continue
 		}
-		before := len(list)
 		var missing []*line
 		for few := range slices.Chunk(list, most) {
-			request := target()
-			var ids []int64
-			for _, l := range few {
-				var id int64
-				member, _ := l.Get("commentId")
-				if err := json.Unmarshal(member, &id); err != nil {
-					i.refuse(l, "commentId", "must be an integer")
-					continue
-				}
-				ids = append(ids, id)
+			ids := make(items, len(few))
+			for n, l := range few {
+				ids[n], _ = l.Get("commentId")
 			}
-			request["commentIds"] = ids
-			found, _, err := client.Call[[]jsontext.Value](i.ctx, i.c, getComments, request)
+			request := target("commentIds", ids)
+			request["organizationId"] = i.org
+			found, _, err := client.Call[items](i.ctx, i.c, getComments, request)
 			if err != nil {
 				return err
 			}
 			missing = append(missing, i.missing(few, found)...)
 		}
-		if list = missing; len(list) == before { // they came and went
+		if len(missing) == len(list) { // they came and went
 			return err
 		}
+		list = missing
 	}
 	return nil
 }

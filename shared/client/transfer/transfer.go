@@ -7,7 +7,7 @@
 // there. Times are in milliseconds since epoch. A line has at most MaxLine bytes. Import adds them in their order.
 //
 //	kind          the fields of                 and
-//	organization  organizations/add             the first line, and the only one of its kind
+//	organization  organizations/add             the first line, and the only one of its kind; disabled
 //	folder        organizations/folders/add     after its parent
 //	document      organizations/documents/add   folderId, accessType where it has one of its own, disabled
 //	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
@@ -28,7 +28,6 @@ package transfer
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -64,17 +63,17 @@ func Kinds() []Kind {
 
 // Progress is how far an export or an import has come.
 type Progress struct {
-	Lines int64 // of the file
-	Kind  Kind  // of the last of them
+	Organization string // that it is about
+	Lines        int64  // of the file, from its beginning: they are written, or each is added, was there, or was refused
+	Kind         Kind   // of the last of them
+	Refused      int64  // of them, by an import and by those that it went on from
 }
 
 // The following are the fields of lines: those of the operation, without what names the organization, and what it is told beside.
 type (
 	organizationLine struct {
 		client.NewOrganization
-	}
-	folderLine struct {
-		client.NewFolder
+		Disabled bool `json:"disabled"`
 	}
 	documentLine struct {
 		client.NewDocument
@@ -130,28 +129,21 @@ type form struct {
 	ids []string // of its fields, those that a line must have; the last one names the thing
 }
 
-// forms returns the forms of all kinds.
-func forms() map[Kind]form {
-	of := func(t reflect.Type, ids ...string) form { return form{shapeOf(t), ids} }
-	all := map[Kind]form{
-		Organization: of(reflect.TypeFor[organizationLine](), "organizationId"),
-		Folder:       of(reflect.TypeFor[folderLine](), "folderId"),
-		Document:     of(reflect.TypeFor[documentLine](), "documentId"),
-		Annotation:   of(reflect.TypeFor[annotationLine](), "documentId", "annotationId"),
-		Comment:      of(reflect.TypeFor[commentLine](), "documentId", "annotationId", "commentId"),
-		User:         of(reflect.TypeFor[userLine](), "userId"),
-		Grant:        of(reflect.TypeFor[grantLine](), "userId", "type", "id"),
-		Group:        of(reflect.TypeFor[groupLine](), "groupId"),
-		Preference:   of(reflect.TypeFor[preferenceLine](), "config", "userId"),
-		ReadState:    of(reflect.TypeFor[readStateLine](), "read", "documentId", "userId"),
-	}
-	for _, name := range []string{"commentData", "comments", "triggerNotification"} { // lines of their own; nobody is notified
-		delete(all[Annotation].fields, name)
-		delete(all[Comment].fields, name)
-	}
-	delete(all[Comment].fields, "triggerActivities")
-	return all
+var forms = map[Kind]form{
+	Organization: {shapeOf[organizationLine](), []string{"organizationId"}},
+	Folder:       {shapeOf[client.NewFolder](), []string{"folderId"}},
+	Document:     {shapeOf[documentLine](), []string{"documentId"}},
+	Annotation:   {shapeOf[annotationLine](notInLines...), []string{"documentId", "annotationId"}},
+	Comment:      {shapeOf[commentLine](notInLines...), []string{"documentId", "annotationId", "commentId"}},
+	User:         {shapeOf[userLine](), []string{"userId"}},
+	Grant:        {shapeOf[grantLine](), []string{"userId", "type", "id"}},
+	Group:        {shapeOf[groupLine](), []string{"groupId"}},
+	Preference:   {shapeOf[preferenceLine](), []string{"config", "userId"}},
+	ReadState:    {shapeOf[readStateLine](), []string{"read", "documentId", "userId"}},
 }
+
+// notInLines are fields of operations that lines do not have: comments are lines of their own, and nobody is notified.
+var notInLines = []string{"commentData", "comments", "triggerNotification", "triggerActivities"}
 
 // object is a JSON object, with its members in their order.
 type object = client.Keyed[jsontext.Value]

@@ -30,7 +30,8 @@ import (
 // service is a deployment of the tests.
 type service struct {
 	*app.Service
-	url string
+	url      string
+	operator string // URL of the same, as WithDisabled has it
 }
 
 // serve serves a service with a table of its own, whose credentials are in these headers.
@@ -55,20 +56,29 @@ func serveAt(t testing.TB, dynamoDB string, headers ...credentials.Headers) *ser
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(s.Handler())
-	t.Cleanup(server.Close)
-	s.url = server.URL
+	for url, of := range map[*string]*app.Service{&s.url: s.Service, &s.operator: s.WithDisabled()} {
+		server := httptest.NewServer(of.Handler())
+		t.Cleanup(server.Close)
+		*url = server.URL
+	}
 	return s
 }
 
-// account makes an account, and returns a client of it.
+// account makes an account, and returns an operator's client of it.
 func (s *service) account(t testing.TB, id string) *client.Client {
 	t.Helper()
 	account := collab.Account{ID: id, Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}}
 	if err := s.Accounts.EnsureAccount(t.Context(), account, id+"-key", []collab.Token{{Hash: collab.HashToken(id + "-token")}}); err != nil {
 		t.Fatal(err)
 	}
-	return client.New(client.Config{BaseURL: s.url, APIKey: id + "-key", AuthToken: id + "-token"})
+	return s.client(s.operator, id, nil)
+}
+
+// client returns a client of an account at a URL of the service; transport may be nil.
+func (s *service) client(url, account string, transport http.RoundTripper) *client.Client {
+	return client.New(client.Config{
+		BaseURL: url, APIKey: account + "-key", AuthToken: account + "-token", HTTP: &http.Client{Transport: transport},
+	})
 }
 
 // call calls an operation, which succeeds for every item.
@@ -124,6 +134,14 @@ func everything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "plan", "userId": "bob", "read": true`)
 	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "plan", "userId": "ann", "read": true, "annotationIds": ["full"]`)
 	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "plan", "userId": "ann", "read": false, "readAt": 1700000000000`)
+	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "closed", "createDocument": true, "commentAnnotations": [
+		{"annotationId": "kept", "createdAt": 1700000000000, "commentData": [{"commentId": 1, "commentText": "Nobody reads it now", "from": {"userId": "ann"}}]}]`)
+	call(t, c, "/v2/organizations/documents/access/update", `"organizationId": "acme", "documentIds": ["closed"], "accessType": "restricted"`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "closed", "users": [{"userId": "eve", "name": "Eve"}]`)
+	call(t, c, "/v2/auth/permissions/add", `"user": {"userId": "eve"}, "permissions": {"resources": [{"type": "document", "id": "closed", "organizationId": "acme", "expiresAt": 4000000002}]}`)
+	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["eve"], "documentIds": ["closed"], "config": {"email": "NONE"}`)
+	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "closed", "userId": "eve", "read": true`)
+	call(t, c, "/v2/organizations/documents/access/disablestate/update", `"organizationId": "acme", "documentIds": ["closed"], "disabled": true`)
 	var many []string
 	for n := range 200 {
 		many = append(many, fmt.Sprintf(`{"commentId": %d, "commentText": "%d", "from": {"userId": "u%d"}, "createdAt": %d}`, n+1, n, n%7, 1700000000000+n))
@@ -138,6 +156,7 @@ func everything(t testing.TB, c *client.Client) {
 func export(t testing.TB, c *client.Client, o transfer.ExportOptions) string {
 	t.Helper()
 	var file strings.Builder
+	o.Disabled = !o.Documented
 	if err := transfer.Export(t.Context(), c, "acme", &file, o); err != nil {
 		t.Fatal(err)
 	}
@@ -255,18 +274,13 @@ func TestImportKilled(t *testing.T) {
 	for requests := int64(1); ; requests += 3 {
 		ctx, kill := context.WithCancel(t.Context())
 		var sent atomic.Int64
-		killed := client.New(client.Config{
-			BaseURL: s.url, APIKey: "two-key", AuthToken: "two-token", HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-				answer, err := http.DefaultTransport.RoundTrip(r)
-				if strings.HasSuffix(r.URL.Path, "/get") {
-					return answer, err
-				}
-				if sent.Add(1) == requests { // it is carried out, and nobody hears of it
-					kill()
-				}
-				return answer, err
-			})},
-		})
+		killed := s.client(s.operator, "two", roundTrip(func(r *http.Request) (*http.Response, error) {
+			answer, err := http.DefaultTransport.RoundTrip(r)
+			if !strings.HasSuffix(r.URL.Path, "/get") && sent.Add(1) == requests { // it is carried out, and nobody hears of it
+				kill()
+			}
+			return answer, err
+		}))
 		_, err := transfer.Import(ctx, killed, strings.NewReader(file), transfer.ImportOptions{
 			Refused: func(r transfer.Refusal) { t.Errorf("refused: %+v", r) },
 		})
@@ -280,6 +294,106 @@ func TestImportKilled(t *testing.T) {
 		t.Errorf("only %d imports were killed", ended)
 	}
 	same(t, "after it was killed", file, export(t, two, transfer.ExportOptions{}))
+}
+
+// TestImportResumed: an import that was killed and goes on asks for what was left, and for at most eight batches again.
+func TestImportResumed(t *testing.T) {
+	s := serve(t)
+	one := s.account(t, "one")
+	everything(t, one)
+	var all strings.Builder
+	all.WriteString(export(t, one, transfer.ExportOptions{}))
+	for n := range 200 {
+		fmt.Fprintf(&all, `{"kind":"document","documentId":"d%03d","disabled":%t}`+"\n", n, n%50 == 0)
+	}
+	for n := range 200 { // each a request
+		fmt.Fprintf(&all, `{"kind":"annotation","documentId":"d%03d","annotationId":"a","createdAt":1700000000000,"lastUpdated":1700000000000}`+"\n", n)
+		fmt.Fprintf(&all, `{"kind":"comment","documentId":"d%03d","annotationId":"a","commentId":1,"commentText":"x","from":{"userId":"u"},"createdAt":1700000000000}`+"\n", n)
+	}
+	fmt.Fprintln(&all, `{"kind":"grant","userId":"bob","type":"folder","id":"nowhere"}`)
+	for n := range 100 {
+		fmt.Fprintf(&all, `{"kind":"group","groupId":"g%d"}`+"\n", n)
+	}
+	file := all.String()
+
+	// load imports the file until it was answered so many requests, and returns how many it was, and how far it came.
+	load := func(account string, resume transfer.Progress, until int64) (requests int64, at transfer.Progress, refused int) {
+		ctx, kill := context.WithCancel(t.Context())
+		defer kill()
+		var sent atomic.Int64
+		c := s.client(s.operator, account, roundTrip(func(r *http.Request) (*http.Response, error) {
+			answer, err := http.DefaultTransport.RoundTrip(r)
+			if sent.Add(1) == until {
+				kill()
+			}
+			return answer, err
+		}))
+		at = resume
+		_, err := transfer.Import(ctx, c, strings.NewReader(file), transfer.ImportOptions{
+			Resume: resume, Progress: func(p transfer.Progress) { at = p }, Refused: func(transfer.Refusal) { refused++ },
+		})
+		if (err != nil) != (until > 0) {
+			t.Fatal(err)
+		}
+		return sent.Load(), at, refused
+	}
+	s.account(t, "whole")
+	requests, at, _ := load("whole", transfer.Progress{}, 0)
+	whole := transfer.Progress{Organization: "acme", Lines: int64(strings.Count(file, "\n")), Kind: transfer.Group, Refused: 1}
+	if diff := cmp.Diff(whole, at); diff != "" {
+		t.Errorf("at the end (- want, + got):\n%s", diff)
+	}
+	want := export(t, s.client(s.operator, "whole", nil), transfer.ExportOptions{})
+	for n, part := range []float64{0.02, 0.2, 0.5, 0.8, 0.98} {
+		account := fmt.Sprintf("killed-%d", n)
+		s.account(t, account)
+		until := int64(part * float64(requests))
+		_, at, _ := load(account, transfer.Progress{}, until)
+		again, end, refused := load(account, at, 0)
+		if most := requests - until + 8*3; again > most { // a batch that is there is added, read, and perhaps updated
+			t.Errorf("killed after %d of %d requests, at line %d, it goes on with %d, want at most %d", until, requests, at.Lines, again, most)
+		}
+		if before := int(at.Refused); end != whole || refused != 1-before {
+			t.Errorf("killed after %d of %d requests, it ends with %+v, and is refused %d lines", until, requests, end, refused)
+		}
+		same(t, "gone on with", want, export(t, s.client(s.operator, account, nil), transfer.ExportOptions{}))
+	}
+}
+
+// TestDisabled: what is disabled goes out and in as an operator reaches it; else it is said that it cannot.
+func TestDisabled(t *testing.T) {
+	s := serve(t)
+	one, two := s.account(t, "one"), s.account(t, "two")
+	everything(t, one)
+	file := export(t, one, transfer.ExportOptions{})
+	if !strings.Contains(file, "Nobody reads it now") {
+		t.Error("the threads of a disabled document are not in the file")
+	}
+	var skipped []string
+	var without strings.Builder
+	o := transfer.ExportOptions{Skipped: func(text string) { skipped = append(skipped, text) }}
+	if err := transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", &without, o); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(without.String(), `"documentId":"closed"`) || strings.Contains(without.String(), "Nobody reads it now") || len(skipped) != 1 {
+		t.Errorf("without an operator's reach it says %q and exports\n%s", skipped, &without)
+	}
+	load(t, s.client(s.url, "two", nil), file, transfer.ImportOptions{}) // is disabled in the end
+	same(t, "imported without an operator's reach", file, export(t, two, transfer.ExportOptions{}))
+
+	call(t, one, "/v2/organizations/access/disablestate/update", `"organizationIds": ["acme"], "disabled": true`)
+	if err := transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", &without, o); client.CodeOf(err) != client.CodeFailedPrecondition {
+		t.Errorf("a disabled organization is exported: %v", err)
+	}
+	file = export(t, one, transfer.ExportOptions{})
+	three := s.account(t, "three")
+	for range 2 {
+		load(t, three, file, transfer.ImportOptions{})
+		same(t, "the disabled organization", file, export(t, three, transfer.ExportOptions{}))
+	}
+	if first, _, _ := strings.Cut(file, "\n"); !strings.Contains(first, `"disabled":true`) {
+		t.Errorf("its first line is %s", first)
+	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -414,7 +528,7 @@ func TestCopy(t *testing.T) {
 	c := client.New(config)
 	var skipped []string
 	file := export(t, c, transfer.ExportOptions{Documented: true, Skipped: func(text string) { skipped = append(skipped, text) }})
-	if len(skipped) != 1 {
+	if len(skipped) != 2 || !strings.HasPrefix(skipped[0], `document "closed" is disabled: `) {
 		t.Errorf("skipped: %q", skipped)
 	}
 	two := serve(t).account(t, "two")

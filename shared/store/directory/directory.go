@@ -20,11 +20,21 @@ type Store struct {
 	cached *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
 
 	removals *cache.Cache[keys.Key, bool] // organizations and documents that users were taken out of, by item: see BringBack
+
+	disabled bool // see WithDisabled
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
 	return &Store{Table: t, cached: cache.New[keys.Key, int64](mostCached), removals: cache.New[keys.Key, bool](mostCached)}
+}
+
+// WithDisabled returns the same directory for what goes on in disabled organizations and documents, too: it opens and lists them as if they
+// were enabled. It caches nothing together with s.
+func (s *Store) WithDisabled() *Store {
+	d := New(s.Table)
+	d.disabled = true
+	return d
 }
 
 // reader returns what reads the T of an item whose sort key is a prefix and its id.

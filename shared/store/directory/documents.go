@@ -80,7 +80,7 @@ func (s *Store) ListDocuments(
 		if last, err = store.LastPart(it, keys.Documents); err != nil {
 			return nil, "", 0, err
 		}
-		of, err := readState(it)
+		of, err := s.readState(it)
 		if err != nil {
 			return nil, "", 0, err
 		}

@@ -27,7 +27,7 @@ type state struct {
 // open reads the incarnation of an item as it was read at a time, nil for none, and caches it. It fails with NOT_FOUND where there is
 // none, or a deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
 func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int64, err error) {
-	of, err := readState(it)
+	of, err := s.readState(it)
 	switch {
 	case err != nil:
 		return 0, err
@@ -43,8 +43,9 @@ func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int6
 	return of.Incarnation, nil
 }
 
-func readState(it store.Item) (of state, err error) {
+func (s *Store) readState(it store.Item) (of state, err error) {
 	err = it.Decode(&of)
+	of.Disabled = of.Disabled && !s.disabled
 	return of, err
 }
 

@@ -126,7 +126,7 @@ func (s *Store) seenDocuments(
 		return seen, err
 	}
 	seen.items = items
-	of, err := readState(items[itself])
+	of, err := s.readState(items[itself])
 	if err != nil {
 		return seen, err
 	}
