@@ -104,7 +104,7 @@ func New(c Config) *Service {
 		Outbox:    o,
 		Hooks:     hooks.New(o),
 		Inbox:     in,
-		Deletion:  deletion.New(th, in, c.Undelete),
+		Deletion:  deletion.New(th, inbox.New(o, d.WithDisabled()), c.Undelete), // goes on where something is disabled
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
 		config:    c,
