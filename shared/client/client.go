@@ -208,12 +208,18 @@ func (a *Answer) Failure() *Error {
 	} else {
 		// Something in between answered: a proxy, a wrong address.
 		e.Message = fmt.Sprintf("the answer is none of the service: HTTP status %d", a.Status)
-		if a.Status < 500 {
+		switch {
+		case a.Status == http.StatusTooManyRequests:
+			e.Code = CodeResourceExhausted
+		case a.Status < 500:
 			e.Code = CodeFailedPrecondition
 		}
 	}
-	if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && seconds > 0 {
+	after := a.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(after); err == nil {
+		e.RetryAfter = max(0, time.Until(at))
 	}
 	return e
 }

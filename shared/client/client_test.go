@@ -136,6 +136,8 @@ func TestErrors(t *testing.T) {
 		{"later and later", time.Hour, repeat(3, exchange{status: 429, body: failure(client.CodeResourceExhausted), retryAfter: "20"}), 3, client.CodeResourceExhausted},
 		{"never an answer", time.Minute, repeat(5, exchange{}), 5, client.CodeUnavailable},
 		{"another server", time.Minute, []exchange{{status: 404, body: "not here"}}, 1, client.CodeFailedPrecondition},
+		{"a busy proxy", time.Minute, repeat(5, exchange{status: 429, body: "later", retryAfter: "1"}), 5, client.CodeResourceExhausted},
+		{"busy until a time", time.Hour, []exchange{{status: 429, body: "later", retryAfter: "Fri, 31 Dec 2100 23:59:59 GMT"}}, 1, client.CodeResourceExhausted},
 		{"an answer of another type", time.Minute, []exchange{{status: 200, body: `{"result":{"data":{"a":7}}}`}}, 1, client.CodeFailedPrecondition},
 	} {
 		t.Run(test.name, func(t *testing.T) {

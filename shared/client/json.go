@@ -67,10 +67,14 @@ func (k Keyed[T]) Get(id string) (item T, ok bool) {
 	return item, false
 }
 
-// UnmarshalJSONFrom reads an object, with its members in their order.
+// UnmarshalJSONFrom reads an object, with its members in their order, or null.
 func (k *Keyed[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	*k = nil
-	if kind := dec.PeekKind(); kind != '{' {
+	switch kind := dec.PeekKind(); kind {
+	case 'n':
+		return dec.SkipValue()
+	case '{':
+	default:
 		return fmt.Errorf("%v is no object", kind)
 	}
 	if _, err := dec.ReadToken(); err != nil {

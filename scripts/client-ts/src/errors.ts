@@ -47,13 +47,14 @@ export function mayRepeat(code: Code): boolean {
 
 /** What an answer other than a result says went wrong. */
 export function failureOf(response: Response, text: string): ServiceError {
-  const seconds = Number(response.headers.get('Retry-After') ?? 0);
-  const rest = {status: response.status, retryAfter: Number.isInteger(seconds) && seconds > 0 ? seconds * 1000 : 0};
+  const after = response.headers.get('Retry-After') ?? '';
+  const ms = Number.isInteger(Number(after)) ? Number(after) * 1000 : Date.parse(after) - Date.now();
+  const rest = {status: response.status, retryAfter: ms > 0 ? ms : 0};
   try {
     const {error} = JSON.parse(text) as {error: {status: Code; message: string; details?: FieldError[]}};
     return new ServiceError({...rest, code: error.status, message: error.message, ...(error.details && {details: error.details})});
   } catch {
-    const code = response.status >= 500 ? 'UNAVAILABLE' : 'FAILED_PRECONDITION';
+    const code = response.status >= 500 ? 'UNAVAILABLE' : response.status === 429 ? 'RESOURCE_EXHAUSTED' : 'FAILED_PRECONDITION';
     return new ServiceError({...rest, code, message: `the answer is none of the service: HTTP status ${response.status}`});
   }
 }

@@ -55,10 +55,14 @@ test('credentials go into the headers that the config names', async () => {
 });
 
 test('Retry-After is waited for', async () => {
-  const {client} = await serving([[429, failed('RESOURCE_EXHAUSTED'), {'Retry-After': '1'}], [200, ok([])]]);
-  const start = performance.now();
-  await client.call('/v2/organizations/get', {});
-  assert.ok(performance.now() - start >= 1000);
+  for (const of of [failed('RESOURCE_EXHAUSTED'), 'a proxy is busy']) {
+    const {client} = await serving([[429, of, {'Retry-After': '1'}], [200, ok([])]]);
+    const start = performance.now();
+    await client.call('/v2/organizations/get', {});
+    assert.ok(performance.now() - start >= 1000);
+  }
+  const {client} = await serving([[429, failed('RESOURCE_EXHAUSTED'), {'Retry-After': new Date(Date.now() + 100_000_000).toUTCString()}]]);
+  await assert.rejects(client.call('/v2/organizations/get', {}), {code: 'RESOURCE_EXHAUSTED'});
 });
 
 for (const [name, answers, attempts, code] of [

@@ -62,7 +62,7 @@ type exporter struct {
 
 func (e *exporter) run() error {
 	if e.Resume == nil {
-		e.Resume = &Position{}
+		e.Resume = &Position{documents: map[string]bool{}}
 		if err := e.organization(); err != nil {
 			return err
 		}
@@ -223,20 +223,32 @@ func (e *exporter) documents() error {
 			return err
 		}
 	}
-	return pages(e, documentsGet, map[string]any{}, func(page items) error {
-		var list []object
-		for _, item := range page {
-			if d := renamed(parse(item), "id", "documentId"); !e.Resume.documents[textOf(d, "documentId")] {
-				list = append(list, d)
+	written := e.Resume.documents
+	for {
+		before := len(written)
+		var failed error
+		err := pages(e, documentsGet, map[string]any{}, func(page items) error {
+			var list []object
+			for _, item := range page {
+				if d := renamed(parse(item), "id", "documentId"); !written[textOf(d, "documentId")] {
+					list = append(list, d)
+				}
 			}
-		}
-		for few := range slices.Chunk(list, most) {
-			if err := e.writeDocuments(few); err != nil {
-				return err
+			for few := range slices.Chunk(list, most) {
+				if failed = e.writeDocuments(few); failed != nil {
+					return failed
+				}
+				for _, d := range few {
+					written[textOf(d, "documentId")] = true
+				}
 			}
+			return nil
+		})
+		// A page of documents takes as long as their threads: the token of the next one may have expired. Then the list begins again.
+		if failed != nil || client.CodeOf(err) != client.CodeInvalidArgument || len(written) == before {
+			return err
 		}
-		return nil
-	})
+	}
 }
 
 // findFolders notes which documents are in folders, as the documented service does not say so of a document.
@@ -373,7 +385,7 @@ func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 			}
 		}
 		for _, u := range list {
-			if _, ends := u.Get("expiresAt"); !ends {
+			if end, ends := u.Get("expiresAt"); !ends || end.Kind() == 'n' {
 				continue
 			}
 			if err := e.write(Grant, append(u, object{{Key: "type", Value: quoted(of)}, {Key: "id", Value: quoted(id)}}...)); err != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
@@ -539,6 +542,147 @@ func TestCopy(t *testing.T) {
 	if client.CodeOf(err) != client.CodeUnauthenticated || !strings.Contains(err.Error(), "the headers x-other-key and x-other-token are required") {
 		t.Errorf("under the usual names: %v", err)
 	}
+}
+
+// awkward stands in front of a service and answers as another one might: with small pages, fields that nobody knows, null where there is
+// nothing; it is down, asks to wait, hangs up, and forgets its page tokens after six requests.
+type awkward struct {
+	service  http.Handler
+	requests int64
+	tokens   map[string]int64 // how many requests there were when one was given
+	expired  int
+}
+
+func (a *awkward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var request map[string]map[string]any
+	if err == nil {
+		err = json.Unmarshal(body, &request)
+	}
+	if err != nil {
+		panic(err)
+	}
+	a.requests++
+	switch n := a.requests; {
+	case n%17 == 3:
+		w.Header().Set("Retry-After", time.Now().UTC().Format(http.TimeFormat))
+		w.WriteHeader(http.StatusTooManyRequests)
+		io.WriteString(w, `{"message": "Too Many Requests"}`)
+		return
+	case n%17 == 7:
+		http.Error(w, "<html>Internal Server Error</html>", http.StatusInternalServerError)
+		return
+	case n%17 == 11:
+		w.WriteHeader(http.StatusInternalServerError)
+		io.WriteString(w, `{"error": {"status": "INTERNAL", "message": "Something went wrong", "newField": null}}`)
+		return
+	case n%17 == 13:
+		panic(http.ErrAbortHandler)
+	}
+	if token, _ := request["data"]["pageToken"].(string); token != "" && a.requests-a.tokens[token] > 6 {
+		a.expired++
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error": {"status": "INVALID_ARGUMENT", "message": "The page token has expired"}}`)
+		return
+	}
+	if size := map[string]int{"/v2/organizations/documents/get": 7, "/v2/users/get": 7, "/v2/commentannotations/get": 1}[r.URL.Path]; size > 0 {
+		request["data"]["pageSize"] = size
+	}
+	body, _ = json.Marshal(request)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	answer := httptest.NewRecorder()
+	a.service.ServeHTTP(answer, r)
+	var v map[string]any
+	if err := json.Unmarshal(answer.Body.Bytes(), &v); err != nil {
+		panic(err)
+	}
+	if result, ok := v["result"].(map[string]any); ok {
+		result["data"] = adorned(result["data"])
+		if token, _ := result["nextPageToken"].(string); token != "" {
+			a.tokens[token] = a.requests
+		}
+	}
+	w.WriteHeader(answer.Code)
+	if err := json.MarshalWrite(w, v); err != nil {
+		panic(err)
+	}
+}
+
+// nulls are fields that a service may answer as null, by a field that says what has them.
+var nulls = map[string][]string{
+	"annotationId": {"location", "assignedTo", "context", "newField", "suggestion", "resolvedByUserId", "commentsTruncated"},
+	"commentId":    {"commentHtml", "commentText", "attachments", "newField", "agent"},
+	"ancestors":    {"folderName", "newField"},
+	"accessRole":   {"name", "email", "photoUrl", "expiresAt"},
+	"documentName": {"folderId"},
+}
+
+// adorned returns data as a service with more fields answers it: null in the place of nothing.
+func adorned(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for n := range v {
+			v[n] = adorned(v[n])
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case map[string]any:
+		for of, names := range nulls {
+			for _, name := range names {
+				if _, has := v[name]; v[of] != nil && !has {
+					v[name] = nil
+				}
+			}
+		}
+		if comments, has := v["comments"]; has {
+			v["comments"] = adorned(comments)
+		}
+		if v["annotationId"] != nil {
+			v["newObject"] = map[string]any{"a": []int{1}}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return v
+}
+
+// TestCopyOfAnother: a copy goes on where the other service is down for a moment, asks to wait or has forgotten a page token, and takes nothing
+// that it does not know.
+func TestCopyOfAnother(t *testing.T) {
+	s := serve(t)
+	own := s.account(t, "one")
+	everything(t, own)
+	for n := range 40 {
+		call(t, own, "/v2/commentannotations/add", fmt.Sprintf(`"organizationId": "acme", "documentId": "d%02d", "createDocument": true, "commentAnnotations": [{"annotationId": "a"}]`, n))
+		call(t, own, "/v2/users/add", fmt.Sprintf(`"organizationId": "acme", "users": [{"userId": "u%02d"}]`, n))
+	}
+	want := export(t, s.client(s.url, "one", nil), transfer.ExportOptions{Documented: true})
+	other := &awkward{service: s.Handler(), tokens: map[string]int64{}}
+	server := httptest.NewServer(other)
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	c := s.client(server.URL, "one", nil)
+	got := export(t, c, transfer.ExportOptions{Documented: true})
+	if other.expired == 0 || other.requests < 100 {
+		t.Errorf("of %d requests %d had an expired page token", other.requests, other.expired)
+	}
+	same(t, "copied", canonical(t, want), canonical(t, got))
+}
+
+// canonical returns a file with the members of each line in one order.
+func canonical(t *testing.T, file string) string {
+	t.Helper()
+	var all strings.Builder
+	for line := range strings.Lines(file) {
+		v := jsontext.Value(line)
+		if err := v.Canonicalize(); err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString(v.String() + "\n")
+	}
+	return all.String()
 }
 
 // withoutOwn returns a file without what no documented operation says: groups, preferences, read states, and grants that have ended.
