@@ -42,19 +42,7 @@ func DistinctBy[T any, Key comparable](list []T, key func(T) Key) []T {
 	return once
 }
 
-// Some returns a field that is sent with a value.
-func Some[T any](value T) Opt[T] {
-	raw, err := EncodeData(value)
-	if err != nil {
-		panic(err) // fields of requests always marshal
-	}
-	return Opt[T]{Value: value, Raw: raw}
-}
-
-// Clear returns a field that is sent as null.
-func Clear[T any]() Opt[T] { return Opt[T]{Raw: collab.JSON("null")} }
-
-// MarshalJSON returns the field as it was sent, or is to be: see Some and Clear.
+// MarshalJSON returns the field as it was sent.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	if o.Raw == nil {
 		return []byte("null"), nil

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,11 +36,10 @@ type ExportOptions struct {
 const most = 30
 
 // Export writes an organization to w as a file of this package. It reads by the operations of c: each thread is in the file as it was when it
-// was read, and the whole is no snapshot of one moment. It holds one page of an answer at a time. It fails with the error of the operation
+// was read, and the whole is no snapshot of one moment. It holds the folders and one page of an answer at a time. It fails with the error of the operation
 // that failed, or of w: Resume knows how to go on with what w has by then.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
 	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}}
-	e.progress.Organization = organization
 	err := e.run()
 	if failed := e.out.Flush(); err == nil {
 		err = failed
@@ -56,27 +56,29 @@ type exporter struct {
 	out *bufio.Writer
 
 	progress Progress
-	folders  []string
+	folders  []object
 	inFolder map[string]string // folders of documents, where these do not say so themselves
 }
 
 func (e *exporter) run() error {
-	if e.Resume == nil {
-		e.Resume = &Position{documents: map[string]bool{}}
-		if err := e.organization(); err != nil {
-			return err
-		}
-		if err := e.writeFolders(); err != nil {
-			return err
-		}
+	parts := []func() error{e.organization, e.readFolders, e.writeFolders, e.documents, e.users, e.people}
+	if e.Resume != nil {
+		parts = []func() error{e.readFolders, e.documents, e.users, e.people}
 	} else {
-		e.progress.Lines = e.Resume.Lines
-		if err := e.eachFolder(func(object) error { return nil }); err != nil {
+		e.Resume = &Position{documents: map[string]bool{}}
+	}
+	e.progress = Progress{Organization: e.org, Lines: e.Resume.Lines}
+	for _, part := range parts {
+		if err := part(); err != nil {
 			return err
 		}
 	}
-	for _, part := range []func() error{e.documents, e.users, e.people} {
-		if err := part(); err != nil {
+	return nil
+}
+
+func (e *exporter) writeFolders() error {
+	for _, f := range e.folders {
+		if err := e.write(Folder, ownAccess(f)); err != nil {
 			return err
 		}
 	}
@@ -181,31 +183,19 @@ func further(o object, own ...string) object {
 	return o
 }
 
-// eachFolder reads the folders, and notes their ids.
-func (e *exporter) eachFolder(each func(object) error) error {
-	e.folders = nil
-	return e.items("/v2/organizations/folders/get", map[string]any{}, func(f object) error {
-		e.folders = append(e.folders, textOf(f, "folderId"))
-		return each(f)
+// readFolders reads the folders, parents before those in them.
+func (e *exporter) readFolders() error {
+	err := e.items("/v2/organizations/folders/get", map[string]any{}, func(f object) error {
+		e.folders = append(e.folders, f)
+		return nil
 	})
+	slices.SortStableFunc(e.folders, func(a, b object) int { return cmp.Compare(depth(a), depth(b)) })
+	return err
 }
 
-// writeFolders writes the folders level by level, so that parents come first.
-func (e *exporter) writeFolders() error {
-	for level, deepest := 1, 1; level <= deepest; level++ {
-		err := e.eachFolder(func(f object) error {
-			ancestors, _ := f.Get("ancestors")
-			depth := len(itemsOf(ancestors))
-			if deepest = max(deepest, depth); depth != level {
-				return nil
-			}
-			return e.write(Folder, ownAccess(f))
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+func depth(folder object) int {
+	ancestors, _ := folder.Get("ancestors")
+	return len(itemsOf(ancestors))
 }
 
 // ownAccess returns what was answered of a folder or a document without the access type that it has from above.
@@ -253,7 +243,8 @@ func (e *exporter) documents() error {
 
 // findFolders notes which documents are in folders, as the documented service does not say so of a document.
 func (e *exporter) findFolders() error {
-	for _, folder := range e.folders {
+	for _, f := range e.folders {
+		folder := textOf(f, "folderId")
 		err := e.items(documentsGet, map[string]any{"folderId": folder}, func(d object) error {
 			e.inFolder[textOf(d, "id")] = folder
 			return nil
@@ -343,7 +334,8 @@ func (e *exporter) users() error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range e.folders {
+	for _, f := range e.folders {
+		folder := textOf(f, "folderId")
 		err := pages(e, path, map[string]any{"folderId": folder}, func(page items) error { return e.granted("folder", folder, page) })
 		if client.CodeOf(err) == client.CodeNotFound { // it was deleted meanwhile
 			continue
