@@ -433,7 +433,7 @@ func (r *Run) findWithin(ctx context.Context, part *Part, in *inOrganization, id
 	if err != nil {
 		return err
 	}
-	current, err := present{r.directory}.Current(ctx, org, with)
+	current, err := r.directory.WithDisabled().Current(ctx, org, with)
 	if err != nil {
 		return err
 	}

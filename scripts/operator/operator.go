@@ -47,7 +47,7 @@ type Operator struct {
 // New returns the operator of a deployment. It calls nothing.
 func New(c Config) *Operator {
 	s, d := c.Service, c.Service.Directory
-	in := inbox.New(s.Outbox, present{d})
+	in := inbox.New(s.Outbox, d.WithDisabled())
 	explains := delivery.New(delivery.Options{
 		Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
 		Mailer: noMailer{}, PageSize: pageSize, Guard: s.Guard, Now: d.Now, Log: slog.New(slog.DiscardHandler), Random: c.Random,
@@ -62,22 +62,6 @@ type noMailer struct{}
 
 // Send sends nothing.
 func (noMailer) Send(context.Context, mail.Notice) error { return errors.ErrUnsupported }
-
-// present is the directory for what also goes on while an organization or a document is disabled.
-type present struct{ *directory.Store }
-
-// Current returns which of the documents are there, in this incarnation.
-func (d present) Current(
-	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
-) (map[collab.DocumentRef]bool, error) {
-	ids := collab.Map(documents, func(doc collab.DocumentRef) string { return doc.Document })
-	list, err := d.DocumentsByID(ctx, org, ids)
-	current := make(map[collab.DocumentRef]bool, len(list))
-	for _, found := range list {
-		current[found.Ref(org)] = true
-	}
-	return current, err
-}
 
 // Operation is a row of the table.
 type Operation struct {
