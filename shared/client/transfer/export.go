@@ -380,7 +380,7 @@ func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 			if end, ends := u.Get("expiresAt"); !ends || end.Kind() == 'n' {
 				continue
 			}
-			if err := e.write(Grant, append(u, object{{Key: "type", Value: quoted(of)}, {Key: "id", Value: quoted(id)}}...)); err != nil {
+			if err := e.write(Grant, with(with(u, "type", quoted(of)), "id", quoted(id))); err != nil {
 				return err
 			}
 		}
@@ -405,7 +405,7 @@ func (e *exporter) withEnds(of, id string, users []object) (list []object, err e
 		p, _ := by[of+"s"].Get(id)
 		u = without(u, "expiresAt")
 		if p.ExpiresAt != 0 {
-			u = append(u, object{{Key: "expiresAt", Value: jsontext.Value(jsontext.Int(p.ExpiresAt).String())}}...)
+			u = with(u, "expiresAt", jsontext.Value(jsontext.Int(p.ExpiresAt).String()))
 		}
 		if p.ErrorCode == "" {
 			list = append(list, u)

@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +118,7 @@ type batch struct {
 
 // lines reads the lines of a file, with documents renamed.
 func (i *importer) lines(r io.Reader, take func(*line) error) error {
-	in := &lines{r: bufio.NewReaderSize(r, 1<<16)}
+	in := newLines(r)
 	named := map[string]bool{} // documents that were renamed
 	for {
 		text, torn := in.next()

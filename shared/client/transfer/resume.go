@@ -18,7 +18,7 @@ type Position struct {
 // Resume reads a file whose export of an organization was ended at any place, and returns where another goes on: cut the file there, and
 // write to its end. It is nil, to begin from the beginning, where there is nothing yet to go on from. It fails where the file is another's.
 func Resume(r io.Reader, organization string) (*Position, error) {
-	in := &lines{r: bufio.NewReaderSize(r, 1<<16)}
+	in := newLines(r)
 	p := &Position{documents: map[string]bool{}}
 	var last map[string]bool // documents whose threads may be missing
 	var before Kind
@@ -65,28 +65,24 @@ type lines struct {
 	offset int64 // after it
 }
 
-// next returns the next line without its end. It fails with io.EOF after the last, and with errTorn, beside the text, where that has no
-// end.
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, MaxLine)} }
+
+// next returns the next line without its end, until next is called again. It fails with io.EOF after the last, and with errTorn, beside the
+// text, where that has no end.
 func (l *lines) next() (text []byte, err error) {
-	for {
-		part, err := l.r.ReadSlice('\n')
-		text = append(text, part...)
-		switch {
-		case len(text) > MaxLine:
-			l.number++
-			return nil, fmt.Errorf("has more than %d bytes", MaxLine)
-		case err == bufio.ErrBufferFull:
-			continue
-		case err == io.EOF && len(text) == 0:
-			return nil, io.EOF
-		case err != nil && err != io.EOF:
-			return nil, err
-		}
-		l.number++
-		l.offset += int64(len(text))
-		if err == io.EOF {
-			return text, errTorn
-		}
-		return text[:len(text)-1], nil
+	text, err = l.r.ReadSlice('\n')
+	if len(text) == 0 {
+		return nil, err
 	}
+	l.number++
+	l.offset += int64(len(text))
+	switch err {
+	case nil:
+		return text[:len(text)-1], nil
+	case io.EOF:
+		return text, errTorn
+	case bufio.ErrBufferFull:
+		err = fmt.Errorf("has more than %d bytes", MaxLine)
+	}
+	return nil, err
 }

@@ -2,10 +2,10 @@ package transfer
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -65,18 +65,11 @@ func (s *shape) keep(v jsontext.Value) jsontext.Value {
 	case s.fields != nil && kind == '{':
 		return value(s.keepMembers(parse(v)))
 	case s.items != nil && kind == '[':
-		var items []jsontext.Value
-		if json.Unmarshal(v, &items) != nil {
-			return v
+		list := itemsOf(v)
+		for i := range list {
+			list[i] = s.items.keep(list[i])
 		}
-		text := []byte{'['}
-		for i, item := range items {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			text = append(text, s.items.keep(item)...)
-		}
-		return append(text, ']')
+		return array(list)
 	}
 	return v
 }
@@ -116,16 +109,7 @@ func within(v, there jsontext.Value) bool {
 	case '{':
 		return len(differing(parse(v), parse(there))) == 0
 	case '[':
-		var items, theirs []jsontext.Value
-		if json.Unmarshal(v, &items) != nil || json.Unmarshal(there, &theirs) != nil || len(items) != len(theirs) {
-			return false
-		}
-		for i := range items {
-			if !within(items[i], theirs[i]) {
-				return false
-			}
-		}
-		return true
+		return slices.EqualFunc(itemsOf(v), itemsOf(there), within)
 	}
 	a, b := v.Clone(), there.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)

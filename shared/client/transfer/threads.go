@@ -53,7 +53,7 @@ func (i *importer) threads(batch []*line) error {
 	}
 	for path, lines := range byPath {
 		added, there, err := i.items(path, map[string]any{"documentId": list[0].document()}, "commentAnnotations", lines,
-			func(l *line) jsontext.Value { return byLine[l].asSent(path) },
+			func(l *line) jsontext.Value { return byLine[l].asSent() },
 			func(l *line, field string) (*line, string) { return byLine[l].find(field) },
 		)
 		for _, l := range added {
@@ -113,17 +113,18 @@ var (
 	updatedData  = shapeOf[client.UpdatedData]()
 )
 
-// byUpdate are the fields of an annotation that no add sets.
-func byUpdate(path string, a object) []string {
+// byUpdate are the fields of the annotation that the operation which adds it does not set.
+func (t *thread) byUpdate() []string {
 	names := []string{"documentId", "from", "statusUpdatedByUserId", "resolvedByUserId"}
-	if statusByUpdate(a) && path != addAnnotationsV1 {
-		names = append(names, "status")
+	if t.path() == addAnnotations {
+		if statusByUpdate(t.object) {
+			names = append(names, "status")
+		}
+		return names
 	}
-	if path == addAnnotationsV1 {
-		for _, m := range a {
-			if annotationV1.fields[m.Key] == nil && updatedData.fields[m.Key] != nil {
-				names = append(names, m.Key)
-			}
+	for _, m := range t.object {
+		if annotationV1.fields[m.Key] == nil && updatedData.fields[m.Key] != nil {
+			names = append(names, m.Key)
 		}
 	}
 	return names
@@ -138,27 +139,24 @@ func (t *thread) path() string {
 }
 
 // asSent returns the annotation with its comments as the operation that adds it takes it.
-func (t *thread) asSent(path string) jsontext.Value {
-	a := without(t.object, byUpdate(path, t.object)...)
-	if path == addAnnotationsV1 {
+func (t *thread) asSent() jsontext.Value {
+	a := without(t.object, t.byUpdate()...)
+	if t.path() == addAnnotationsV1 {
 		a = annotationV1.keepMembers(a)
 	}
 	if len(t.inline) > 0 {
-		a = append(a, object{{Key: "commentData", Value: array(t.inline)}}...)
+		a = with(a, "commentData", asSent(t.inline))
 	}
 	return value(a)
 }
 
-// array returns comments as a request takes them.
-func array(comments []*line) jsontext.Value {
-	text := []byte{'['}
+// asSent returns comments as a request takes them.
+func asSent(comments []*line) jsontext.Value {
+	list := make([]jsontext.Value, len(comments))
 	for n, c := range comments {
-		if n > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, value(without(c.object, "documentId", "annotationId"))...)
+		list[n] = value(without(c.object, "documentId", "annotationId"))
 	}
-	return append(text, ']')
+	return array(list)
 }
 
 // find returns the line that a field of an annotation to add is in, and the field in it. A comment is then not among those to add any more.
@@ -181,9 +179,11 @@ func (i *importer) complete(t *thread, found object) error {
 	}
 	if change := t.change(found); change != nil {
 		request := map[string]any{"documentId": t.document(), "annotationIds": []string{t.id}, "updatedData": change}
-		if err := i.call(updateAnnotations, request); err != nil && !refuses(err) {
+		err := i.call(updateAnnotations, request)
+		if err != nil && !refuses(err) {
 			return err
-		} else if err != nil {
+		}
+		if err != nil {
 			i.refuse(t.line, "", "it was added, but not all of it was set: "+client.MessageOf(err))
 		}
 	}
@@ -193,10 +193,8 @@ func (i *importer) complete(t *thread, found object) error {
 // change returns what an update is to set of an annotation that was added, and is otherwise as found; nil for nothing.
 func (t *thread) change(found object) jsontext.Value {
 	var change object
-	set := func(name string, v jsontext.Value) {
-		change = append(change, client.Member[jsontext.Value]{Key: name, Value: v})
-	}
-	open := byUpdate(t.path(), t.object)
+	set := func(name string, v jsontext.Value) { change = with(change, name, v) }
+	open := t.byUpdate()
 	for _, m := range t.object {
 		there, _ := found.Get(m.Key)
 		switch m.Key {
@@ -232,7 +230,7 @@ func over(there, v jsontext.Value) jsontext.Value {
 	made := parse(v)
 	for _, m := range parse(there) {
 		if _, stays := made.Get(m.Key); !stays {
-			made = append(made, client.Member[jsontext.Value]{Key: m.Key, Value: jsontext.Value("null")})
+			made = with(made, m.Key, jsontext.Value("null"))
 		}
 	}
 	return value(made)
@@ -268,7 +266,7 @@ func (i *importer) compare(lines []*line, threads map[*line]*thread) error {
 func (i *importer) compareThread(t *thread, answer object) error {
 	found := object(forms[Annotation].keepMembers(annotationOf(t.document(), answer)))
 	names := differing(t.object, found)
-	open := append(byUpdate(t.path(), t.object), "suggestion")
+	open := append(t.byUpdate(), "suggestion")
 	wrong := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(open, name) })
 	if i.there(t.line, wrong); len(wrong) > 0 {
 		t.object = found // nothing of it is set
@@ -315,7 +313,7 @@ func (i *importer) fewComments(list []*line) error {
 		return map[string]any{"documentId": list[0].document(), "annotationId": textOf(list[0].object, "annotationId"), name: v}
 	}
 	for len(list) > 0 {
-		err := i.call(addComments, target("commentData", array(list)))
+		err := i.call(addComments, target("commentData", asSent(list)))
 		switch {
 		case err == nil:
 			i.added(list...)

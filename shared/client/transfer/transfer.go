@@ -28,6 +28,7 @@ package transfer
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -169,6 +170,18 @@ func value(o object) jsontext.Value {
 	return append(text, '}')
 }
 
+// array returns a JSON array.
+func array(list []jsontext.Value) jsontext.Value {
+	text := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, v...)
+	}
+	return append(text, ']')
+}
+
 // quoted returns a text as JSON.
 func quoted(text string) jsontext.Value {
 	b, _ := jsontext.AppendQuote(nil, text) // as in value
@@ -191,30 +204,14 @@ func isTrue(o object, name string) bool {
 	return member.Kind() == 't'
 }
 
-// with returns an object with a member of a name: set where it has one, else added in front.
+// with returns an object in which a member of a name has a value.
 func with(o object, name string, v jsontext.Value) object {
-	made := object{{Key: name, Value: v}}
-	for _, m := range o {
-		if m.Key == name {
-			return append(without(o, name), made...)
-		}
-	}
-	return append(made, o...)
+	return append(without(o, name), client.Member[jsontext.Value]{Key: name, Value: v})
 }
 
 // without returns an object without the members of some names.
 func without(o object, names ...string) object {
-	kept := make(object, 0, len(o))
-	for _, m := range o {
-		drop := false
-		for _, name := range names {
-			drop = drop || m.Key == name
-		}
-		if !drop {
-			kept = append(kept, m)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(o), func(m client.Member[jsontext.Value]) bool { return slices.Contains(names, m.Key) })
 }
 
 // escapeKind returns the name that a further field has in a line, where kind is the line's own. See cutEscape.
