@@ -1236,7 +1236,8 @@ func TestImportEnded(t *testing.T) {
 	}
 	begin("acme")
 	_, said, code := c.run(t, "import", "other", file)
-	if code == 0 || strings.Contains(said, "It goes on") || !strings.Contains(said, "organization: 1 added") || !strings.Contains(said, "1 lines were refused") {
+	if code == 0 || strings.Contains(said, "It goes on") || !strings.Contains(said, "organization: 1 added") ||
+		!strings.Contains(said, "1 lines were refused") {
 		t.Errorf("into another account it says %s", said)
 	}
 	if _, err := os.Stat(file + ".progress"); !errors.Is(err, os.ErrNotExist) {

@@ -152,8 +152,8 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 // server returns what all handlers share.
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
-		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas, ReadOnly: s.config.ReadOnly, Send: s.Events.Send,
-		SendJobs: s.Events.SendJobs,
+		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas,
+		ReadOnly: s.config.ReadOnly, Send: s.Events.Send, SendJobs: s.Events.SendJobs,
 	}
 }
 

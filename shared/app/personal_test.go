@@ -21,7 +21,8 @@ import (
 // of a kind and 5 MB, and looks at no more than it may.
 func TestPersonalDataInPages(t *testing.T) {
 	s := service(t)
-	handler := s.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}})
+	settings := collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}
+	handler := s.HandlerFor(collab.Identity{Account: "acme", Settings: settings})
 	call := func(path, data string) []byte {
 		t.Helper()
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(`{"data": {"organizationId": "north", `+data+`}}`))
@@ -53,7 +54,8 @@ func TestPersonalDataInPages(t *testing.T) {
 			list = append(list, fmt.Sprintf(by, n, said+".", author))
 		}
 		for few := range slices.Chunk(list, max(1, min(90, 3_000_000/len(list[0])))) {
-			call("/v2/commentannotations/comments/add", fmt.Sprintf(`"documentId": %q, "annotationId": %q, "commentData": [%s]`, doc, id, strings.Join(few, ",")))
+			data := fmt.Sprintf(`"documentId": %q, "annotationId": %q, "commentData": [%s]`, doc, id, strings.Join(few, ","))
+			call("/v2/commentannotations/comments/add", data)
 		}
 	}
 	none := func(int) string { return "" }
@@ -66,7 +68,8 @@ func TestPersonalDataInPages(t *testing.T) {
 	for n := range 230 {
 		thread("4", fmt.Sprintf("thread-%03d", n), "bob", 1, short)
 		id := fmt.Sprintf("hers-%03d", n)
-		call("/v2/commentannotations/add", fmt.Sprintf(`"documentId": "4", "commentAnnotations": [{"annotationId": %q, "assignedTo": {"userId": "ann"}}]`, id))
+		of := `"documentId": "4", "commentAnnotations": [{"annotationId": %q, "assignedTo": {"userId": "ann"}}]`
+		call("/v2/commentannotations/add", fmt.Sprintf(of, id))
 		want = append(want, "annotation 4/"+id)
 	}
 	thread("5", "off", "ann", 3, short)
@@ -109,7 +112,8 @@ func TestPersonalDataInPages(t *testing.T) {
 	for _, disabled := range []bool{false, true} {
 		if disabled {
 			call("/v2/organizations/documents/access/disablestate/update", `"documentIds": ["1", "3"], "disabled": true`)
-			if err := storetest.ChangeOrganization(t.Context(), s.Directory, told.OrganizationRef, func(o *collab.Organization) { o.Disabled = true }); err != nil {
+			disable := func(o *collab.Organization) { o.Disabled = true }
+			if err := storetest.ChangeOrganization(t.Context(), s.Directory, told.OrganizationRef, disable); err != nil {
 				t.Fatal(err)
 			}
 			s.Directory.Forget(keys.Organization("acme", "north"))

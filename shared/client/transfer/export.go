@@ -36,8 +36,8 @@ type ExportOptions struct {
 const most = 30
 
 // Export writes an organization to w as a file of this package. It reads by the operations of c: each thread is in the file as it was when it
-// was read, and the whole is no snapshot of one moment. It holds the folders and one page of an answer at a time. It fails with the error of the operation
-// that failed, or of w: Resume knows how to go on with what w has by then.
+// was read, and the whole is no snapshot of one moment. It holds the folders, the ids of documents, and one page of an answer at a time. It
+// fails with the error of the operation that failed, or of w: Resume knows how to go on with what w has by then.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
 	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}}
 	err := e.run()
