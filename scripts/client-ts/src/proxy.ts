@@ -66,7 +66,10 @@ export interface ProxyConfig {
 const MAX_BODY = 128 * 1024; // bytes of a request; a comment of 20,000 characters fits into it, whatever they are
 const TIMEOUT = 10_000; // ms that a request takes at most once it has arrived
 const MAX_SKIPPED = 4 << 20; // bytes that are read of a larger one, and not kept: a browser that is still sending would not see the answer
-const ANNOTATIONS_PAGE = 250; // of a document, in an answer
+const NEWEST_PAGE = 100; // threads of the first answer about a document
+const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
+const CHANGED_PAGE = 250; // of an answer about what changed
+const MAX_THREADS = 100; // that are asked for by id
 const INBOX_PAGE = 30; // notifications of an answer
 const MAX_PEOPLE = 1000; // of the organization, and of the document, who may be mentioned
 const MAX_MENTIONS = 30; // people whom a comment mentions, and for whom alone a thread is begun
@@ -142,7 +145,7 @@ type Fields = Record<string, unknown>;
 const TYPES = {
   documentId: '', annotationId: '', commentId: 0, requestId: '', text: '', targetElement: {elementId: '', targetText: '', occurrence: 0},
   visibility: {type: '', people: [{userId: '', name: '', photoUrl: ''}]}, resolved: false, read: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
-  documentIds: [''], inbox: false,
+  documentIds: [''], annotationIds: [''], inbox: false,
 };
 
 type Body = Partial<typeof TYPES> & {documentId: string};
@@ -246,13 +249,15 @@ class Exchange {
     return item;
   }
 
-  /** The newest threads of a document, older ones by pageToken, what changed since a time, or one thread. */
-  async threads({documentId, annotationId, since, pageToken}: Body) {
+  /** The newest threads of a document, older ones by pageToken, what changed since a time, or those of some ids. */
+  async threads({documentId, annotationIds = [], since, pageToken}: Body) {
     let next = Date.now() - OVERLAP;
+    if (annotationIds.length > MAX_THREADS) throw new Refusal('INVALID_ARGUMENT', `annotationIds must be at most ${MAX_THREADS}`);
     const {userId} = this.who.user;
     const canWrite = await this.who.canWrite(documentId);
-    const newest = since ? {updatedAfter: since, includeDeleted: true} : {order: 'desc'};
-    const selected = {documentId, asUserId: userId, unreadFor: userId, ...(annotationId ? {annotationIds: [annotationId]} : {...newest, pageSize: ANNOTATIONS_PAGE})};
+    const newest = {order: 'desc', pageSize: pageToken ? OLDER_PAGE : NEWEST_PAGE};
+    const walk = since ? {updatedAfter: since, includeDeleted: true, pageSize: CHANGED_PAGE} : newest;
+    const selected = {documentId, asUserId: userId, unreadFor: userId, ...(annotationIds.length ? {annotationIds} : walk)};
     const page = await this.call('/v2/commentannotations/get', {...selected, ...(pageToken && {pageToken})}).catch((e) => {
       if (!is(e, 'NOT_FOUND') && !(since && is(e, 'FAILED_PRECONDITION'))) throw e;
       next = 0; // what the browser knows is void
@@ -483,7 +488,7 @@ interface Asked {
 
 /** The requests by name. */
 const REQUESTS: Record<string, Asked> = {
-  'threads': {fields: ['documentId', 'annotationId', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
+  'threads': {fields: ['documentId', 'annotationIds', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
   'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement', 'visibility'], right: 'canWrite', writes: true, do: (x, b) => x.addThread(b)},
   'add-comment': {fields: ['documentId', 'annotationId', 'requestId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.addComment(b)},
   'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.editComment(b)},

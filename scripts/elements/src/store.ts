@@ -6,6 +6,9 @@ import {ask, type Answers, type Failure, type Person, type Thread} from './proto
 import {texts, whyOf} from './texts.js';
 
 const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
+const BEGIN = 250; // threads, if there are so many, that are known before the reader asks for older ones
+const ASKED = 100; // threads that are asked for by id
+const ECHO = 5_000; // ms in which a hint may be of what was read here
 const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered
 const WAIT = 15_000; // ms that are waited where the server asks for it, before the reader is asked
 const TRIES = 5; // of one request that the server asks to send later
@@ -46,7 +49,7 @@ export class Store {
   readonly #watchers = new Set<() => void>();
 
   constructor(readonly endpoint: string, readonly documentId: string) {
-    this.#poll = new Poll(() => this.#look(), () => this.#tell());
+    this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
     this.drafts = new Drafts(`collab-drafts ${endpoint} ${documentId}`, () =>
       this.#pending.flatMap((p) => (p.failed ? draftOf(p, this.#annotationId(p.thread) ?? '') : [])));
   }
@@ -92,7 +95,7 @@ export class Store {
   #hear(): void {
     const wanted = this.#watchers.size > 0 && this.#since > 0;
     if (wanted) {
-      this.#deaf ??= liveOf(this.endpoint).watch({topic: this.documentId, hint: () => this.#poll.hint(), live: (on) => this.#poll.live(on)});
+      this.#deaf ??= liveOf(this.endpoint).watch({topic: this.documentId, hint: () => this.#hint(), live: (on) => this.#poll.live(on)});
     } else {
       this.#deaf?.();
       this.#deaf = undefined;
@@ -100,6 +103,13 @@ export class Store {
   }
 
   #deaf: (() => void) | undefined; // ends hearing
+  #hinted = false; // of what was not read here, since the last look
+  #read = 0; // when something was read here
+
+  #hint(): void {
+    this.#hinted ||= Date.now() - this.#read > ECHO;
+    this.#poll.hint();
+  }
 
   #tell(): void {
     for (const watcher of this.#watchers) watcher();
@@ -150,6 +160,7 @@ export class Store {
   /** Says that the reader has seen a thread. Where that fails, the next look shows it as it is. */
   read({annotationId}: ShownThread): void {
     if (!this.#unread.delete(annotationId)) return;
+    this.#read = Date.now();
     this.#tell();
     patient(() => ask(this.endpoint, 'read-thread', {documentId: this.documentId, annotationId, read: true})).catch((e: Failure) => {
       if (e.status !== 'NOT_FOUND') this.#unread.add(annotationId);
@@ -247,7 +258,22 @@ export class Store {
 
   /** Reads one thread, however old. It rejects with a Failure. */
   async find(annotationId: string): Promise<void> {
-    if (this.#show(await patient(() => ask(this.endpoint, 'threads', {documentId: this.documentId, annotationId})))) this.#tell();
+    if (this.#show(await patient(() => ask(this.endpoint, 'threads', {documentId: this.documentId, annotationIds: [annotationId]})))) this.#tell();
+  }
+
+  /**
+   * Reads what changed, and after the very newest threads the rest of those that the list begins with. Where a hint came and nothing changed,
+   * the reader may have read threads elsewhere: those that are shown as unread are asked for.
+   */
+  async #lookAround(): Promise<boolean> {
+    const hinted = this.#hinted;
+    this.#hinted = false;
+    const changed = await this.#look();
+    if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {}); // then the reader may ask for them
+    const annotationIds = [...this.#unread].filter((id) => this.has(id)).slice(0, ASKED);
+    if (!hinted || changed || !annotationIds.length || !this.#show(await ask(this.endpoint, 'threads', {documentId: this.documentId, annotationIds}))) return changed;
+    this.#tell();
+    return true;
   }
 
   /** Reads what changed; the newest threads the first time, and now and then. */

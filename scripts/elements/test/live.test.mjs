@@ -227,13 +227,63 @@ test('hints are looked for at once, and where they come one after the other in f
   poll.stop();
 });
 
+const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
+const thread = (id, s, more) => ({
+  annotationId: id, status: {id: 'OPEN'}, createdAt: at(s), lastUpdated: at(s), comments: [{commentId: 1, commentText: id, from: {userId: 'bob'}, createdAt: at(s), lastUpdated: at(s)}], ...more,
+});
+const page = (threads, more) => ({threads, deleted: [], nextPageToken: '', since: Date.now() - 30_000, user: {userId: 'ann'}, canWrite: true, ...more});
+
+test('the rest of the 250 newest threads comes straight after the first, and older ones on demand', async () => {
+  const {storeOf} = await tab();
+  const some = (from, n) => Array.from({length: n}, (_, i) => thread(`t${from - i}`, from - i));
+  answers.threads = ({since, pageToken}) => (since ? page([]) : pageToken ? page(some(200, 150), {nextPageToken: 'third'}) : page(some(300, 100), {nextPageToken: 'second'}));
+  const store = storeOf('/collab', 'plan');
+  const painted = [];
+  const end = store.watch(() => painted.push(store.threads.length));
+  await pass(0);
+  assert.deepEqual([painted[0], store.threads.length, store.more], [100, 250, true]);
+  assert.deepEqual(asked('threads'), [{documentId: 'plan'}, {documentId: 'plan', pageToken: 'second'}]);
+  await Promise.all([store.look(), pass(0)]);
+  assert.equal(asked('threads').length, 3, 'no older ones by themselves');
+  end();
+});
+
+test('what the reader has read elsewhere is no longer unread', async () => {
+  const {storeOf} = await tab();
+  let read = [];
+  const list = () => ['c', 'b', 'a'].map((id, i) => thread(id, 30 - i, {unread: !read.includes(id)}));
+  answers.threads = ({since, annotationIds}) => page(since ? [] : list().filter((t) => !annotationIds || annotationIds.includes(t.annotationId)));
+  answers['read-thread'] = () => ({});
+  const store = storeOf('/collab', 'plan');
+  const end = store.watch(() => {});
+  await pass(12_000);
+  const unread = () => store.threads.filter((t) => t.unread).map((t) => t.annotationId).join(' ');
+  const hint = async () => {
+    const before = asked('threads').length;
+    sockets[0].says({changed: {documentId: 'plan'}});
+    await pass(0);
+    return asked('threads').slice(before).map(({annotationIds}) => annotationIds?.join(' ') ?? 'new');
+  };
+  sockets[0].onopen();
+  await pass(12_000);
+  assert.equal(unread(), 'c b a');
+  read = ['b'];
+  assert.deepEqual([await hint(), unread()], [['new', 'c b a'], 'c a']);
+  store.read(store.threads.find((t) => t.annotationId === 'a'));
+  read = ['a', 'b'];
+  assert.deepEqual([await hint(), unread()], [['new'], 'c'], 'the hint of what is read here asks for nothing more');
+  await pass(6000);
+  read = ['a', 'b', 'c'];
+  assert.deepEqual([await hint(), unread()], [['new', 'c'], '']);
+  assert.deepEqual(await hint(), ['new'], 'where nothing is unread, nothing is asked for');
+  const before = asked('threads').length;
+  await pass(6 * MINUTE);
+  assert.deepEqual(asked('threads').slice(before).map(Object.keys), [['documentId', 'since']], 'an idle page asks as seldom as ever');
+  end();
+});
+
 test('a document begins with the newest threads, and learns of what comes, changes and goes', async () => {
   const {storeOf} = await tab();
-  const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
-  const thread = (id, s, more) => ({
-    annotationId: id, status: {id: 'OPEN'}, createdAt: at(s), lastUpdated: at(s), comments: [{commentId: 1, commentText: id, from: {userId: 'bob'}, createdAt: at(s), lastUpdated: at(s)}], ...more,
-  });
-  const page = (threads, more) => ({threads, deleted: [], nextPageToken: '', since: Date.now() - 30_000, user: {userId: 'ann'}, canWrite: true, ...more});
   let answer = page([thread('c', 30, {unread: true}), thread('b', 20)], {nextPageToken: 'older'});
   answers.threads = () => answer;
   const store = storeOf('/collab', 'plan');

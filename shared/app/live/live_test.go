@@ -25,6 +25,7 @@ import (
 	"collabdata/shared/store/connections"
 	"collabdata/shared/store/stream"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
@@ -570,6 +571,57 @@ func TestRepeated(t *testing.T) {
 		p.expect(t, plan)
 	}
 	p.still(t)
+}
+
+// TestKilled: wherever the process is killed that tells of changes, once the stream has given its batch to another, who watches has heard of it,
+// a connection that is gone is no longer told, and never counted off twice.
+func TestKilled(t *testing.T) {
+	w := newWorld(t)
+	plans := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("plan")
+	watch := collab.Watch{Account: "acme", Organization: "org", Documents: []string{"plan"}}
+	connected := func() collab.Connected {
+		t.Helper()
+		n, err := w.kept.Connected(t.Context(), watch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	kills := 0
+	for done := false; !done; kills++ {
+		ann := w.connect(t, "acme", fmt.Sprint("ann", kills), `"documentIds": ["plan"]`)
+		bob := fmt.Sprint("bob", kills)
+		w.connect(t, "acme", bob, `"documentIds": ["plan"]`)
+		w.clock.move(time.Minute)
+		gone, before := w.connections(t, bob)[0].ID, connected()
+		w.gateway.mu.Lock()
+		w.gateway.fail = func(id string) error {
+			if id == gone {
+				return rules.ErrGone
+			}
+			return nil
+		}
+		w.gateway.mu.Unlock()
+		dying := *w.hints
+		dying.Connections = connections.Store{Table: storetest.Killed(t, w.kept.Table, kills)}
+		err := dying.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")})
+		done = err == nil && connected().Account == before.Account-1 // it has done all
+		if err := w.hints.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")}); err != nil {
+			t.Fatal(err)
+		}
+		ann.expect(t, plan)
+		after := connected()
+		if after.Documents["plan"] != before.Documents["plan"]-1 {
+			t.Errorf("killed after %d calls: %d watch, %d before one was gone", kills, after.Documents["plan"], before.Documents["plan"])
+		}
+		// One that was killed before it counted leaves one more for the time that a connection may last.
+		if after.Account != before.Account-1 && after.Account != before.Account || done && after.Account != before.Account-1 {
+			t.Errorf("killed after %d calls: %d are counted, %d before one was gone", kills, after.Account, before.Account)
+		}
+	}
+	if kills < 6 { // a query, the connection read, its three items deleted, the count
+		t.Errorf("it was over after %d calls", kills)
+	}
 }
 
 // TestBounds: beyond the bounds there is no ticket, and no connection by an earlier one; connections whose end nobody noticed count no

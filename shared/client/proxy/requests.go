@@ -13,11 +13,14 @@ import (
 )
 
 const (
-	annotationsPage = 250  // of a document, in an answer
-	inboxPage       = 30   // notifications of an answer
-	maxPeople       = 1000 // of the organization, and of the document, who may be mentioned
-	maxConnected    = 30   // documents of one connection
-	maxMentions     = 30   // people whom a comment mentions, and for whom alone a thread is begun
+	newestPage   = 100  // threads of the first answer about a document
+	olderPage    = 150  // of each answer about older ones: one of them comes straight after the first
+	changedPage  = 250  // of an answer about what changed
+	maxThreads   = 100  // that are asked for by id
+	inboxPage    = 30   // notifications of an answer
+	maxPeople    = 1000 // of the organization, and of the document, who may be mentioned
+	maxConnected = 30   // documents of one connection
+	maxMentions  = 30   // people whom a comment mentions, and for whom alone a thread is begun
 
 	// overlap is how far a look for what is new goes back before the last one: a time is the start of a request, not the moment at which
 	// its data can be read.
@@ -31,6 +34,7 @@ const (
 type request struct {
 	DocumentID      string         `json:"documentId"`
 	AnnotationID    string         `json:"annotationId"`
+	AnnotationIDs   []string       `json:"annotationIds"`
 	CommentID       int64          `json:"commentId"`
 	RequestID       string         `json:"requestId"`
 	Text            string         `json:"text"`
@@ -54,7 +58,7 @@ var requests = map[string]struct {
 	right  func(*Caller) func(context.Context, string) (bool, error)
 	do     func(*exchange, *request) (any, error)
 }{
-	"threads":        {"documentId annotationId since pageToken", false, read, (*exchange).threads},
+	"threads":        {"documentId annotationIds since pageToken", false, read, (*exchange).threads},
 	"add-thread":     {"documentId requestId text targetElement visibility", true, write, (*exchange).addThread},
 	"add-comment":    {"documentId annotationId requestId text", true, write, (*exchange).addComment},
 	"edit-comment":   {"documentId annotationId commentId text", true, write, (*exchange).editComment},
@@ -138,21 +142,26 @@ type (
 
 func (u User) person() person { return person{u.ID, u.Name, u.PhotoURL} }
 
-// threads answers the newest threads of a document, older ones by pageToken, what changed since a time, or one thread.
+// threads answers the newest threads of a document, older ones by pageToken, what changed since a time, or those of some ids.
 func (x *exchange) threads(r *request) (any, error) {
 	since := time.Now().Add(-overlap).UnixMilli()
+	if len(r.AnnotationIDs) > maxThreads {
+		return nil, mistake("annotationIds", "must be at most %d", maxThreads)
+	}
 	canWrite, err := x.who.CanWrite(x.ctx, r.DocumentID)
 	if err != nil {
 		return nil, err
 	}
 	data := fields{"documentId": r.DocumentID, "asUserId": x.who.User.ID, "unreadFor": x.who.User.ID}
 	switch {
-	case r.AnnotationID != "":
-		data["annotationIds"] = []string{r.AnnotationID}
+	case len(r.AnnotationIDs) > 0:
+		data["annotationIds"] = r.AnnotationIDs
 	case r.Since != 0:
-		data["updatedAfter"], data["includeDeleted"], data["pageSize"] = r.Since, true, annotationsPage
+		data["updatedAfter"], data["includeDeleted"], data["pageSize"] = r.Since, true, changedPage
+	case r.PageToken != "":
+		data["order"], data["pageSize"] = "desc", olderPage
 	default:
-		data["order"], data["pageSize"] = "desc", annotationsPage
+		data["order"], data["pageSize"] = "desc", newestPage
 	}
 	if r.PageToken != "" {
 		data["pageToken"] = r.PageToken
@@ -164,7 +173,7 @@ func (x *exchange) threads(r *request) (any, error) {
 	threads, deleted := []annotation{}, []string{}
 	for _, a := range list {
 		switch {
-		case a == nil: // the one that was asked for
+		case a == nil: // one that was asked for
 		case a.Deleted:
 			deleted = append(deleted, a.AnnotationID)
 		default:
