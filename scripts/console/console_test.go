@@ -303,6 +303,7 @@ func TestPages(t *testing.T) {
 		{"/find", "account=acct&id=gone-org", []string{"an organization, deleted at 20", `action="/console/organization/restore"`}},
 		{"/find", org + "&id=bob", []string{"a member"}},
 		{"/find", org + "&id=thread", []string{"a thread in document doc"}},
+		{"/find", org + "&id=gone-thread", []string{"annotation &#34;gone-thread&#34; does not exist", ": it was deleted at 20", " by request "}},
 		{"/find", "id=nothing", []string{"Nothing that was looked at has it"}},
 	} {
 		seen[test.path] = true

@@ -438,7 +438,13 @@ func (r *Run) findWithin(ctx context.Context, part *Part, in *inOrganization, id
 		return err
 	}
 	for doc := range current {
-		part.Rows = append(part.Rows, row("a thread in document "+doc.Document, r.thread(doc.Document, id)))
+		what := "a thread in document " + doc.Document
+		if _, err := r.head(ctx, doc, id); collab.CodeOf(err) == collab.NotFound {
+			what = Cause(err)
+		} else if err != nil {
+			return err
+		}
+		part.Rows = append(part.Rows, row(what, r.thread(doc.Document, id)))
 	}
 	found, err := r.directory.Members(ctx, org, []string{id})
 	what := "perhaps a user who is no member"

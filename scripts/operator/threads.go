@@ -62,14 +62,20 @@ func (r *Run) openThread(ctx context.Context, p *inThread) (a collab.Annotation,
 		return a, doc, err
 	}
 	r.Above = append(r.Above, r.thread(doc.Document, string(p.Annotation)))
-	if a, err = r.threads.Head(ctx, doc, string(p.Annotation)); collab.CodeOf(err) != collab.NotFound {
-		return a, doc, err
+	a, err = r.head(ctx, doc, string(p.Annotation))
+	return a, doc, err
+}
+
+// head reads an annotation without its comments. NOT_FOUND says when and by which request it was deleted, as far as that is known.
+func (r *Run) head(ctx context.Context, doc collab.DocumentRef, id string) (a collab.Annotation, err error) {
+	if a, err = r.threads.Head(ctx, doc, id); collab.CodeOf(err) != collab.NotFound {
+		return a, err
 	}
-	at, request, failed := r.threads.FindDeleted(ctx, doc, string(p.Annotation))
+	at, request, failed := r.threads.FindDeleted(ctx, doc, id)
 	if at != 0 {
 		err = collab.Errorf(collab.NotFound, "%s: it was %s", Cause(err), deleted(at, request))
 	}
-	return a, doc, cmp.Or(failed, err)
+	return a, cmp.Or(failed, err)
 }
 
 func showThread(ctx context.Context, r *Run, p *inThread) error {

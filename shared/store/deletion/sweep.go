@@ -162,7 +162,13 @@ func (s *Store) sweepDocument(ctx context.Context, doc collab.DocumentRef) (n in
 		}},
 		{keys.MailPartition(doc), store.Everything, nil},
 		{keys.SeenPartition(doc), store.Everything, nil},
-		{keys.GonePartition(doc), store.Everything, nil},
+		{keys.GonePartition(doc), store.Everything, func(ctx context.Context, sk string) error {
+			_, ann, err := keys.ParseAnnotationGone(sk)
+			if err != nil {
+				return nil
+			}
+			return s.Delete(ctx, keys.AnnotationID(doc, ann)) // of a deleted one there is no head
+		}},
 		{keys.RemovedFromPartition(doc), store.Everything, nil},
 	} {
 		swept, done, err := s.empty(ctx, of.pk, of.keys, of.before)

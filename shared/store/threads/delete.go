@@ -144,7 +144,7 @@ func (s *Store) keepJob(
 	return job, found, err
 }
 
-// deleteHead deletes a head with its look-up, and records the event. Where it is not as it was read, it is deleted by now.
+// deleteHead deletes a head, marks its look-up as that of what is gone, and records the event. Where it is not as it was read, it is deleted by now.
 func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, notify bool) error {
 	a, err := readHead(head)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab
 		ev = &of
 	}
 	_, err = s.Outbox.Commit(ctx, req, []store.Write{
-		store.DeleteRead(head, keys.AddedBy), store.Delete(keys.AnnotationID(doc, a.ID)), s.goneWrite(ctx, doc, &a, true),
+		store.DeleteRead(head, keys.AddedBy), s.goneLookUp(doc, a.ID), s.goneWrite(ctx, doc, &a, true),
 	}, ev)
 	return err
 }

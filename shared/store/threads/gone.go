@@ -35,6 +35,17 @@ func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *coll
 	}))
 }
 
+// goneLookUp keeps the look-up item of an annotation that is deleted for GoneFor, so that its document is found by its id alone. Adding it again
+// writes the item anew.
+func (s *Store) goneLookUp(doc collab.DocumentRef, ann string) store.Write {
+	look := store.NewItem(keys.AnnotationID(doc, ann))
+	look[keys.Expires] = store.Number((s.Millis() + GoneFor.Milliseconds()) / 1000)
+	return store.Put(look)
+}
+
+// leads reports whether a look-up item, nil for none, is that of an annotation that was not deleted.
+func leads(look store.Item) bool { return look != nil && look[keys.Expires] == nil }
+
 // narrows reports whether there may be people who saw an annotation, and do not see it as it is now.
 func narrows(was, is *collab.Annotation) bool {
 	return is.Visibility != nil && !reflect.DeepEqual(was.Visibility, is.Visibility)

@@ -50,7 +50,8 @@ func (s *Store) Heads(
 	return list, next, nil
 }
 
-// DocumentsWith returns at most most documents of an organization that have an annotation of an id, or had it when they were deleted.
+// DocumentsWith returns at most most documents of an organization that have an annotation of an id, had it when they were deleted, or had one
+// that was deleted within GoneFor.
 // Strongly consistent.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
 	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})

@@ -109,7 +109,7 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 		}
 		found, err := w.GetAll(ctx, itemKeys, true)
 		for _, d := range w.q.Found {
-			if _, ok := found[keys.AnnotationID(d, id)]; ok {
+			if leads(found[keys.AnnotationID(d, id)]) {
 				l.documents = append(l.documents, d)
 			}
 		}
@@ -130,7 +130,7 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 		if err != nil {
 			return store.Unreadable(it.Key(), err)
 		}
-		if w.q.Documents == nil || slices.Contains(w.q.Documents, d.Document) {
+		if leads(it) && (w.q.Documents == nil || slices.Contains(w.q.Documents, d.Document)) {
 			l.documents = append(l.documents, d)
 		}
 	}
