@@ -66,7 +66,7 @@ func TestPersonalDataInPages(t *testing.T) {
 	thread("2", "busy", "bob", 900, func(n int) string { return strings.Repeat("hers", 1-min(n%3, 1)) })
 	thread("3", "large", "ann", 40, func(int) string { return strings.Repeat("h", 300_000) })
 	for n := range 230 {
-		thread("4", fmt.Sprintf("thread-%03d", n), "bob", 1, short)
+		thread("4", fmt.Sprintf("thread-%03d", n), "ann", 1+n%2, short) // a page may end after an annotation, and before its comments
 		id := fmt.Sprintf("hers-%03d", n)
 		of := `"documentId": "4", "commentAnnotations": [{"annotationId": %q, "assignedTo": {"userId": "ann"}}]`
 		call("/v2/commentannotations/add", fmt.Sprintf(of, id))
@@ -129,7 +129,7 @@ func TestPersonalDataInPages(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("disabled: %t, in %d pages (- want, + got):\n%s", disabled, pages, diff)
 		}
-		if pages < 14 || pages > 18 {
+		if pages < 14 || pages > 22 {
 			t.Errorf("disabled: %t, it takes %d pages", disabled, pages)
 		}
 	}

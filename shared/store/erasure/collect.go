@@ -174,7 +174,7 @@ func (w *walk) documents(ctx context.Context) error {
 // document finds what a document has.
 func (w *walk) document(ctx context.Context, doc collab.DocumentRef) error {
 	var head store.Item // of the thread whose comments come
-	if ann, comment, err := keys.ParseAnnotation(w.at.After); err == nil && comment != 0 {
+	if ann, _, err := keys.ParseAnnotation(w.at.After); err == nil {
 		if head, err = w.Get(ctx, keys.Annotation(doc, ann)); err != nil {
 			return err
 		}
