@@ -68,7 +68,7 @@ var (
 	accountItems  = keys.Account("*").PK                                                // settings: authorizer and deliver read them
 	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them, and who asks who may see what
 	mailSecrets   = keys.MailSecret("*").PK                                             // what signs the tokens to unsubscribe by
-	tickets       = keys.Ticket("*").PK                                                 // for connections
+	tickets       = keys.Ticket("*", "").PK                                             // for connections
 	connections   = keys.Connection("*").PK                                             // by id
 	liveItems     = keys.ConnectionCounts("*")                                          // who is connected
 	apiKeys       = keys.APIKey("*").PK                                                 // authorizer reads them

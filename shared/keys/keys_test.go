@@ -94,6 +94,9 @@ func longest(fill string) map[string]Key {
 		"Quarantined":            Quarantined(id, strings.Repeat("e", 26)),
 		"Webhook":                Webhook(id, id),
 		"LastWebhook":            LastWebhook(id),
+		"FormerWebhook":          FormerWebhook(id, id, ms),
+		"EventPeopleEnd":         {SK: EventPeopleEnd(id)},
+		"Shard":                  {PK: Shard(id, Answers, Shards-1)},
 		"Delivery":               Delivery(id, id, ms, strings.Repeat("e", 26)),
 		"NewDelivery":            NewDelivery(id, id, ms, strings.Repeat("e", 26)),
 		"Waiting":                Waiting(Delivery(id, id, ms, strings.Repeat("e", 26)), ms),
@@ -114,7 +117,7 @@ func longest(fill string) map[string]Key {
 		"InDocument":             {SK: InDocument(doc, id)},
 		"Heads":                  {SK: Heads(doc)},
 		"UpdatedInDocument":      {SK: UpdatedInDocument(ms, id)},
-		"Ticket":                 Ticket(strings.Repeat("t", 40)),
+		"Ticket":                 Ticket(id, strings.Repeat("t", 40)),
 		"Connection":             Connection(id),
 		"ConnectionCounts":       {PK: ConnectionCounts(id)},
 		"ConnectionCount":        ConnectionCount(id, ms),
@@ -192,7 +195,7 @@ func TestOrder(t *testing.T) {
 			inDocument("d#", 2, "z"), inDocument("d#", 0, "a"), inDocument("d0", 0, "a"),
 		},
 		"an event, its people, its recipients": {
-			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd,
+			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd("e"),
 			RecipientPage("a", "e", "").SK, RecipientPage("a", "e", "@u").SK,
 		},
 	} {

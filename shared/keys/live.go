@@ -3,7 +3,7 @@ package keys
 import "strings"
 
 // Ticket is a ticket for a connection that was not used yet.
-func Ticket(id string) Key { return Key{Join("TICKET", id), "TICKET"} }
+func Ticket(acct, id string) Key { return Key{Join("TICKET", acct), Escape(id)} }
 
 // Connection is a connection by the gateway's id.
 func Connection(id string) Key { return Key{Join("CONNECTION", id), "CONNECTION"} }

@@ -48,7 +48,7 @@ func TestParseChange(t *testing.T) {
 		for _, k := range []Key{
 			Event(acct, "e"), Idempotency(acct, [32]byte{}), Work("event", acct, "e"), Quota(acct), AnnotationID(doc, "a"), Account(acct),
 			MailEntry(doc, "a", user, "e"), Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
-			Connection("c"), Ticket("t"), ConnectionCount(acct, 1<<40),
+			Connection("c"), Ticket("acme", "t"), ConnectionCount(acct, 1<<40),
 			{PK: ConnectionPartition(acct, "o!"), SK: ConnectionOf(user, "c")}, {PK: WatcherPartition(acct, "o!", id), SK: ConnectionOf(user, "c")},
 		} {
 			if c, ok := ParseChange(k); ok || passes(k) {

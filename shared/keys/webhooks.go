@@ -15,8 +15,24 @@ func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }
 
+// FormerWebhook says that an account had an endpoint, whose deliveries are kept for some time. It sorts before all endpoints.
+func FormerWebhook(acct, id string, created int64) Key {
+	return Key{Webhook(acct, "").PK, beforeWebhooks + Escape(id) + "#" + Time(created)}
+}
+
+// ParseFormerWebhook reads the sort key of a FormerWebhook. It fails on text that is none.
+func ParseFormerWebhook(sk string) (id string, created int64, err error) {
+	escaped, at, _ := strings.Cut(strings.TrimPrefix(sk, beforeWebhooks), "#")
+	if created, err = strconv.ParseInt(at, 10, 64); err == nil {
+		id, err = Unescape(escaped)
+	}
+	return id, created, err
+}
+
 // LastWebhook is changed by whoever adds an endpoint to an account. It sorts before all endpoints.
-func LastWebhook(acct string) Key { return Key{Webhook(acct, "").PK, "!"} }
+func LastWebhook(acct string) Key { return Key{Webhook(acct, "").PK, beforeWebhooks} }
+
+const beforeWebhooks = "!"
 
 // Delivery is the delivery of an event to the webhook endpoint that was created at a time, once it was attempted.
 func Delivery(acct, hook string, created int64, event string) Key {

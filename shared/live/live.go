@@ -32,7 +32,7 @@ type Access interface {
 
 // Connections keeps connections and tickets: see package connections.
 type Connections interface {
-	TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error)
+	TakeTicket(ctx context.Context, ticket string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
 	Disconnect(ctx context.Context, id string, age time.Duration) error
 	Connected(ctx context.Context, w collab.Watch) (collab.Connected, error)

@@ -3,6 +3,7 @@ package live
 
 import (
 	"context"
+	"net/url"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -23,7 +24,7 @@ type Rule interface {
 // Connections keeps connections and tickets: see package connections.
 type Connections interface {
 	Connected(ctx context.Context, w collab.Watch) (collab.Connected, error)
-	AddTicket(ctx context.Context, w collab.Watch) (id string, until collab.Millis, err error)
+	AddTicket(ctx context.Context, w collab.Watch) (ticket string, until collab.Millis, err error)
 }
 
 // TicketsAddRequest is the data of POST /v2/live/tickets/add.
@@ -78,10 +79,10 @@ func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAd
 	if err != nil {
 		return nil, err
 	}
-	id, until, err := s.Connections.AddTicket(ctx, w)
+	ticket, until, err := s.Connections.AddTicket(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	call.Items, call.Message = 1, "Ticket added successfully."
-	return &Ticket{URL: s.URL + "?ticket=" + id, ExpiresAt: collab.Timestamp(until)}, nil
+	return &Ticket{URL: s.URL + "?ticket=" + url.QueryEscape(ticket), ExpiresAt: collab.Timestamp(until)}, nil
 }

@@ -4,6 +4,7 @@ package connections
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"collabdata/shared/collab"
@@ -22,7 +23,7 @@ const (
 	kept = MaxLifetime + 10*time.Minute // of what tells of a connection
 	span = 10 * time.Minute             // see keys.ConnectionCount
 
-	ticketLen = 40 // of the id of a ticket: two marks
+	markLen = 40 // of what nobody can guess of a ticket: two marks
 )
 
 // Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written
@@ -47,20 +48,22 @@ type watcherItem struct {
 	Expires int64 `dynamodbav:"ttl"`
 }
 
-// AddTicket adds a ticket, and returns its id, which nobody can guess, and until when it is good.
-func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until collab.Millis, err error) {
-	id = s.NewMark() + s.NewMark() // 160 random bits
+// AddTicket adds a ticket, and returns it, which nobody can guess, and until when it is good.
+func (s Store) AddTicket(ctx context.Context, w collab.Watch) (ticket string, until collab.Millis, err error) {
+	id := s.NewMark() + s.NewMark() // 160 random bits
 	at := s.Now().Add(TicketTTL)
-	return id, at.UnixMilli(), s.Put(ctx, store.ItemOf(keys.Ticket(id), ticketItem{w, at.UnixMilli(), at.Unix()}))
+	it := store.ItemOf(keys.Ticket(w.Account, id), ticketItem{w, at.UnixMilli(), at.Unix()})
+	return w.Account + "." + id, at.UnixMilli(), s.Put(ctx, it)
 }
 
 // TakeTicket returns what a ticket is for, and takes it away: nobody else gets it. ok is false for one that is not there, or not good any
 // more.
-func (s Store) TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error) {
-	if len(id) != ticketLen {
+func (s Store) TakeTicket(ctx context.Context, ticket string) (w collab.Watch, ok bool, err error) {
+	dot := strings.LastIndexByte(ticket, '.')
+	if dot < 0 || len(ticket[dot+1:]) != markLen || collab.CheckID(ticket[:dot], collab.MaxID) != nil {
 		return w, false, nil
 	}
-	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(id)), types.ReturnValueAllOld)
+	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(ticket[:dot], ticket[dot+1:])), types.ReturnValueAllOld)
 	if err != nil || it == nil {
 		return w, false, err
 	}
@@ -73,19 +76,21 @@ func (s Store) TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bo
 func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	expires := s.Now().Add(kept).Unix()
 	items := []store.Item{
-		store.ItemOf(keys.Connection(c.ID), connectionItem{c, expires}), store.ItemOf(ofUser(c), connectionItem{c, expires}),
+		store.ItemOf(ofUser(c), connectionItem{c, expires}), store.ItemOf(keys.Connection(c.ID), connectionItem{c, expires}),
 	}
 	for _, k := range watchers(c) {
 		items = append(items, store.ItemOf(k, watcherItem{expires}))
 	}
-	// By its id first: without that the others could not be found again.
-	if err := s.Put(ctx, items[0]); err != nil {
-		return err
+	// The user's first, by which it is found where they are forgotten, and then by its id, without which it could not be ended.
+	for _, it := range items[:2] {
+		if err := s.Put(ctx, it); err != nil {
+			return err
+		}
 	}
 	if err := s.count(ctx, c, 1); err != nil {
 		return err
 	}
-	return store.Each(ctx, len(items)-1, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+1]) })
+	return store.Each(ctx, len(items)-2, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+2]) })
 }
 
 // Disconnect forgets a connection that began an age ago or before. One that is not there was forgotten already.
@@ -101,11 +106,11 @@ func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) err
 	if c.ID = id; s.Millis()-c.At < age.Milliseconds() {
 		return nil
 	}
-	gone := append(watchers(c.Connection), ofUser(c.Connection))
+	gone := watchers(c.Connection)
 	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {
 		return err
 	}
-	refused, err := s.Write(ctx, store.DeleteRead(it))
+	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection))) // as one of them finds the other
 	if err != nil || refused != nil { // somebody else forgot it at the same time, and counted it
 		return err
 	}

@@ -1,9 +1,9 @@
 // Package erasure forgets people: it takes their data out of the organizations of an account, and shows what these are.
 //
-// Nothing lists what names a person, and nothing need: a job reads the whole table and asks of each item what becomes of it. The first pass
-// clears what there is, and learns by what names the people were known. What was under way then may have written more, so after that has
-// ended a second pass reads all of it once more. At last, once the receivers of webhooks have heard of whom they are to forget, the job
-// forgets that itself.
+// Nothing lists what names a person, and nothing need: a job reads all that the account has in the organizations meant, and asks of each item
+// what becomes of it. The first pass clears what there is, and learns by what names the people were known. What was under way then may have
+// written more, so after that has ended a second pass reads all of it once more. At last, once the receivers of webhooks have heard of whom
+// they are to forget, the job forgets that itself.
 //
 // What was added after the deletion was answered is new, and stays: each item says when it was added. Who writes into a thread that was
 // there before, and names a person who is being forgotten, may find the name gone.
@@ -31,13 +31,14 @@ type Store struct {
 	Inbox  *inbox.Store
 	Hooks  *hooks.Store
 
-	skew   time.Duration // store.ClockSkew, but in tests
-	atOnce int           // comments that a step deletes from the end of threads, before it ends
+	skew    time.Duration // store.ClockSkew, but in tests
+	atOnce  int           // comments that a step deletes from the end of threads, before it ends
+	queries int           // that a step makes to read what it looks at, and up to queryAtOnce more
 }
 
 // New returns what forgets people in the parts of a table.
 func New(d *directory.Store, o *outbox.Store, in *inbox.Store) *Store {
-	return &Store{Store: d, Outbox: o, Inbox: in, Hooks: hooks.New(o), skew: store.ClockSkew, atOnce: 500}
+	return &Store{Store: d, Outbox: o, Inbox: in, Hooks: hooks.New(o), skew: store.ClockSkew, atOnce: 500, queries: 200}
 }
 
 // The parts of a job.
@@ -54,7 +55,7 @@ const (
 )
 
 // Erase begins to delete the data of users, at most 30, in organizations, which exist, or for nil in all of the account. It returns the job,
-// which ends their access at once and goes on for some minutes: more in a large table, a day while receivers of webhooks do not answer. It
+// which ends their access at once and goes on for some minutes: more in large organizations, a day while receivers of webhooks do not answer. It
 // records an event for each user. A repeat of the request begins nothing more.
 func (s *Store) Erase(ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef) (string, error) {
 	job, err := s.Outbox.Job(ctx, req.Account, req.JobID())

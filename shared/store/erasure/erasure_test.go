@@ -304,7 +304,7 @@ func (w *world) plantDelivery(doc collab.DocumentRef) {
 	_, _, err = live.AddTicket(ctx, watch)
 	w.must(err)
 	w.must(live.Connect(ctx, collab.Connection{Watch: watch, ID: "c=", At: w.Millis()}))
-	later := store.NewItem(keys.Key{PK: "A#acct#LATER", SK: "of a later version"})
+	later := store.NewItem(keys.Key{PK: keys.DocumentPartition(doc), SK: "of a later version"})
 	later["somebody"] = store.Text(person)
 	w.must(w.Put(ctx, later))
 }

@@ -240,11 +240,7 @@ func (r *run) notification(ctx context.Context, org collab.OrganizationRef, sk [
 	if theirs {
 		r.json("", []byte(it.Text(keys.Body)), object) // it knows their names
 		r.count()
-		gone := outbox.JobNotification{ID: of.ID, At: of.CreatedAt}
-		if err := r.Inbox.DeleteNotification(ctx, org, "", gone); err != nil {
-			return err
-		}
-		return r.Inbox.SweepNotification(ctx, org, gone)
+		return r.Inbox.EraseNotification(ctx, org, outbox.JobNotification{ID: of.ID, At: of.CreatedAt})
 	}
 	return r.change(ctx, it, func(it store.Item) store.Item {
 		after := r.without(it)
@@ -293,11 +289,14 @@ func (r *run) audience(ctx context.Context, org collab.OrganizationRef, sk []str
 
 // event forgets people in an event, in a part of its people, or in a page of its recipients. Of a later event it forgets what that has of a
 // thread that was there before.
-func (r *run) event(ctx context.Context, id string, it store.Item) error {
-	k := it.Key()
+func (r *run) event(ctx context.Context, sk []string, it store.Item) error {
+	id, err := keys.Unescape(sk[0])
+	if err != nil {
+		return nil // of a later version
+	}
 	late := id >= r.earlier
-	switch {
-	case k.SK == "EVT":
+	switch of := part(sk, 1); {
+	case of == "":
 		var ev collab.Event
 		if json.Unmarshal([]byte(it.Text(keys.Body)), &ev) != nil || ev.Type == collab.UserErased ||
 			ev.OrganizationID != "" && !r.within(ev.OrganizationID) {
@@ -314,12 +313,12 @@ func (r *run) event(ctx context.Context, id string, it store.Item) error {
 			}
 		}
 		return r.change(ctx, it, func(it store.Item) store.Item { return r.body(it, "", prose) })
-	case strings.HasPrefix(k.SK, "RECIPIENTS#"):
+	case of == keys.EventsRecipients:
 		if in, err := r.eventWithin(ctx, id); err != nil || !in {
 			return err
 		}
-		return r.recipients(ctx, late && id >= collab.EarliestID(r.derived+1), it)
-	case strings.HasPrefix(k.SK, "EVT#PEOPLE#") && !late:
+		return r.recipients(ctx, id, part(sk, 2), late && id >= collab.EarliestID(r.derived+1), it)
+	case of == keys.EventsPeople && !late:
 		if in, err := r.eventWithin(ctx, id); err != nil || !in {
 			return err
 		}
@@ -366,7 +365,7 @@ func (r *run) eventWithin(ctx context.Context, id string) (bool, error) {
 	org, known := r.events[id]
 	r.mu.Unlock()
 	if !known {
-		it, err := r.Get(ctx, keys.Key{PK: keys.Event(r.job.Account, "").PK + id, SK: "EVT"})
+		it, err := r.Get(ctx, keys.Event(r.job.Account, id))
 		if err != nil {
 			return false, err
 		}
@@ -381,8 +380,9 @@ func (r *run) eventWithin(ctx context.Context, id string) (bool, error) {
 	return org == nil || r.within(*org), nil
 }
 
-// recipients takes the people out of a page of an event's recipients; of a later event, out of those whom it does not reach.
-func (r *run) recipients(ctx context.Context, later bool, it store.Item) error {
+// recipients takes the people out of the page of an event's recipients at a cursor, escaped as in its key; of a later event, out of those
+// whom it does not reach.
+func (r *run) recipients(ctx context.Context, event, escaped string, later bool, it store.Item) error {
 	var page struct {
 		Body store.Encoded[*inbox.RecipientPage] `dynamodbav:"body"`
 	}
@@ -396,20 +396,19 @@ func (r *run) recipients(ctx context.Context, later bool, it store.Item) error {
 		p.Recipients = slices.DeleteFunc(slices.Clone(p.Recipients), func(u inbox.Recipient) bool { return r.ids[u.UserID] })
 	}
 	p.Next = r.cursor(p.Next)
-	cursor := strings.TrimPrefix(it.Text(keys.SK), "RECIPIENTS#")
-	id, _ := keys.Unescape(cursor)
-	moved := keys.Escape(r.cursor(id))
-	if equal(was, *p) && moved == cursor {
+	cursor, err := keys.Unescape(escaped)
+	moved := r.cursor(cursor)
+	if err != nil || equal(was, *p) && moved == cursor {
 		return nil
 	}
 	after := maps.Clone(it)
 	maps.Copy(after, store.ItemOf(it.Key(), page))
-	after[keys.SK] = store.Text("RECIPIENTS#" + moved)
+	after[keys.SK] = store.Text(keys.RecipientPage(r.job.Account, event, moved).SK)
 	r.count()
 	writes := []store.Write{store.Put(after)}
 	if moved != cursor {
 		writes = append(writes, store.Delete(it.Key()))
 	}
-	_, err := r.Write(ctx, writes...)
+	_, err = r.Write(ctx, writes...)
 	return err
 }

@@ -16,19 +16,19 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// pass clears some of the table, and reports whether it has come to its end. p notes where it goes on, and by what names the people are known.
+// pass clears some of what the account has, and reports whether it has come to its end. p notes where it goes on, and by what names the people are known.
 func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (done bool, err error) {
-	var after [2]string
+	left := []place{{Kind: anAccount}}
 	if p.From != "" {
-		if err := json.Unmarshal([]byte(p.From), &after); err != nil {
+		if err := json.Unmarshal([]byte(p.From), &left); err != nil {
 			return false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
 		}
 	}
-	items, next, err := s.ScanPage(ctx, job.Account, keys.Key{PK: after[0], SK: after[1]})
+	r := s.newRun(job, p.Names)
+	items, left, err := r.read(ctx, left)
 	if err != nil {
 		return false, err
 	}
-	r := s.newRun(job, p.Names)
 	r.derived = max(r.derived, p.CutOffAt)
 	r.last = p.Next == secondPass
 	r.left = p.Unfinished
@@ -44,11 +44,11 @@ func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 		return false, err
 	}
 	p.Names, p.Done, p.Unfinished = r.known(), p.Done+r.written, r.left
-	if r.again { // the rest of this page is the next step's
+	if r.again { // the rest of these is the next step's
 		return false, nil
 	}
-	if next != (keys.Key{}) {
-		text, err := collab.EncodeJSON([2]string{next.PK, next.SK})
+	if len(left) > 0 {
+		text, err := collab.EncodeJSON(left)
 		p.From = string(text)
 		return false, err
 	}
@@ -149,7 +149,6 @@ func part(parts []string, n int) string {
 func (r *run) item(ctx context.Context, it store.Item) error {
 	k := it.Key()
 	pk, sk := strings.Split(k.PK, "#"), strings.Split(k.SK, "#")
-	acct := keys.Escape(r.job.Account)
 	if org, rest, ok := keys.ParseOrganization(r.job.Account, k.PK); ok {
 		if !r.within(org.Organization) {
 			return nil
@@ -157,26 +156,21 @@ func (r *run) item(ctx context.Context, it store.Item) error {
 		return r.inOrganization(ctx, org, rest, sk, it)
 	}
 	switch {
-	case it[keys.Owner] != nil || pk[0] == "LIVE" && part(pk, 1) == acct && part(pk, 2) == "O":
+	case pk[0] == "LIVE", pk[0] == "TICKET":
 		return r.live(ctx, pk, sk, it)
-	case pk[0] == "DUE" && sk[0] == acct, pk[0] == keys.Quarantine && sk[0] == acct:
+	case pk[0] == "DUE", pk[0] == keys.Quarantine:
 		return r.work(ctx, it)
-	case pk[0] != "A" || part(pk, 1) != acct:
-		if part(pk, 1) == acct && pk[0] != "HOOK" && pk[0] != "PROVIDER" && pk[0] != "UNSUBSCRIBE" && pk[0] != "ACCOUNT" {
-			return r.other(ctx, it)
-		}
-		return nil
 	case len(pk) == 2: // organizations
 		id, err := keys.Unescape(part(sk, 1))
 		if err != nil || !r.within(id) {
 			return nil
 		}
 		return r.fields(ctx, it)
-	case pk[2] == "EVT":
-		return r.event(ctx, part(pk, 3), it)
-	case pk[2] == "JOB":
+	case pk[2] == keys.Events:
+		return r.event(ctx, sk, it)
+	case pk[2] == keys.Jobs:
 		return r.otherJob(ctx, it)
-	case pk[2] == "IDEM":
+	case pk[2] == keys.Answers:
 		if it.Number(keys.StartedAt) > r.job.Erasure.Before {
 			return nil
 		}
@@ -189,8 +183,6 @@ func (r *run) item(ctx context.Context, it store.Item) error {
 		return r.remove(ctx, it)
 	case pk[2] == "HOOK":
 		return r.answers(ctx, it)
-	case pk[2] == "QUOTA":
-		return nil
 	}
 	return r.other(ctx, it)
 }
@@ -216,14 +208,12 @@ func (r *run) inOrganization(ctx context.Context, org collab.OrganizationRef, re
 	case "CFG":
 		user = part(sk, 1)
 	case "U", "READ":
-		if r.escaped[part(rest, 1)] && r.made(sk[0]) {
+		if r.made(sk[0]) {
 			return r.remove(ctx, it)
 		}
 		return nil
 	case "NTF":
 		return r.notification(ctx, org, sk, it)
-	case "ID", "ALL":
-		return nil
 	case "D":
 		switch part(rest, 2) {
 		case "":
@@ -241,6 +231,12 @@ func (r *run) inOrganization(ctx context.Context, org collab.OrganizationRef, re
 			}
 			return nil
 		case "NTF":
+			if doc, err := keys.DocumentOf(org, strings.TrimSuffix(it.Text(keys.PK), "#NTF")); err == nil && r.last && it[keys.DeletedAt] != nil {
+				if err := r.Inbox.SweepListed(ctx, doc, it.Text(keys.SK)); err != nil {
+					return err
+				}
+				return r.Delete(ctx, it.Key())
+			}
 			return nil
 		default:
 			return r.other(ctx, it)
@@ -254,7 +250,7 @@ func (r *run) inOrganization(ctx context.Context, org collab.OrganizationRef, re
 	return r.fields(ctx, it)
 }
 
-// other is item for what this version does not know, such as a connection: it goes where an attribute of it is one of the people.
+// other is item for what this version does not know: it goes where an attribute of it is one of the people.
 func (r *run) other(ctx context.Context, it store.Item) error {
 	for name := range it {
 		if r.ids[it.Text(name)] {
@@ -266,24 +262,24 @@ func (r *run) other(ctx context.Context, it store.Item) error {
 
 // live ends a connection of one of the people, and deletes a ticket for one. What lists a connection is deleted with it.
 func (r *run) live(ctx context.Context, pk, sk []string, it store.Item) error {
-	at := it.Number(keys.StartedAt)
-	switch {
-	case pk[0] == "LIVE":
-		org, err := keys.Unescape(part(pk, 3))
-		if err != nil || !r.escaped[sk[0]] || !r.within(org) {
+	began := it.Number(keys.StartedAt)
+	if pk[0] == "TICKET" {
+		if !r.ids[it.Text(keys.Watch)] || !r.within(it.Text(keys.Owned)) {
 			return nil
 		}
-		it, err := r.Get(ctx, keys.Connection(part(sk, 1)))
-		if err != nil || it != nil {
+		began = it.Number(keys.Lease) - connections.TicketTTL.Milliseconds()
+	}
+	if began > r.job.Erasure.Before {
+		return nil
+	}
+	if pk[0] == "LIVE" {
+		id, err := keys.Unescape(part(sk, 1))
+		if err == nil {
+			err = connections.Store{Table: r.Table}.Disconnect(ctx, id, 0)
+		}
+		if err != nil {
 			return err
 		}
-	case it.Text(keys.Owner) != r.job.Account || !r.ids[it.Text(keys.Watch)] || !r.within(it.Text(keys.Owned)):
-		return nil
-	case pk[0] == "CONNECTION" && at <= r.job.Erasure.Before:
-		r.count()
-		return connections.Store{Table: r.Table}.Disconnect(ctx, part(pk, 1), 0)
-	case pk[0] == "CONNECTION", it.Number(keys.Lease)-connections.TicketTTL.Milliseconds() > r.job.Erasure.Before:
-		return nil
 	}
 	return r.remove(ctx, it)
 }

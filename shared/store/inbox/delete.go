@@ -19,6 +19,27 @@ import (
 // DeleteNotification deletes a notification out of the inbox of a user, or with "" for everyone. It changes nothing where none of that id
 // and time exists: it was deleted.
 func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of outbox.JobNotification) error {
+	return s.delete(ctx, org, user, of, func(listed keys.Key) store.Write { return store.Delete(listed) })
+}
+
+// EraseNotification deletes a notification for everyone, and sweeps it. What the list of its document has of it stays, with
+// keys.DeletedAt, until SweepListed is called with that: a run of deliver may add to it for some time.
+func (s *Store) EraseNotification(ctx context.Context, org collab.OrganizationRef, of outbox.JobNotification) error {
+	err := s.delete(ctx, org, "", of, func(listed keys.Key) store.Write {
+		it := store.NewItem(listed)
+		it[keys.DeletedAt] = store.Number(s.Millis())
+		return store.Put(it)
+	})
+	if err != nil {
+		return err
+	}
+	return s.SweepNotification(ctx, org, of)
+}
+
+// delete is DeleteNotification; unlist is what becomes of its item in the list of its document.
+func (s *Store) delete(
+	ctx context.Context, org collab.OrganizationRef, user string, of outbox.JobNotification, unlist func(listed keys.Key) store.Write,
+) error {
 	it, n, err := s.notification(ctx, org, of.ID)
 	if collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != of.At {
 		return nil
@@ -36,7 +57,7 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 		withdrawn[keys.Expires] = store.Number(outbox.Expiry(s.Millis()))
 		_, err = s.Write(ctx, store.DeleteRead(it, keys.AddedBy), store.Put(withdrawn),
 			store.Put(store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, ""), to)),
-			store.Delete(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
+			unlist(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
 		return err
 	}
 	if to.All {

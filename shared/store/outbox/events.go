@@ -108,7 +108,7 @@ func peopleParts(people []collab.User) [][]collab.User {
 // Event reads an event with all its people; NOT_FOUND when it does not exist, or has expired.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
 	k := keys.Event(acct, id)
-	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: keys.EventPeopleEnd}} // eventually consistent, as it never changes
+	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: keys.EventPeopleEnd(id)}} // eventually consistent, as it never changes
 	items, err := s.Query(ctx, q)
 	if err == nil && len(items) == 0 {
 		q.Strong = true // it may have been written a moment ago
