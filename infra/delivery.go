@@ -55,9 +55,10 @@ func (s *service) addDelivery() awslambda.Function {
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
 		loops: true, // the next turn of a lane, and the next part of an event's recipients, are messages of its own; tests of delivery bound them
 		rights: append([]awsiam.PolicyStatement{
-			s.allowItems(readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, quarantine, liveItems, connections),
+			s.allowItems(
+				readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, quarantine, liveItems, connections, tickets,
+			),
 			s.allowItems(changeItems, dataItems, dueItems, webhookItems, quarantine, mailSecrets, liveItems, connections, tickets),
-			allow([]string{"dynamodb:Scan"}, *s.table.TableArn()), // the deletion of personal data looks for them everywhere
 			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
 		}, mayMail...),
 		environment: mail,

@@ -204,9 +204,8 @@ func TestWorkerRights(t *testing.T) {
 	for function, want := range map[string][]string{
 		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
 		"Takes events and webhook deliveries from their queues": slices.Concat(
-			read("A#* DUE#* HOOK#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#* QUARANTINE LIVE#* CONNECTION#*"),
+			read("A#* DUE#* HOOK#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#* QUARANTINE LIVE#* CONNECTION#* TICKET#*"),
 			change("A#* DUE#* HOOK#* QUARANTINE UNSUBSCRIBE#* LIVE#* CONNECTION#* TICKET#*"), []string{
-				"dynamodb:Scan on Table",
 				"ses:SendEmail on " + mail + `configuration-set/",{"Ref":"` + configuration + `"}]]} if no-reply@example.com`,
 				"ses:SendEmail on " + mail + `identity/*"]]} if no-reply@example.com`,
 				"sqs:ChangeMessageVisibility on Events", "sqs:ChangeMessageVisibility on Webhooks",

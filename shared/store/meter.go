@@ -28,8 +28,6 @@ func addMeter(stack *middleware.Stack) error {
 			read = sum(r.ConsumedCapacity)
 		case *dynamodb.QueryOutput:
 			read = units(r.ConsumedCapacity)
-		case *dynamodb.ScanOutput:
-			read = units(r.ConsumedCapacity)
 		case *dynamodb.PutItemOutput:
 			write = units(r.ConsumedCapacity)
 		case *dynamodb.UpdateItemOutput:
