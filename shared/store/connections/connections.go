@@ -111,7 +111,7 @@ func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) err
 		return err
 	}
 	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection))) // as one of them finds the other
-	if err != nil || refused != nil { // somebody else forgot it at the same time, and counted it
+	if err != nil || refused != nil {                                                      // somebody else forgot it at the same time, and counted it
 		return err
 	}
 	return s.count(ctx, c.Connection, -1)

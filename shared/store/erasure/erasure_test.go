@@ -3,6 +3,7 @@ package erasure_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ var user = collab.JSON(`{"userId":"` + person + `","name":"` + name + `","email"
 
 // world is the stores on a clock of the test.
 type world struct {
-	*testing.T
+	testing.TB
 	*directory.Store
 	table    *store.Table // as the test itself reaches it
 	threads  *threads.Store
@@ -59,18 +60,19 @@ type world struct {
 	accounts *accounts.Store
 	jobs     *deletion.Store
 	now      *time.Time
+	context  context.Context // of jobs
 }
 
-func newWorld(t *testing.T, table, through *store.Table, now *time.Time) *world {
+func newWorld(t testing.TB, table, through *store.Table, now *time.Time) *world {
 	tb := through.At(func() time.Time { return *now })
 	d := directory.New(tb)
 	o := outbox.New(tb)
 	th := threads.New(d, o)
 	in := inbox.New(o, d)
-	return &world{t, d, table, th, o, in, hooks.New(o), accounts.New(tb), deletion.New(th, in, 0), now}
+	return &world{t, d, table, th, o, in, hooks.New(o), accounts.New(tb), deletion.New(th, in, 0), now, t.Context()}
 }
 
-func begin(t *testing.T) *world {
+func begin(t testing.TB) *world {
 	table, now := storetest.New(t), new(time.Now())
 	return newWorld(t, table, table, now)
 }
@@ -310,7 +312,7 @@ func (w *world) plantDelivery(doc collab.DocumentRef) {
 }
 
 // text is all that an item holds, its keys too.
-func text(t *testing.T, it store.Item) string {
+func text(t testing.TB, it store.Item) string {
 	var b strings.Builder
 	var write func(v types.AttributeValue)
 	write = func(v types.AttributeValue) {
@@ -349,14 +351,14 @@ func text(t *testing.T, it store.Item) string {
 // found lists the items that have a trace of the person, but those of organizations that are left out.
 func (w *world) found(but ...string) (list []string) {
 	w.Helper()
-	for _, it := range storetest.Scan(w.T, w.table) {
+	for _, it := range storetest.Scan(w.TB, w.table) {
 		k := it.Key()
 		if slices.ContainsFunc(but, func(org string) bool {
 			return keys.InOrganization(k.PK, "acct", org) || k == keys.Organization("acct", org)
 		}) {
 			continue
 		}
-		all := text(w.T, it)
+		all := text(w.TB, it)
 		for _, trace := range traces {
 			if strings.Contains(all, trace) {
 				list = append(list, fmt.Sprintf("%s has %q: %s", k, trace, all))
@@ -385,8 +387,8 @@ func (w *world) erase(users []string, organizations ...string) string {
 // run carries a job on until it is done; the event of it has been handled.
 func (w *world) run(job string) {
 	w.Helper()
-	for range 100 {
-		next, err := w.jobs.RunJob(w.Context(), "acct", job)
+	for range 10_000 {
+		next, err := w.jobs.RunJob(w.context, "acct", job)
 		w.must(err)
 		if next == 0 {
 			return
@@ -418,6 +420,9 @@ func TestForgotten(t *testing.T) {
 	for _, bounded := range []bool{true, false} {
 		t.Run(fmt.Sprint("bounded ", bounded), func(t *testing.T) {
 			w := begin(t)
+			if bounded {
+				w.jobs.Erasure.Bound(1) // in many steps
+			}
 			w.plant("acme")
 			w.plant("other")
 			w.plantDelivery(w.document("acme", "plan"))
@@ -456,9 +461,9 @@ func TestForgotten(t *testing.T) {
 // in is what an organization has, by key.
 func (w *world) in(org string) map[string]string {
 	all := map[string]string{}
-	for _, it := range storetest.Scan(w.T, w.table) {
+	for _, it := range storetest.Scan(w.TB, w.table) {
 		if k := it.Key(); keys.InOrganization(k.PK, "acct", org) || k == keys.Organization("acct", org) {
-			all[k.String()] = text(w.T, it)
+			all[k.String()] = text(w.TB, it)
 		}
 	}
 	return all

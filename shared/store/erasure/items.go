@@ -189,8 +189,16 @@ func (r *run) deleteEnd(ctx context.Context, pk string, comments store.Span) (an
 		} else {
 			answered, more = items[end].Text(keys.SK), false
 		}
+		for _, it := range items[:end] {
+			r.json(keys.From, []byte(it.Text(keys.From)), object) // it knows their names
+		}
+		if r.learned() { // they are kept first
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.again = true
+			return "", nil
+		}
 		err = store.Each(ctx, end, func(ctx context.Context, i int) error {
-			r.json(keys.From, []byte(items[i].Text(keys.From)), object) // it knows their names
 			r.count()
 			_, err := r.Write(ctx, store.DeleteRead(items[i], keys.AddedBy))
 			return err

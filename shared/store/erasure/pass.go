@@ -18,11 +18,11 @@ import (
 
 // pass clears some of what the account has, and reports whether it has come to its end. p notes where it goes on, and by what names the people are known.
 func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (done bool, err error) {
-	left := []place{{Kind: anAccount}}
-	if p.From != "" {
-		if err := json.Unmarshal([]byte(p.From), &left); err != nil {
-			return false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
-		}
+	var left []place
+	if p.From == "" {
+		left = []place{{Kind: anAccount}}
+	} else if err := json.Unmarshal([]byte(p.From), &left); err != nil {
+		return false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
 	}
 	r := s.newRun(job, p.Names)
 	items, left, err := r.read(ctx, left)
@@ -35,8 +35,8 @@ func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	for _, it := range items {
 		r.learnFrom(it)
 	}
-	if names := r.known(); len(names) > len(p.Names) { // they are kept first: what is written next may be all that tells them
-		p.Names = names
+	if r.learned() { // they are kept first: what is written next may be all that tells them
+		p.Names = r.known()
 		return false, nil
 	}
 	err = store.Each(ctx, len(items), func(ctx context.Context, i int) error { return r.item(ctx, items[i]) })
@@ -93,6 +93,7 @@ type run struct {
 	*Store
 	*people
 	job     *outbox.Job
+	saved   int           // names that the job has kept
 	earlier string        // than this is the mark of a request that added what is to be forgotten
 	derived collab.Millis // what was made until then of what is to be forgotten, be it of a later event
 	last    bool          // it is the second pass
@@ -109,10 +110,13 @@ type run struct {
 func (s *Store) newRun(job *outbox.Job, names []string) *run {
 	e := job.Erasure
 	return &run{
-		Store: s, people: newPeople(e.Users, names), job: job, earlier: collab.EarliestID(e.Before + 1), derived: e.Before,
+		Store: s, people: newPeople(e.Users, names), job: job, saved: len(names), earlier: collab.EarliestID(e.Before + 1), derived: e.Before,
 		threads: map[string]*thread{}, events: map[string]*string{},
 	}
 }
+
+// learned reports whether there are names that the job has not kept yet.
+func (r *run) learned() bool { return len(r.known()) > r.saved }
 
 // within reports whether the people are forgotten in an organization.
 func (r *run) within(org string) bool {
