@@ -48,8 +48,7 @@ const (
 	Began  = "run"    // milliseconds: of an attempt that has not reported an end
 	Deaths = "dead"   // runs that never reported an end
 
-	Owner = "acct" // of a connection or a ticket: the account, which its key does not name
-	Owned = "org"  // its organization
+	Owned = "org"  // of a connection or a ticket: its organization
 	Watch = "user" // its user
 
 	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units

@@ -3,10 +3,10 @@
 //
 // # Keys
 //
-// Every partition key but those of API keys and connections, and of what the operator and the relay look at across accounts
-// names the account behind the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped
-// as %XX, nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children
-// sort right after their parent.
+// Every partition key but those of API keys and connections, and of what the operator and the relay look at across accounts, names the
+// account behind the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX,
+// nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort
+// right after their parent.
 //
 // Below an organization and a document, and in grants on a folder, their part has their incarnation after a `!`: what was deleted and
 // added again under its id lies elsewhere. The keys below leave it out.

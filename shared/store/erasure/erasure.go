@@ -55,8 +55,8 @@ const (
 )
 
 // Erase begins to delete the data of users, at most 30, in organizations, which exist, or for nil in all of the account. It returns the job,
-// which ends their access at once and goes on for some minutes: more in large organizations, a day while receivers of webhooks do not answer. It
-// records an event for each user. A repeat of the request begins nothing more.
+// which ends their access at once and goes on for some minutes: more in large organizations, a day while receivers of webhooks do not
+// answer. It records an event for each user. A repeat of the request begins nothing more.
 func (s *Store) Erase(ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef) (string, error) {
 	job, err := s.Outbox.Job(ctx, req.Account, req.JobID())
 	if collab.CodeOf(err) == collab.NotFound {

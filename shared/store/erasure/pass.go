@@ -16,7 +16,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// pass clears some of what the account has, and reports whether it has come to its end. p notes where it goes on, and by what names the people are known.
+// pass clears some of what the account has, and reports whether it has come to its end. p notes where it goes on, and by what names the
+// people are known.
 func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (done bool, err error) {
 	var left []place
 	if p.From == "" {

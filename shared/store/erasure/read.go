@@ -24,7 +24,7 @@ type place struct {
 type placeKind string
 
 const (
-	anItems placeKind = "" // a span of keys: what is there is looked at
+	ofItems placeKind = "" // a span of keys: what is there is looked at
 
 	// Spans of keys of which each leads to further places.
 	organizations placeKind = "organizations"
@@ -54,7 +54,7 @@ const (
 	leadAtOnce  = 10        // keys of a span whose keys lead to further places: few are kept at a time, however many there are
 )
 
-func all(pk string) place { return span(anItems, pk, store.Everything) }
+func all(pk string) place { return span(ofItems, pk, store.Everything) }
 
 func span(kind placeKind, pk string, itemKeys store.Span) place {
 	return place{Kind: kind, PK: pk, From: itemKeys.From, To: itemKeys.To}
@@ -65,7 +65,7 @@ func span(kind placeKind, pk string, itemKeys store.Span) place {
 func (r *run) read(ctx context.Context, left []place) (found []store.Item, _ []place, err error) {
 	for size, queries := 0, 0; len(left) > 0 && size < stepBytes && queries < r.queries; {
 		var now []place // what is read side by side; of those that lead to further places one at a time, as the last
-		for len(left) > 0 && len(now) < queryAtOnce && (len(now) == 0 || now[len(now)-1].Kind == anItems) {
+		for len(left) > 0 && len(now) < queryAtOnce && (len(now) == 0 || now[len(now)-1].Kind == ofItems) {
 			p := left[len(left)-1]
 			left = left[:len(left)-1]
 			if parts, ok := r.parts(p); ok {
@@ -112,8 +112,9 @@ func (r *run) parts(p place) (list []place, ok bool) {
 	case anAccount:
 		own, theirs := keys.Organization(acct, "").PK, store.Children(keys.Escape(acct)+"#")
 		return []place{
-			span(organizations, own, store.Children(keys.Organizations)), all(own), {Kind: ofEvents}, {Kind: ofAnswers}, {Kind: ofJobs}, {Kind: ofWork},
-			span(anItems, keys.Quarantine, theirs), span(endpoints, keys.Webhook(acct, "").PK, store.Span{}.After(keys.LastWebhook(acct).SK)),
+			span(organizations, own, store.Children(keys.Organizations)), all(own),
+			{Kind: ofEvents}, {Kind: ofAnswers}, {Kind: ofJobs}, {Kind: ofWork},
+			span(ofItems, keys.Quarantine, theirs), span(endpoints, keys.Webhook(acct, "").PK, store.Span{}.After(keys.LastWebhook(acct).SK)),
 			all(keys.UnsubscribedUser(acct, "", "").PK), all(keys.Ticket(acct, "").PK),
 		}, true
 	case ofEvents:
@@ -128,7 +129,7 @@ func (r *run) parts(p place) (list []place, ok bool) {
 	case ofWork:
 		return numbered(keys.DueShards, func(i int) []place {
 			return collab.Map([]string{string(collab.EventWork), string(collab.JobWork), keys.LaneKind}, func(kind string) place {
-				return span(anItems, keys.WorkPartition(kind, i), store.Children(keys.Escape(acct)+"#"))
+				return span(ofItems, keys.WorkPartition(kind, i), store.Children(keys.Escape(acct)+"#"))
 			})
 		})
 	case anOrganization:
@@ -141,7 +142,7 @@ func (r *run) parts(p place) (list []place, ok bool) {
 			user := r.job.Erasure.Users[i]
 			return []place{
 				all(keys.UserNotification(org, user, 0, "").PK), all(keys.NotificationState(org, user, 0, "").PK),
-				span(anItems, keys.ConnectionPartition(acct, org.Organization), store.Children(keys.ConnectionsOf(user))),
+				span(ofItems, keys.ConnectionPartition(acct, org.Organization), store.Children(keys.ConnectionsOf(user))),
 			}
 		})
 	case aDocument:
@@ -161,7 +162,7 @@ func (r *run) look(ctx context.Context, p place) (found []store.Item, left []pla
 		return nil, left, err
 	}
 	q := store.Scan{PK: p.PK, Keys: store.Span{From: p.From, To: p.To}}
-	if p.Kind != anItems {
+	if p.Kind != ofItems {
 		q.Limit = leadAtOnce
 	}
 	found, more, err := r.QueryPage(ctx, q)
@@ -171,7 +172,7 @@ func (r *run) look(ctx context.Context, p place) (found []store.Item, left []pla
 	if more && len(found) > 0 {
 		left = append(left, span(p.Kind, p.PK, q.Keys.After(found[len(found)-1].Text(keys.SK))))
 	}
-	if p.Kind == anItems {
+	if p.Kind == ofItems {
 		return found, left, nil
 	}
 	looked := found[:0:0]
