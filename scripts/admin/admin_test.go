@@ -339,7 +339,7 @@ func TestLists(t *testing.T) {
 	c.call(t, "/v2/organizations/documents/move", `"organizationId": "north", "documentIds": ["plan"], "folderId": "a"`)
 	c.call(t, "/v2/users/add", `"organizationId": "north", "users": [{"userId": "ann", "email": "ann@example.com"}, {"userId": "bob", "name": "Bob"}]`)
 	expect(t, c.must(t, "organization", "show", "acme", "north"), "name | North", "state | enabled", "created | TIME", "changed | TIME",
-		"further-fields | ", "", "Folders in it", "FOLDER | ACCESS | CREATED | NAME", "a | inherited | TIME | A B",
+		"further-fields | none", "", "Folders in it", "FOLDER | ACCESS | CREATED | NAME", "a | inherited | TIME | A B",
 		"", "Documents directly in it", "DOCUMENT | ACCESS | STATE | CREATED | NAME", "budget | inherited | enabled | TIME | budget")
 	expect(t, c.must(t, "folder", "show", "acme", "north", "a")[8:], "Documents directly in it", "DOCUMENT | ACCESS | STATE | CREATED | NAME",
 		"plan | inherited | enabled | TIME | plan")

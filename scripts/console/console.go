@@ -211,7 +211,11 @@ func (v *view) Form() string { return v.form }
 
 // Footer says what the page took.
 func (v *view) Footer() string {
-	return fmt.Sprintf("This page has read %v units of the table; none reads more than %d.", v.Units(), operator.MaxUnits)
+	unit := "units"
+	if v.Units() == 1 {
+		unit = "unit"
+	}
+	return fmt.Sprintf("This page has read %v %s of the table; none reads more than %d.", v.Units(), unit, operator.MaxUnits)
 }
 
 // Scope names what of the address says where an id is looked for.

@@ -110,6 +110,7 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 	for i, s := range texts {
 		th.Comments = append(th.Comments, collab.Comment{
 			ID: int64(i + 1), Text: text1(s), From: ann, AuthorID: "ann", CreatedAt: at.Millis(), LastUpdated: at.Millis(),
+			TaggedUserContacts: collab.JSON(`[{"userId":"yan","contact":{"userId":"yan","name":"Yan <Y>"}}]`),
 		})
 	}
 	ev := collab.In(w.doc)
@@ -218,7 +219,7 @@ func TestPages(t *testing.T) {
 	above := collab.Resource{OrganizationRef: w.org, Folder: folder}
 	check(t, w.directory.AddGrants(ctx, at, "bob", []collab.Resource{above}, []collab.Grant{{Role: collab.RoleViewer}}))
 	check(t, w.directory.SetPreferences(ctx, w.org, []string{"bob"}, []string{"doc"}, collab.Preferences{Email: collab.PreferNone}))
-	w.addThread(t, "thread", collab.JSON(`{"n":1}`), "First </script><script>alert(1)</script>", "Second")
+	w.addThread(t, "thread", collab.JSON(`{"n":1}`), "{{yan}}: First </script><script>alert(1)</script>", "Second")
 	first := w.lastEvent(t)
 	w.addThread(t, "other", nil, "Other")
 	w.quarantineOf(t, w.lastEvent(t))
@@ -273,7 +274,7 @@ func TestPages(t *testing.T) {
 		{"/user", org + "&user=zoe&document=none", []string{"There is no document none."}},
 		{"/document", doc, []string{"thread", "other", "OPEN", "Ann (ann)"}},
 		{"/thread", doc + "&annotation=thread", []string{
-			"First &lt;/script&gt;&lt;script&gt;alert(1)", "bob (inbox)", "{&#34;n&#34;:1}", "/console/event?account=acct&amp;event=" + first,
+			"Yan &lt;Y&gt;: First &lt;/script&gt;&lt;script&gt;alert(1)", "bob (inbox)", "{&#34;n&#34;:1}", "/console/event?account=acct&amp;event=" + first,
 		}},
 		{"/events", doc + "&annotation=thread", []string{
 			first, "bob (inbox)", "/console/webhook?account=acct&amp;annotation=thread&amp;webhook=hook",

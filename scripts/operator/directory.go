@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -66,7 +67,7 @@ func showOrganization(ctx context.Context, r *Run, org collab.OrganizationRef, p
 	for _, o := range list {
 		part := r.facts(
 			"Name", o.Name, "State", state(o.Disabled), "Created", Time(o.CreatedAt), "Changed", Time(o.LastUpdated),
-			"Further fields", string(o.Metadata),
+			"Further fields", cmp.Or(string(o.Metadata), "none"),
 		)
 		part.Links = []Cell{link("Members", r.at("/members", theOrganization))}
 		part.Offers = []*Offer{r.offer("organization disable", "Disable it …", theOrganization)}

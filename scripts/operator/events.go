@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"collabdata/shared/api/rpc"
@@ -207,7 +208,7 @@ func showWebhook(ctx context.Context, r *Run, p *deliveriesOf) error {
 	r.Title = "Webhook " + h.ID
 	types := "all"
 	if h.EventTypes != nil {
-		types = fmt.Sprint(h.EventTypes)
+		types = strings.Join(collab.Map(h.EventTypes, func(t collab.EventType) string { return string(t) }), ", ")
 	}
 	replay := r.offer("webhook replay", "Replay …", "account webhook")
 	replay.Inputs = []Input{

@@ -44,7 +44,7 @@ func showDocument(ctx context.Context, r *Run, p *inDocument) error {
 	}
 	r.facts(
 		"Name", d.Name, "In folder", in, "Access", access(d.Access), "State", state(d.Disabled),
-		"Created", Time(d.CreatedAt), "Changed", Time(d.LastUpdated), "Further fields", string(d.Metadata),
+		"Created", Time(d.CreatedAt), "Changed", Time(d.LastUpdated), "Further fields", cmp.Or(string(d.Metadata), "none"),
 	)
 	part := &Part{Title: "Threads", Columns: []string{"Thread", "Status", "By", "Assigned to", "Created", "Changed"}}
 	read := func(after string, n int) ([]collab.Annotation, string, error) {
@@ -107,6 +107,11 @@ func showThread(ctx context.Context, r *Run, p *inThread) error {
 	}, func(c collab.Comment) string { return fmt.Sprint(c.ID) })
 	return list(r, "comments", part, pageSize, read, func(c collab.Comment) ([]Cell, error) {
 		content := strings.TrimSpace(collab.Deref(c.Text) + "\n" + collab.Deref(c.HTML))
+		for _, tag := range collab.Tags(c.TaggedUserContacts) {
+			if tag.Contact != nil {
+				content = strings.ReplaceAll(content, "{{"+tag.UserID+"}}", tag.Contact.DisplayName())
+			}
+		}
 		for _, further := range []collab.JSON{c.Attachments, c.Context} {
 			if further != nil {
 				content += "\n" + string(further)
