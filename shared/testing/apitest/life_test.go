@@ -39,14 +39,15 @@ func TestLife(t *testing.T) {
 	d := directory.New(tb)
 	o := outbox.New(tb)
 	later := deletion.New(threads.New(d, o), inbox.New(o, d), 0)
-	jobs := scan(func(k keys.Key) bool { return k.SK == "PROGRESS" })
+	const progress = "#PROGRESS"
+	jobs := scan(func(k keys.Key) bool { return strings.HasSuffix(k.SK, progress) })
 	for _, k := range jobs {
 		parts, err := keys.Split(k.PK)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for {
-			next, err := later.RunJob(t.Context(), parts[1], parts[3])
+			next, err := later.RunJob(t.Context(), parts[1], strings.TrimSuffix(k.SK, progress))
 			if err != nil {
 				t.Fatal(err)
 			}
