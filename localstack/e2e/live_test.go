@@ -11,6 +11,8 @@ import (
 	"github.com/coder/websocket"
 )
 
+const hints = 10 // that are counted by when they come
+
 // live holds that a page hears of a comment that somebody adds, by the gateway, the table's stream and their functions, that its ticket is
 // good once, and that it is ended when its document is disabled.
 func (d *deployment) live(t *testing.T) {
@@ -52,11 +54,17 @@ func (d *deployment) live(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(`{"pong":true}`)
-	began := time.Now()
-	send("/v2/commentannotations/add", `{"organizationId": "live", "documentId": "plan", "commentAnnotations": [
-		{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}`)
-	read(`{"changed":{"documentId":"plan"}}`)
-	t.Logf("the hint came after %v", time.Since(began))
+	soon := 0
+	for range hints {
+		send("/v2/commentannotations/add", `{"organizationId": "live", "documentId": "plan", "commentAnnotations": [
+			{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}`)
+		answered := time.Now()
+		read(`{"changed":{"documentId":"plan"}}`)
+		if time.Since(answered) < time.Second {
+			soon++
+		}
+	}
+	t.Logf("%d of %d hints came within a second of the answer", soon, hints)
 	send("/v2/organizations/documents/access/disablestate/update", `{"organizationId": "live", "documentIds": ["plan"], "disabled": true}`)
 	read(`{"bye":true}`)
 	read("")
