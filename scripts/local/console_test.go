@@ -141,7 +141,7 @@ func TestConsole(t *testing.T) {
 			t.Fatalf("nothing was delivered: %+v", list)
 		}
 	}
-	texts = slices.Concat([]string{"Hello {{bob}}"}, texts[1:])
+	texts = slices.Concat([]string{"Hello " + texts[0]}, texts[1:])
 	browse(t, s, "console.cjs", map[string]any{
 		"texts": texts, "organization": organization, "document": document, "folder": folder, "event": event, "threads": len(annotations),
 	})
