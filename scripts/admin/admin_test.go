@@ -73,7 +73,7 @@ func newStore(t *testing.T) (s *accounts.Store, name, url string) {
 	url = localstacktest.DynamoDB(t)
 	name = "admin-" + rand.Text()
 	s = accounts.New(store.New(localstacktest.Config(url), name, time.Now, rand.Reader))
-	if err := s.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), localstacktest.Config(url), name); err != nil {
 		t.Fatal(err)
 	}
 	return s, name, url

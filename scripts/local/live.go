@@ -4,49 +4,64 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
+	"sync"
 
 	"collabdata/scripts/local/sockets"
 	"collabdata/shared/app/live"
+	"collabdata/shared/keys"
 	rules "collabdata/shared/live"
-	"collabdata/shared/store/stream"
 )
 
 // livePath is where pages connect.
 const livePath = "/live"
 
-// connected is what tells pages of changes, in the place of the functions live and hints.
+// connected tells pages of what this process writes, in the place of the functions live and hints. Pages find what another process writes
+// when they look by themselves.
 type connected struct {
-	hub    *sockets.Hub
-	hints  *rules.Hints
-	stream *stream.Stream
-	log    *slog.Logger
+	hub   *sockets.Hub
+	hints *rules.Hints
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	written []keys.Key    // not yet told
+	more    chan struct{} // holds one while there may be some
 }
 
-// prepareConnected puts it together on a table, which is given a stream.
-func prepareConnected(ctx context.Context, c *clouds, log *slog.Logger) (*connected, error) {
-	l := &connected{hub: &sockets.Hub{}, log: log}
-	l.hub.Pages, l.hints = live.New(live.Config{DynamoDB: c.dynamoDB.config, Table: name, Gateway: l.hub, PrivateRanges: private, Log: log})
-	var err error
-	l.stream, err = stream.Open(ctx, c.dynamoDB.config, name)
-	return l, err
+// newConnected puts it together on the table.
+func newConnected(c *clouds, log *slog.Logger) *connected {
+	l := &connected{hub: &sockets.Hub{}, log: log, more: make(chan struct{}, 1)}
+	l.hub.Pages, l.hints = live.New(live.Config{
+		DynamoDB: c.dynamoDB.config, Table: name, Gateway: l.hub, PrivateRanges: private, Log: log,
+	})
+	return l
+}
+
+// wrote notes the keys of items that were written.
+func (l *connected) wrote(written ...keys.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.written = append(l.written, written...)
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
 }
 
 // follow tells pages of what is written until the context ends.
 func (l *connected) follow(ctx context.Context) {
 	defer l.hub.End()
-	for ctx.Err() == nil {
-		written, err := l.stream.Next(ctx)
-		if err == nil {
-			err = l.hints.Take(ctx, written)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.more:
 		}
-		if err != nil && ctx.Err() == nil {
+		l.mu.Lock()
+		written := l.written
+		l.written = nil
+		l.mu.Unlock()
+		if err := l.hints.Take(ctx, written); err != nil && ctx.Err() == nil {
 			l.log.LogAttrs(ctx, slog.LevelWarn, "pages are not told of changes", slog.Any("cause", err))
-			pause := time.NewTimer(time.Second)
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-			}
 		}
 	}
 }

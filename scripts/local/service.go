@@ -23,6 +23,7 @@ import (
 	sender "collabdata/shared/mail"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/queue"
+	"collabdata/shared/store"
 	"collabdata/shared/webhook"
 )
 
@@ -43,6 +44,8 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	if p.clouds, err = startClouds(ctx, data, out); err != nil {
 		return p, err
 	}
+	p.connected = newConnected(p.clouds, log)
+	p.clouds.dynamoDB.config = store.Observe(p.clouds.dynamoDB.config, p.connected.wrote)
 	if p.reference, err = localstack.Reference(ctx, out); err != nil {
 		return p, err
 	}
@@ -51,9 +54,6 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 		return p, fmt.Errorf("making the queues: %w", err)
 	}
 	if p.service, err = prepareService(ctx, p.clouds, queues, log, url); err != nil {
-		return p, err
-	}
-	if p.connected, err = prepareConnected(ctx, p.clouds, log); err != nil {
 		return p, err
 	}
 	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, people, url); err != nil {
@@ -88,7 +88,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		Headers:       headers,
 		Log:           log,
 	})
-	if err := service.Directory.CreateTable(ctx); err != nil {
+	if err := localstack.CreateTable(ctx, c.dynamoDB.config, name); err != nil {
 		return nil, fmt.Errorf("making the table: %w", err)
 	}
 	now := time.Now().UnixMilli()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -36,7 +37,7 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 		f(&c)
 	}
 	s := app.New(c)
-	if err := s.Directory.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), c.DynamoDB, c.Table); err != nil {
 		t.Fatal(err)
 	}
 	token := collab.Token{Hash: collab.HashToken("token")}

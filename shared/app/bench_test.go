@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
@@ -49,17 +50,18 @@ func newBenchOn(b *testing.B, url string, settings collab.Settings) *bench {
 	}
 	cfg := localstacktest.Config(url)
 	cfg.APIOptions = []func(*middleware.Stack) error{stopwatch}
+	table := fmt.Sprintf("bench-%d", time.Now().UnixNano())
 	service := app.New(app.Config{
 		DynamoDB:  cfg,
 		SQS:       localstacktest.Config(url),
-		Table:     fmt.Sprintf("bench-%d", time.Now().UnixNano()),
+		Table:     table,
 		EventsURL: url + "/000000000000/events",
 		Log:       slog.New(slog.DiscardHandler),
 	})
 	settings.WriteUnitsPerSecond, settings.EventsPerMinute = collab.Unlimited, collab.Unlimited
 	ctx := b.Context()
 	for _, err := range []error{
-		service.Directory.CreateTable(ctx),
+		localstack.CreateTable(ctx, localstacktest.Config(url), table),
 		service.Accounts.EnsureAccount(ctx, collab.Account{ID: "acct", Settings: settings}, "key", []collab.Token{{Hash: collab.HashToken("token")}}),
 	} {
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/api"
 	"collabdata/shared/deadline"
 	"collabdata/shared/keys"
@@ -81,7 +82,7 @@ func newDeployment(t *testing.T) *deployment {
 	d.table = &refusing{HTTPClient: c.DynamoDB.HTTPClient}
 	c.DynamoDB.HTTPClient = d.table
 	d.service, d.config = New(c), c
-	if err := d.service.Directory.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), c.DynamoDB, name); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -127,7 +127,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.dynamo.HTTPClient = client
 	w.tables = w.open(w.dynamo)
-	w.must(w.outbox.CreateTable(t.Context()))
+	w.must(localstack.CreateTable(t.Context(), w.dynamo, w.table))
 	return w
 }
 

@@ -112,7 +112,7 @@ var owned = []struct {
 	prefix string
 	owners []string
 }{
-	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store", "shared/testing/storetest"}},
+	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store", "shared/testing/storetest", "localstack"}},
 	{"github.com/aws/aws-sdk-go-v2/feature/dynamodb", []string{"shared/store"}},
 	{"github.com/aws/aws-sdk-go-v2/service/sqs", []string{"shared/queue"}},
 	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail", "scripts/deploy"}},
@@ -346,7 +346,7 @@ func TestRules(t *testing.T) {
 		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/outbox shared/store/hooks shared/store/inbox]`,
 		`shared/delivery imports github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression: only shared/store may`,
 		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,
-		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store, shared/testing/storetest may`,
+		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store, shared/testing/storetest, localstack may`,
 		`shared/delivery/pending imports collabdata/shared/store/threads: of the store it may import [shared/store/outbox shared/store/hooks]`,
 		`shared/store/outbox imports collabdata/shared/store/directory: of the store it may import [shared/store]`,
 		`shared/types has an init function`,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/localstack"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
@@ -42,7 +43,7 @@ func newFixture(t *testing.T) *fixture {
 	now := func() time.Time { return f.now }
 	table := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
 	f.store = hooks.New(outbox.New(table))
-	if err := f.store.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), table.Name()); err != nil {
 		t.Fatal(err)
 	}
 	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: accounts.New(table)}

@@ -74,7 +74,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 		t.Fatal(err)
 	}
 	directory := directory.New(tableOf(c))
-	if err := directory.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), c.DynamoDB, c.Table); err != nil {
 		t.Fatal(err)
 	}
 	if err := accounts.New(directory.Table).AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {

@@ -39,10 +39,9 @@ func BenchmarkHints(b *testing.B) {
 	var workers sync.WaitGroup
 	workers.Go(func() {
 		for ctx.Err() == nil {
-			if written, err := w.stream.Next(ctx); err == nil {
-				if err = w.hints.Take(collab.WithUsage(ctx, usage), written); err != nil && ctx.Err() == nil {
-					b.Error(err)
-				}
+			time.Sleep(100 * time.Millisecond) // as the function's event source gathers a batch
+			if err := w.hints.Take(collab.WithUsage(ctx, usage), w.written.take()); err != nil && ctx.Err() == nil {
+				b.Error(err)
 			}
 		}
 	})

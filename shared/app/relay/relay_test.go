@@ -34,7 +34,7 @@ func TestServe(t *testing.T) {
 	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
 	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader))
-	if err := s.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"]); err != nil {
 		t.Fatal(err)
 	}
 	ev := &collab.Event{ID: "e", Account: "acme", OrganizationID: "org"}

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/client/transfer"
@@ -56,7 +57,7 @@ func serveAt(t testing.TB, dynamoDB string, headers ...credentials.Headers) *ser
 		DynamoDB: localstacktest.Config(dynamoDB), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
 		Log: slog.New(slog.DiscardHandler), Headers: append(headers, credentials.Headers{})[0],
 	})}
-	if err := s.Directory.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), localstacktest.Config(dynamoDB), name); err != nil {
 		t.Fatal(err)
 	}
 	for url, of := range map[*string]*app.Service{&s.url: s.Service, &s.operator: s.WithDisabled()} {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery/pending"
 	"collabdata/shared/keys"
@@ -58,7 +59,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{TB: t, now: time.UnixMilli(time.Now().UnixMilli())}
 	name := "relay-" + rand.Text()
 	w.store = outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), name, w.Now, rand.Reader))
-	if err := w.store.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), name); err != nil {
 		t.Fatal(err)
 	}
 	cfg := localstacktest.Config(localstacktest.MiniStack(t))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/scripts/local/worker"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
@@ -57,7 +58,7 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	watchedDB, watchedSQS := dynamoDB, sqs
 	watchedDB.HTTPClient, watchedSQS.HTTPClient = o.before(dynamoDB.HTTPClient), o.before(sqs.HTTPClient)
 	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[keys.EventsQueue], LiveURL: "ws://live.example", Log: log})
-	if err := s.Directory.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), dynamoDB, name); err != nil {
 		t.Fatal(err)
 	}
 	delivery, err := worker.New(deliver.Config{

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
@@ -36,7 +37,7 @@ func New(t testing.TB) *store.Table {
 	t.Helper()
 	name := fmt.Sprintf("store-%d-%d", time.Now().UnixNano(), tables.Add(1))
 	table := store.New(Config(t), name, time.Now, rand.Reader)
-	if err := table.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), Config(t), name); err != nil {
 		t.Fatal(err)
 	}
 	return table

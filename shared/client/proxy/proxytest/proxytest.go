@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
@@ -45,7 +46,7 @@ func Serve(t *testing.T) string {
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
 		LiveURL: "ws://127.0.0.1/live", Log: slog.New(slog.DiscardHandler),
 	})
-	if err := s.Directory.CreateTable(t.Context()); err != nil {
+	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), name); err != nil {
 		t.Fatal(err)
 	}
 	token := collab.Token{Hash: collab.HashToken(Token)}

@@ -1,4 +1,4 @@
-package store
+package localstack
 
 import (
 	"context"
@@ -13,11 +13,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable creates the table as package keys defines it, and waits until it can be used. A table that exists stays as it is. On AWS the
-// CDK app creates the table.
-func (t *Table) CreateTable(ctx context.Context) error {
+// CreateTable creates the table as package keys defines it, but without a
+// stream, and waits until it can be used. A table that exists stays as it is.
+// On AWS the CDK app creates the table.
+//
+// The emulator numbers each record of a stream by a scan of all earlier ones:
+// with a stream every write would be slower than the one before it.
+func CreateTable(ctx context.Context, cfg aws.Config, name string) error {
+	db := dynamodb.NewFromConfig(cfg)
 	in := &dynamodb.CreateTableInput{
-		TableName:   &t.name,
+		TableName:   &name,
 		BillingMode: types.BillingModePayPerRequest,
 		KeySchema:   keySchema(keys.PK, keys.SK),
 	}
@@ -36,20 +41,20 @@ func (t *Table) CreateTable(ctx context.Context) error {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
 			types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
 	}
-	_, err := t.db.CreateTable(ctx, in)
+	_, err := db.CreateTable(ctx, in)
 	_, there := errors.AsType[*types.ResourceInUseException](err)
 	if err != nil && !there {
-		return Fail(ctx, err)
+		return err
 	}
-	err = dynamodb.NewTableExistsWaiter(t.db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute)
+	err = dynamodb.NewTableExistsWaiter(db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
 	if err != nil || there {
-		return Fail(ctx, err)
+		return err
 	}
-	_, err = t.db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName:               &t.name,
+	_, err = db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &name,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(keys.Expires), Enabled: aws.Bool(true)},
 	})
-	return Fail(ctx, err)
+	return err
 }
 
 func keySchema(partition, sort string) []types.KeySchemaElement {
