@@ -2,8 +2,6 @@ package keys
 
 import (
 	"encoding/hex"
-	"hash/fnv"
-	"strconv"
 )
 
 // APIKey is the item of an API key.
@@ -29,36 +27,11 @@ func AccountAPIKey(acct, key string) Key { return Key{Account(acct).PK, "KEY#" +
 
 // Idempotency is the item of an Idempotency-Key; hash is the SHA-256 of path and key.
 func Idempotency(acct string, hash [32]byte) Key {
-	text := hex.EncodeToString(hash[:])
-	return Key{sharded(acct, Answers, text), "KEY#" + text}
+	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
 }
 
-// Job is what a deletion means, and has left to be swept.
-func Job(acct, id string) Key { return Key{sharded(acct, Jobs, id), Escape(id)} }
+// Job is what one request deletes, and what is left to do.
+func Job(acct, id string) Key { return Key{Join("A", acct, "JOB", id), "JOB"} }
 
 // JobProgress is how far a job has come.
-func JobProgress(acct, id string) Key {
-	k := Job(acct, id)
-	return Key{k.PK, k.SK + "#PROGRESS"}
-}
-
-// Kinds of what an account has by ids alone. Each lies in Shards partitions, so that all of it can be read, and that one partition, which
-// takes 1,000 writes a second, does not bound the account.
-const (
-	Events  = "EVT"
-	Jobs    = "JOB"
-	Answers = "IDEM" // under Idempotency-Keys
-)
-
-// Shards is the number of partitions of each of these kinds.
-const Shards = 32
-
-// Shard is a partition of what an account has of a kind, 0 to Shards-1.
-func Shard(acct, kind string, shard int) string { return Join("A", acct, kind, strconv.Itoa(shard)) }
-
-// sharded is the partition of an id of a kind.
-func sharded(acct, kind, id string) string {
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return Shard(acct, kind, int(h.Sum32()%Shards))
-}
+func JobProgress(acct, id string) Key { return Key{Job(acct, id).PK, "PROGRESS"} }

@@ -1,36 +1,15 @@
 package keys
 
-import "fmt"
-
-// Event is an event in the outbox.
-func Event(acct, id string) Key { return Key{sharded(acct, Events, id), Escape(id)} }
-
-// EventPeople is a part of an event's list of people, where it is too long for the event.
-func EventPeople(acct, id string, part int) Key {
-	return ofEvent(acct, id, fmt.Sprintf("%s#%03d", EventsPeople, part))
-}
-
-// EventPeopleEnd ends the span of sort keys from an event to the last part of its people.
-func EventPeopleEnd(id string) string { return Escape(id) + "#" + EventsPeople + AfterChildren }
+// Event is an event whose delivery has begun.
+func Event(acct, id string) Key { return Key{Join("A", acct, "EVT", id), "EVT"} }
 
 // RecipientPage is a page of an event's recipients, as they were worked out, by the cursor at which it begins.
 func RecipientPage(acct, id, cursor string) Key {
-	return ofEvent(acct, id, EventsRecipients+"#"+Escape(cursor))
+	return Key{Event(acct, id).PK, "RECIPIENTS#" + Escape(cursor)}
 }
 
 // Withdrawn says that the notification of an event was deleted: nobody is told of it any more.
-func Withdrawn(acct, id string) Key { return ofEvent(acct, id, "WITHDRAWN") }
-
-// What follows the event's id in the sort keys of what an event has.
-const (
-	EventsPeople     = "PEOPLE"
-	EventsRecipients = "RECIPIENTS"
-)
-
-func ofEvent(acct, id, what string) Key {
-	k := Event(acct, id)
-	return Key{k.PK, k.SK + "#" + what}
-}
+func Withdrawn(acct, id string) Key { return Key{Event(acct, id).PK, "WITHDRAWN"} }
 
 // Quarantine lists the events whose handling ended the process again and again.
 const Quarantine = "QUARANTINE"

@@ -43,10 +43,9 @@
 //	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>
 //	  in the list of its document   A#<acct>#O#<org>#D#<doc>#NTF      <15 digits time>#<id>
 //	  read state of a user          A#<acct>#O#<org>#READ#<user>      <15 digits time>#<id>
-//	event (outbox)                  A#<acct>#EVT#<0 to 31>            <id>
-//	  its people, when many         the same                          <id>#PEOPLE#<3 digits>
-//	  pages of its recipients       the same                          <id>#RECIPIENTS#<cursor>
-//	  nobody is told any more       the same                          <id>#WITHDRAWN
+//	event                           A#<acct>#EVT#<id>                 EVT
+//	  pages of its recipients       the same                          RECIPIENTS#<cursor>
+//	  nobody is told any more       the same                          WITHDRAWN
 //	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M        <ann>#<user>#<event id>
 //	pending event, job              DUE#<its kind>#<0 to 9>           <acct>#<its id>
 //	  job that waits for hours      DUE#later#<0 to 9>                <15 digits time>#<acct>#<its id>
@@ -60,8 +59,8 @@
 //	  which endpoints there were    HOOK#<acct>                       !<id>#<15 digits time created>
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
 //	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET
-//	Idempotency-Key                 A#<acct>#IDEM#<0 to 31>           KEY#<SHA-256, hex>
-//	what a deletion means; left     A#<acct>#JOB#<0 to 31>            <id>; <id>#PROGRESS
+//	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
+//	what a deletion means; left     A#<acct>#JOB#<id>                 JOB, PROGRESS
 //	ticket for a connection         TICKET#<acct>                     <id>
 //	connection                      CONNECTION#<id>                   CONNECTION
 //	  of a user                     LIVE#<acct>#O#<org>               <user>#<id>

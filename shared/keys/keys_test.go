@@ -81,7 +81,6 @@ func longest(fill string) map[string]Key {
 		"Withdrawn":              Withdrawn(id, id),
 		"NotificationState":      NotificationState(org, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"Event":                  Event(id, id),
-		"EventPeople":            EventPeople(id, id, 999),
 		"RecipientPage":          RecipientPage(id, id, "@"+id),
 		"MailEntry":              MailEntry(doc, id, id, id),
 		"MailSecret":             MailSecret(id),
@@ -95,8 +94,6 @@ func longest(fill string) map[string]Key {
 		"Webhook":                Webhook(id, id),
 		"LastWebhook":            LastWebhook(id),
 		"FormerWebhook":          FormerWebhook(id, id, ms),
-		"EventPeopleEnd":         {SK: EventPeopleEnd(id)},
-		"Shard":                  {PK: Shard(id, Answers, Shards-1)},
 		"Delivery":               Delivery(id, id, ms, strings.Repeat("e", 26)),
 		"NewDelivery":            NewDelivery(id, id, ms, strings.Repeat("e", 26)),
 		"Waiting":                Waiting(Delivery(id, id, ms, strings.Repeat("e", 26)), ms),
@@ -193,10 +190,6 @@ func TestOrder(t *testing.T) {
 		"documents and their incarnations, then annotations": {
 			inDocument("d", 1, "a"), inDocument("d", 0, "a"), inDocument("d", 0, "z"), inDocument("d$", 0, "a"), inDocument("d ", 0, "a"),
 			inDocument("d#", 2, "z"), inDocument("d#", 0, "a"), inDocument("d0", 0, "a"),
-		},
-		"an event, its people, its recipients": {
-			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd("e"),
-			RecipientPage("a", "e", "").SK, RecipientPage("a", "e", "@u").SK,
 		},
 	} {
 		for i := 1; i < len(keys); i++ {

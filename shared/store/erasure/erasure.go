@@ -219,37 +219,5 @@ func (s *Store) heard(ctx context.Context, job *outbox.Job, since collab.Millis)
 			}
 		}
 	}
-	r := s.newRun(job, nil)
-	for _, id := range job.Erasure.Events {
-		if err := r.forgetHeard(ctx, id, hooks); err != nil {
-			return false, err
-		}
-	}
 	return true, nil
-}
-
-// forgetHeard takes the users out of an event of the job, and out of what receivers answered to it.
-func (r *run) forgetHeard(ctx context.Context, id string, hooks []collab.Webhook) error {
-	itemKeys := []keys.Key{keys.Event(r.job.Account, id)}
-	for _, hook := range hooks {
-		itemKeys = append(itemKeys, keys.Delivery(r.job.Account, hook.ID, hook.CreatedAt, id))
-	}
-	found, err := r.GetAll(ctx, itemKeys, true)
-	if err != nil {
-		return err
-	}
-	for _, k := range itemKeys {
-		it := found[k]
-		switch {
-		case it == nil:
-		case k == itemKeys[0]:
-			err = r.change(ctx, it, func(it store.Item) store.Item { return r.body(it, "", object) })
-		default:
-			err = r.answers(ctx, it)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

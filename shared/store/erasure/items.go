@@ -1,11 +1,8 @@
 package erasure
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,7 +12,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -45,34 +41,6 @@ func (r *run) body(it store.Item, name string, of form) store.Item {
 	}
 	after := maps.Clone(it)
 	after[keys.Body] = store.Text(string(made))
-	return after
-}
-
-// mostAnswer is more than an answer has, in bytes.
-const mostAnswer = 10_000_000
-
-// kept returns the item of an Idempotency-Key without the people in the answer, nil where that does not name them.
-func (r *run) kept(it store.Item) store.Item {
-	text := it.Binary(keys.Body)
-	packed, err := gzip.NewReader(bytes.NewReader(text))
-	if err == nil {
-		if text, err = io.ReadAll(io.LimitReader(packed, mostAnswer)); err != nil {
-			return nil
-		}
-	}
-	made, changed := r.json("", text, answer)
-	if !changed {
-		return nil
-	}
-	if packed != nil {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		_, _ = w.Write(made) // a bytes.Buffer takes everything
-		_ = w.Close()
-		made = b.Bytes()
-	}
-	after := maps.Clone(it)
-	after[keys.Body] = store.Bytes(made)
 	return after
 }
 
@@ -293,130 +261,4 @@ func (r *run) audience(ctx context.Context, org collab.OrganizationRef, sk []str
 		return err
 	}
 	return r.fields(ctx, it)
-}
-
-// event forgets people in an event, in a part of its people, or in a page of its recipients. Of a later event it forgets what that has of a
-// thread that was there before.
-func (r *run) event(ctx context.Context, sk []string, it store.Item) error {
-	id, err := keys.Unescape(sk[0])
-	if err != nil {
-		return nil // of a later version
-	}
-	late := id >= r.earlier
-	switch of := part(sk, 1); {
-	case of == "":
-		var ev collab.Event
-		if json.Unmarshal([]byte(it.Text(keys.Body)), &ev) != nil || ev.Type == collab.UserErased ||
-			ev.OrganizationID != "" && !r.within(ev.OrganizationID) {
-			return nil // those that say who is to be forgotten are forgotten by their job
-		}
-		if late {
-			return r.laterEvent(ctx, &ev, it)
-		}
-		if ev.Actor != nil && r.ids[ev.Actor.UserID] { // nobody is told of it any more
-			withdrawn := store.NewItem(keys.Withdrawn(ev.Account, ev.ID))
-			withdrawn[keys.Expires] = it[keys.Expires]
-			if err := r.Put(ctx, withdrawn); err != nil {
-				return err
-			}
-		}
-		return r.change(ctx, it, func(it store.Item) store.Item { return r.body(it, "", prose) })
-	case of == keys.EventsRecipients:
-		if in, err := r.eventWithin(ctx, id); err != nil || !in {
-			return err
-		}
-		return r.recipients(ctx, id, part(sk, 2), late && id >= collab.EarliestID(r.derived+1), it)
-	case of == keys.EventsPeople && !late:
-		if in, err := r.eventWithin(ctx, id); err != nil || !in {
-			return err
-		}
-		return r.change(ctx, it, func(it store.Item) store.Item { return r.body(it, "people", object) })
-	}
-	return nil
-}
-
-// laterEvent forgets people in what an event, which was recorded after the deletion was answered, has of an earlier thread.
-func (r *run) laterEvent(ctx context.Context, ev *collab.Event, it store.Item) error {
-	if ev.Annotation == nil && ev.Previous == nil || r.body(it, "", object) == nil {
-		return nil
-	}
-	head, err := r.Get(ctx, keys.Annotation(ev.Document(), ev.AnnotationID))
-	if err != nil || head != nil && !r.old(head) || head == nil && ev.Type == collab.AnnotationAdded {
-		return err
-	}
-	return r.change(ctx, it, func(it store.Item) store.Item {
-		var members map[string]json.RawMessage
-		if json.Unmarshal([]byte(it.Text(keys.Body)), &members) != nil {
-			return nil
-		}
-		for _, name := range []string{"annotation", "previous"} {
-			if made, changed := r.json(name, members[name], object); changed {
-				members[name] = made
-			}
-		}
-		text, err := collab.EncodeJSON(members)
-		if err != nil {
-			return nil
-		}
-		after := maps.Clone(it)
-		after[keys.Body] = store.Text(string(text))
-		return after
-	})
-}
-
-// eventWithin reports whether an event is of an organization in which the people are forgotten. One that is gone is.
-func (r *run) eventWithin(ctx context.Context, id string) (bool, error) {
-	if r.job.Erasure.Organizations == nil {
-		return true, nil
-	}
-	r.mu.Lock()
-	org, known := r.events[id]
-	r.mu.Unlock()
-	if !known {
-		it, err := r.Get(ctx, keys.Event(r.job.Account, id))
-		if err != nil {
-			return false, err
-		}
-		var ev collab.Event
-		if it != nil && json.Unmarshal([]byte(it.Text(keys.Body)), &ev) == nil {
-			org = &ev.OrganizationID
-		}
-		r.mu.Lock()
-		r.events[id] = org
-		r.mu.Unlock()
-	}
-	return org == nil || r.within(*org), nil
-}
-
-// recipients takes the people out of the page of an event's recipients at a cursor, escaped as in its key; of a later event, out of those
-// whom it does not reach.
-func (r *run) recipients(ctx context.Context, event, escaped string, later bool, it store.Item) error {
-	var page struct {
-		Body store.Encoded[*inbox.RecipientPage] `dynamodbav:"body"`
-	}
-	if it.Decode(&page) != nil || page.Body.Value == nil {
-		return nil
-	}
-	p := page.Body.Value
-	was := *p
-	p.Left = slices.DeleteFunc(slices.Clone(p.Left), func(l inbox.LeftOut) bool { return r.ids[l.UserID] })
-	if !later {
-		p.Recipients = slices.DeleteFunc(slices.Clone(p.Recipients), func(u inbox.Recipient) bool { return r.ids[u.UserID] })
-	}
-	p.Next = r.cursor(p.Next)
-	cursor, err := keys.Unescape(escaped)
-	moved := r.cursor(cursor)
-	if err != nil || equal(was, *p) && moved == cursor {
-		return nil
-	}
-	after := maps.Clone(it)
-	maps.Copy(after, store.ItemOf(it.Key(), page))
-	after[keys.SK] = store.Text(keys.RecipientPage(r.job.Account, event, moved).SK)
-	r.count()
-	writes := []store.Write{store.Put(after)}
-	if moved != cursor {
-		writes = append(writes, store.Delete(it.Key()))
-	}
-	_, err = r.Write(ctx, writes...)
-	return err
 }

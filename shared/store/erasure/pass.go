@@ -73,9 +73,6 @@ func (r *run) learnFrom(it store.Item) {
 			r.json(name, []byte(text), object)
 		}
 	}
-	if it.Binary(keys.Body) != nil {
-		r.kept(it)
-	}
 	sk, user := strings.Split(it.Text(keys.SK), "#"), ""
 	switch {
 	case !ok:
@@ -101,7 +98,6 @@ type run struct {
 
 	mu      sync.Mutex
 	threads map[string]*thread // by the key of the head
-	events  map[string]*string // the organization of events, by their ids; nil for one that is gone
 	deleted int                // comments at the end of threads
 	written int64
 	again   bool
@@ -112,7 +108,7 @@ func (s *Store) newRun(job *outbox.Job, names []string) *run {
 	e := job.Erasure
 	return &run{
 		Store: s, people: newPeople(e.Users, names), job: job, saved: len(names), earlier: collab.EarliestID(e.Before + 1), derived: e.Before,
-		threads: map[string]*thread{}, events: map[string]*string{},
+		threads: map[string]*thread{},
 	}
 }
 
@@ -163,31 +159,18 @@ func (r *run) item(ctx context.Context, it store.Item) error {
 	switch {
 	case pk[0] == "LIVE", pk[0] == "TICKET":
 		return r.live(ctx, pk, sk, it)
-	case pk[0] == "DUE", pk[0] == keys.Quarantine:
-		return r.work(ctx, it)
 	case len(pk) == 2: // organizations
 		id, err := keys.Unescape(part(sk, 1))
 		if err != nil || !r.within(id) {
 			return nil
 		}
 		return r.fields(ctx, it)
-	case pk[2] == keys.Events:
-		return r.event(ctx, sk, it)
-	case pk[2] == keys.Jobs:
-		return r.otherJob(ctx, it)
-	case pk[2] == keys.Answers:
-		if it.Number(keys.StartedAt) > r.job.Erasure.Before {
-			return nil
-		}
-		return r.change(ctx, it, r.kept)
 	case pk[2] == "NOMAIL":
 		org, err := keys.Unescape(part(sk, 1))
 		if err != nil || sk[0] != "USER" || !r.escaped[part(sk, 2)] || !r.within(org) || !r.old(it) {
 			return nil
 		}
 		return r.remove(ctx, it)
-	case pk[2] == "HOOK":
-		return r.answers(ctx, it)
 	}
 	return r.other(ctx, it)
 }
@@ -287,73 +270,6 @@ func (r *run) live(ctx context.Context, pk, sk []string, it store.Item) error {
 		}
 	}
 	return r.remove(ctx, it)
-}
-
-// otherJob takes the people out of what a job means that deletes what is theirs, once it is done. One that forgets people does so itself.
-func (r *run) otherJob(ctx context.Context, it store.Item) error {
-	var job outbox.Job
-	if json.Unmarshal([]byte(it.Text(keys.Body)), &job) != nil || job.Erasure != nil {
-		return nil // its progress, or a job like this one
-	}
-	without := func(it store.Item) store.Item { return r.body(it, "", answer) }
-	if it[keys.Expires] == nil {
-		if r.last && without(it) != nil {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.left = true
-		}
-		return nil
-	}
-	return r.change(ctx, it, without)
-}
-
-// work takes the people out of where an event's delivery stands: a cursor names the last one of a page of recipients.
-func (r *run) work(ctx context.Context, it store.Item) error {
-	return r.change(ctx, it, func(it store.Item) store.Item {
-		after := maps.Clone(it)
-		if cursor := r.cursor(it.Text(keys.Cursor)); cursor != it.Text(keys.Cursor) {
-			after[keys.Cursor] = store.Text(cursor)
-		}
-		if r.named(it.Text(keys.Why)) {
-			after[keys.Why] = store.Text(collab.ErasedUserName)
-		}
-		return after
-	}, keys.Stage, keys.Cursor)
-}
-
-// cursor returns a cursor that stands for the same place, and does not name one of the people.
-func (r *run) cursor(cursor string) string {
-	id, ok := strings.CutPrefix(cursor, "@")
-	if !ok || !r.ids[id] {
-		return cursor
-	}
-	return "@" + before(id)
-}
-
-// answers takes out of a delivery what its receiver answered, where that names one of the people: receivers send back what they got.
-func (r *run) answers(ctx context.Context, it store.Item) error {
-	const attempts = "try"
-	if it[attempts] == nil {
-		return nil
-	}
-	return r.change(ctx, it, func(it store.Item) store.Item {
-		var d collab.Delivery
-		if it.Decode(&d) != nil || d.CreatedAt > r.derived {
-			return nil
-		}
-		changed := false
-		for i, a := range d.Attempts {
-			if r.named(a.Answer) {
-				d.Attempts[i].Answer, changed = "", true
-			}
-		}
-		if !changed {
-			return nil
-		}
-		after := maps.Clone(it)
-		after[attempts] = store.ItemOf(it.Key(), d)[attempts]
-		return after
-	}, attempts) // its revision is the delivery's own
 }
 
 // change writes what without leaves of an item, nil for nothing to change, unless others have written it since it was read: then it is read

@@ -2,7 +2,6 @@ package erasure
 
 import (
 	"context"
-	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -28,22 +27,13 @@ const (
 
 	// Spans of keys of which each leads to further places.
 	organizations placeKind = "organizations"
-	endpoints     placeKind = "endpoints"
 	documents     placeKind = "documents"
 	groups        placeKind = "groups"
 	notifications placeKind = "notifications" // of a document
-	jobs          placeKind = "jobs"
-
-	aJob placeKind = "job" // leads to what it sweeps
-
 	// What is made of other places.
 	anAccount      placeKind = "account"
 	anOrganization placeKind = "organization"
 	aDocument      placeKind = "document"
-	ofEvents       placeKind = "events"
-	ofAnswers      placeKind = "answers"
-	ofJobs         placeKind = "all jobs"
-	ofWork         placeKind = "work"
 	ofUsers        placeKind = "users" // in an organization
 )
 
@@ -105,33 +95,13 @@ func (r *run) parts(p place) (list []place, ok bool) {
 		p.Index++
 		return append([]place{p}, at(i)...), true
 	}
-	shard := func(kind string) func(i int) []place {
-		return func(i int) []place { return []place{all(keys.Shard(acct, kind, i))} }
-	}
 	switch p.Kind {
 	case anAccount:
-		own, theirs := keys.Organization(acct, "").PK, store.Children(keys.Escape(acct)+"#")
+		own := keys.Organization(acct, "").PK
 		return []place{
 			span(organizations, own, store.Children(keys.Organizations)), all(own),
-			{Kind: ofEvents}, {Kind: ofAnswers}, {Kind: ofJobs}, {Kind: ofWork},
-			span(ofItems, keys.Quarantine, theirs), span(endpoints, keys.Webhook(acct, "").PK, store.Span{}.After(keys.LastWebhook(acct).SK)),
 			all(keys.UnsubscribedUser(acct, "", "").PK), all(keys.Ticket(acct, "").PK),
 		}, true
-	case ofEvents:
-		return numbered(keys.Shards, shard(keys.Events))
-	case ofAnswers:
-		return numbered(keys.Shards, shard(keys.Answers))
-	case ofJobs:
-		return numbered(keys.Shards, func(i int) []place {
-			pk := keys.Shard(acct, keys.Jobs, i)
-			return []place{span(jobs, pk, store.Everything), all(pk)}
-		})
-	case ofWork:
-		return numbered(keys.DueShards, func(i int) []place {
-			return collab.Map([]string{string(collab.EventWork), string(collab.JobWork), keys.LaneKind}, func(kind string) place {
-				return span(ofItems, keys.WorkPartition(kind, i), store.Children(keys.Escape(acct)+"#"))
-			})
-		})
 	case anOrganization:
 		return []place{
 			span(documents, p.PK, store.Children(keys.Documents)), span(groups, p.PK, store.Children(keys.Groups)), {Kind: ofUsers, PK: p.PK},
@@ -157,10 +127,6 @@ func (r *run) parts(p place) (list []place, ok bool) {
 
 // look reads some of a place. It returns the items, or where they lead, and after that what is left of it.
 func (r *run) look(ctx context.Context, p place) (found []store.Item, left []place, err error) {
-	if p.Kind == aJob {
-		left, err = r.swept(ctx, p)
-		return nil, left, err
-	}
 	q := store.Scan{PK: p.PK, Keys: store.Span{From: p.From, To: p.To}}
 	if p.Kind != ofItems {
 		q.Limit = leadAtOnce
@@ -210,53 +176,6 @@ func (r *run) leads(from place, it store.Item) ([]place, error) {
 		if _, id, err := keys.ParseListed(sk); err == nil {
 			return []place{all(keys.Notification(org, id).PK)}, nil
 		}
-	case endpoints:
-		id, created, err := keys.ParseFormerWebhook(sk)
-		if sk >= store.Everything.From {
-			created = it.Number(keys.CreatedAt)
-			id, err = keys.Unescape(sk)
-		}
-		acct := r.job.Account
-		return []place{all(keys.Delivery(acct, id, created, "").PK), all(keys.NewDelivery(acct, id, created, "").PK)}, err
-	case jobs:
-		if !strings.Contains(sk, "#") && it[keys.Expires] == nil { // it is not the progress of one, and not done
-			return []place{{Kind: aJob, PK: from.PK, From: sk}}, nil
-		}
 	}
 	return nil, nil
-}
-
-// swept returns some of the places that a job sweeps. Where what it deleted was added again since, nothing else leads to them.
-func (r *run) swept(ctx context.Context, p place) ([]place, error) {
-	id, err := keys.Unescape(p.From)
-	if err != nil {
-		return nil, nil // of a later version
-	}
-	job, err := r.Outbox.Job(ctx, r.job.Account, id)
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var list []place
-	for _, th := range job.Things {
-		switch org := (collab.OrganizationRef{Account: job.Account, Organization: th.ID, Incarnation: th.Incarnation}); {
-		case job.Threads != nil: // they are in a document that is there
-		case th.Kind == collab.AnOrganization && r.within(th.ID):
-			list = append(list, place{Kind: anOrganization, PK: keys.OrganizationPartition(org)})
-		case th.Kind == collab.ADocument && r.within(job.In.Organization):
-			list = append(list, place{Kind: aDocument, PK: keys.DocumentPartition(job.Document(th))})
-		}
-	}
-	if n := job.Notifications; n != nil && n.User == "" && r.within(job.In.Organization) {
-		for _, gone := range n.List {
-			list = append(list, all(keys.Notification(job.In, gone.ID).PK))
-		}
-	}
-	if list = list[min(p.Index, len(list)):]; len(list) <= leadAtOnce {
-		return list, nil
-	}
-	p.Index += leadAtOnce
-	return append([]place{p}, list[:leadAtOnce]...), nil
 }

@@ -71,34 +71,6 @@ func TestReadsWhatIsMeant(t *testing.T) {
 	t.Logf("%d requests, %d of them queries", len(a.bodies), queries)
 }
 
-// TestGoneIsForgotten: what was deleted and added again under its id is forgotten, too, while the earlier one can still be swept; so is what
-// an endpoint was answered that was deleted.
-func TestGoneIsForgotten(t *testing.T) {
-	w := begin(t)
-	w.plant("acme")
-	w.plantDelivery(w.document("acme", "plan"))
-	w.must(w.hooks.DeleteWebhook(t.Context(), "acct", "hook", "mark"))
-	in := w.document("acme", "plan").OrganizationRef
-	errs := make([]error, 1)
-	_, err := w.jobs.DeleteDocuments(t.Context(), w.request(), in, []string{"plan"}, errs)
-	w.must(err)
-	w.must(errs[0])
-	*w.now = w.now.Add(time.Minute)
-	w.thread(w.document("acme", "plan"), "again", nil, comment(1, "bob", "hello"))
-	_, err = w.jobs.DeleteOrganizations(t.Context(), w.request(), []string{"acme"}, errs)
-	w.must(err)
-	w.must(errs[0])
-	*w.now = w.now.Add(time.Minute)
-	w.plant("acme")
-	if gone := w.found(); len(gone) < 100 {
-		t.Fatalf("only %d items name the person", len(gone))
-	}
-	w.run(w.erase([]string{person}))
-	for _, it := range w.found() {
-		t.Error(it)
-	}
-}
-
 // TestNamesAreKeptFirst: a name that stands only where the end of a thread is deleted, far from where its comments are read, is not lost
 // where the step dies.
 func TestNamesAreKeptFirst(t *testing.T) {

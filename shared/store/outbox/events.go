@@ -12,9 +12,6 @@ import (
 
 const (
 	firstDue = 2 * time.Minute // from an event's write until the relay sends it
-
-	inlinePeople = 8_000   // bytes of people in the event's own item
-	partPeople   = 200_000 // bytes of people in each further item
 )
 
 // eventItem is an event, or some of its people.
@@ -45,7 +42,6 @@ func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store
 // pending work. Where an event has too many people for its item it writes them first: nothing refers to them until the event exists.
 func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Write, error) {
 	var writes []store.Write
-	var people []store.Item
 	for _, ev := range events {
 		if ev == nil {
 			continue
@@ -57,12 +53,6 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 		for i, u := range ev.People {
 			stored.People[i] = u.Short()
 		}
-		if parts := peopleParts(stored.People); parts != nil {
-			stored.People = nil
-			for n, part := range parts {
-				people = append(people, store.ItemOf(keys.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
-			}
-		}
 		if err := stored.Shorten(collab.MaxEventBytes); err != nil {
 			return nil, store.Fail(ctx, err)
 		}
@@ -73,64 +63,14 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 		it := store.ItemOf(keys.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
 		writes = append(writes, store.Put(it), store.Put(store.ItemOf(workKey(work), work)))
 	}
-	return writes, store.Each(ctx, len(people), func(ctx context.Context, i int) error { return s.Put(ctx, people[i]) })
+	return writes, nil
 }
 
-// peopleParts divides people into lists that fit into an item; nil when they fit into the event's own.
-func peopleParts(people []collab.User) [][]collab.User {
-	size := func(u collab.User) int {
-		text, err := collab.EncodeJSON(u)
-		if err != nil {
-			panic(err) // texts always have a JSON form
-		}
-		return len(text) + len(",")
-	}
-	total := 0
-	for _, u := range people {
-		total += size(u)
-	}
-	if total <= inlinePeople {
-		return nil
-	}
-	parts := [][]collab.User{nil}
-	left := partPeople
-	for _, u := range people {
-		if left -= size(u); left < 0 {
-			parts = append(parts, nil)
-			left = partPeople - size(u)
-		}
-		last := len(parts) - 1
-		parts[last] = append(parts[last], u)
-	}
-	return parts
-}
-
-// Event reads an event with all its people; NOT_FOUND when it does not exist, or has expired.
+// Event reads an event; NOT_FOUND when it does not exist, or has expired.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
-	k := keys.Event(acct, id)
-	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: keys.EventPeopleEnd(id)}} // eventually consistent, as it never changes
-	items, err := s.Query(ctx, q)
-	if err == nil && len(items) == 0 {
-		q.Strong = true // it may have been written a moment ago
-		items, err = s.Query(ctx, q)
+	it, exists, err := store.Read[eventItem[collab.Event]](ctx, s.Table, keys.Event(acct, id))
+	if err == nil && !exists {
+		err = collab.Errorf(collab.NotFound, "the event does not exist")
 	}
-	if err != nil {
-		return nil, err
-	}
-	if len(items) == 0 || items[0].Key() != k {
-		return nil, collab.Errorf(collab.NotFound, "the event does not exist")
-	}
-	var stored eventItem[collab.Event]
-	if err := items[0].Decode(&stored); err != nil {
-		return nil, err
-	}
-	ev := &stored.Body.Value
-	for _, it := range items[1:] {
-		var part eventItem[[]collab.User]
-		if err := it.Decode(&part); err != nil {
-			return nil, err
-		}
-		ev.People = append(ev.People, part.Body.Value...)
-	}
-	return ev, nil
+	return &it.Body.Value, err
 }
