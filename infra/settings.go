@@ -50,7 +50,6 @@ type Settings struct {
 	Live                bool   // live: on or off: whether pages are told of changes
 	Tracing             bool   // tracing: on or off: whether X-Ray traces requests
 	Writes              bool   // writes: on or off: whether anything but the operator's commands may write the table
-	UndeleteHours       int    // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
 	Concurrency         int    // concurrency: functions that the AWS account runs in the region at the same time, of all stages
 	// allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
 	AllowedPrivateCIDRs []netip.Prefix
@@ -106,9 +105,6 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		Live:                r.toggle("live", true),
 		Tracing:             r.toggle("tracing", false),
 		Writes:              r.toggle("writes", true),
-		UndeleteHours: r.number(
-			"undeleteHours", usualUndelete, func(n int) bool { return 0 <= n && n <= 168 }, "a number of hours from 0 to 168",
-		),
 		Concurrency: r.number(
 			"concurrency", usualConcurrency, func(n int) bool { return 1 <= n && n <= 1_000_000 }, "a number of functions from 1 to 1000000",
 		),
@@ -298,17 +294,6 @@ func (s Settings) writes() string {
 
 // live says whether there is what tells pages of changes.
 func (s Settings) live() bool { return s.Live && (s.RestoredTable == "" || s.RestoredStream != "") }
-
-// usualUndelete is what functions take for undeleteHours where nothing is said.
-const usualUndelete = 24
-
-// undeleteHours is the number as the functions read it, "" for their own default.
-func (s Settings) undeleteHours() string {
-	if s.UndeleteHours == usualUndelete {
-		return ""
-	}
-	return strconv.Itoa(s.UndeleteHours)
-}
 
 // usualConcurrency is how many functions an AWS account runs at the same time that is not new.
 const usualConcurrency = 1000

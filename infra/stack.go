@@ -109,7 +109,6 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
 		"WRITES":                jsii.String(s.settings.writes()),
-		"UNDELETE_HOURS":        jsii.String(s.settings.undeleteHours()),
 		"API_KEY_HEADER":        jsii.String(s.settings.Headers.Key),
 		"AUTH_TOKEN_HEADER":     jsii.String(s.settings.Headers.Token),
 		"CODE":                  jsii.String(s.programs[f.name].Hash),

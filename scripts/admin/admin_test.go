@@ -605,56 +605,29 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestRestore: what was deleted is brought back, or it is said why it is not.
+// TestRestore: what was deleted comes back from a copy of the table, as point-in-time recovery makes one.
 func TestRestore(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "account", "create", "acme")
-	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north"}]`)
-	c.call(t, "/v2/organizations/folders/add", `"organizationId": "north", "folders": [{"folderId": "a"}, {"folderId": "b", "parentFolderId": "a"}]`)
-	c.call(t, "/v2/organizations/documents/add", `"organizationId": "north", "documents": [{"documentId": "plan"}]`)
-	c.call(t, "/v2/organizations/documents/move", `"organizationId": "north", "documentIds": ["plan"], "folderId": "b"`)
-	c.call(t, "/v2/organizations/folders/delete", `"organizationId": "north", "folderId": "a"`)
-	const columns = "ID | KIND | WAS IN | NAME | DELETED | CAN BE RESTORED UNTIL | BY REQUEST"
-	list := func(args ...string) (lines [][]string) {
-		for _, fields := range c.must(t, append([]string{"deleted", "list", "acme"}, args...)...) {
-			if len(fields) == 7 && fields[0] != "ID" {
-				at, err := time.Parse(time.RFC3339, fields[4])
-				until, failed := time.Parse(time.RFC3339, fields[5])
-				if err != nil || failed != nil || until.Sub(at).Round(time.Minute) != 24*time.Hour || fields[6] == "" {
-					t.Errorf("%v", fields)
-				}
-				fields[5], fields[6] = "UNTIL", "REQUEST"
-			}
-			lines = append(lines, fields)
+	c.call(t, "/v2/organizations/folders/add", `"organizationId": "north", "createOrganization": true, "folders": [{"folderId": "a"}]`)
+	c.call(t, "/v2/commentannotations/add", `"organizationId": "north", "documentId": "plan", "createDocument": true,
+		"commentAnnotations": [{"annotationId": "t", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]},
+			{"annotationId": "stays", "commentData": [{"commentId": 1, "commentText": "y", "from": {"userId": "ann"}}]}]`)
+	s, copied, _ := newStore(t)
+	for _, it := range storetest.Scan(t, c.directory.Table) {
+		if err := s.Put(t.Context(), it); err != nil {
+			t.Fatal(err)
 		}
-		return lines
 	}
-	expect(t, list("north"), columns, "a | folder | – | a | TIME | UNTIL | REQUEST", "b | folder | a | b | TIME | UNTIL | REQUEST",
-		"plan | document | b | plan | TIME | UNTIL | REQUEST")
-	expect(t, list("north", "--folder", "a"), columns, "b | folder | a | b | TIME | UNTIL | REQUEST")
-	c.fails(t, `document "plan" lies in folder "b", which does not exist`, "document", "restore", "acme", "north", "plan")
-	c.fails(t, `folder "b" lies in folder "a"`, "folder", "restore", "acme", "north", "b")
-	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "folder | a", "folders | 2", "documents | 1", "left | 0")
-	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "folder | a", "folders | 1", "documents | 0", "left | 0") // and does no harm
-	c.call(t, "/v2/organizations/documents/delete", `"organizationId": "north", "documentIds": ["plan"]`)
-	c.fails(t, `document "plan" does not exist`, "document", "show", "acme", "north", "plan")
-	expect(
-		t, c.must(t, "document", "restore", "acme", "north", "plan"), "document | plan", "folder | b", "access | inherited", "name | plan",
-	)
-	c.call(t, "/v2/organizations/delete", `"organizationIds": ["north"]`)
-	expect(t, list(), columns, "north | organization | – | north | TIME | UNTIL | REQUEST")
-	c.fails(t, `organization "north" does not exist: it was deleted at 20`, "deleted", "list", "acme", "north")
-	c.fails(t, `organization "north" does not exist`, "document", "restore", "acme", "north", "plan")
-	expect(t, c.must(t, "organization", "restore", "acme", "north"), "restored | north")
-	if shown := c.must(t, "document", "show", "acme", "north", "plan"); shown[1][1] != "b" {
-		t.Errorf("the document is %v", shown)
+	file, want := filepath.Join(t.TempDir(), "north"), c.must(t, "export", "acme", "north")
+	c.call(t, "/v2/commentannotations/delete", `"organizationId": "north", "documentId": "plan", "annotationIds": ["t"]`)
+	of := cli{global: []string{"--table", copied}}
+	of.must(t, "export", "acme", "north", file)
+	if _, said, code := c.run(t, "import", "acme", file); code != 0 || !strings.Contains(said, "annotation: 1 added, 1 there already, 0 refused") {
+		t.Errorf("exits with %d and says %s", code, said)
 	}
-	c.fails(t, `organization "south" does not exist: there was none`, "organization", "restore", "acme", "south")
-	c.fails(t, `document "none" does not exist`, "document", "restore", "acme", "north", "none")
-	c.fails(t, "account \"nobody\" does not exist", "organization", "restore", "nobody", "north")
-	_, said, code := c.run(t, "--undelete-hours", "169", "account", "list")
-	if code != 2 || !strings.Contains(said, "--undelete-hours must be a number from 0 to 168") {
-		t.Errorf("%d %s", code, said)
+	if diff := cmp.Diff(want, c.must(t, "export", "acme", "north")); diff != "" {
+		t.Error(diff)
 	}
 }
 

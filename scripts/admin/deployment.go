@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"time"
 
 	"collabdata/infra/stack"
 	"collabdata/scripts/operator"
@@ -31,7 +30,6 @@ type deployment struct {
 	EventsQueueURL      string `env:"EVENTS_QUEUE_URL" placeholder:"URL" help:"Its queue of events."`
 	WebhooksQueueURL    string `env:"WEBHOOKS_QUEUE_URL" placeholder:"URL" help:"Its queue of webhook deliveries."`
 	AllowedPrivateCIDRs string `name:"allowed-private-cidrs" env:"ALLOWED_PRIVATE_CIDRS" placeholder:"LIST" help:"Private networks that its permission providers may be in, as its setting allowedPrivateCidrs says."`
-	UndeleteHours       int    `env:"UNDELETE_HOURS" default:"24" placeholder:"24" help:"For how many hours what a call deletes can be restored, as its setting undeleteHours says."`
 }
 
 // connect returns how to reach the deployment, with the names above read from the stack where one is named.
@@ -66,7 +64,6 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) 
 	return operator.Config{
 		Service: app.New(app.Config{
 			DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log,
-			Undelete: time.Duration(d.UndeleteHours) * time.Hour,
 		}),
 		Queue: func(_ context.Context, name string) (*queue.Queue, error) {
 			if urls[name] == "" {
@@ -79,14 +76,6 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) 
 		CheckURL: d.checkURL,
 		Random:   rand.Reader,
 	}, nil
-}
-
-// Validate reports what no deployment has.
-func (d *deployment) Validate() error {
-	if d.UndeleteHours < 0 || d.UndeleteHours > 168 {
-		return fmt.Errorf("--undelete-hours must be a number from 0 to 168, not %d", d.UndeleteHours)
-	}
-	return nil
 }
 
 // checkURL reports the rule that the URL of a permission provider breaks.

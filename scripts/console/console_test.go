@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	cfg := storetest.Config(t)
 	service := app.New(app.Config{
-		DynamoDB: cfg, SQS: cfg, Table: storetest.New(t).Name(), Undelete: time.Hour, Log: slog.New(slog.DiscardHandler),
+		DynamoDB: cfg, SQS: cfg, Table: storetest.New(t).Name(), Log: slog.New(slog.DiscardHandler),
 	})
 	w := &world{accounts: service.Accounts, directory: service.Directory}
 	w.outbox, w.hooks, w.inbox, w.threads = service.Outbox, service.Hooks, service.Inbox, service.Threads
@@ -230,16 +230,6 @@ func TestPages(t *testing.T) {
 	check(t, err)
 	check(t, dead.SendEvents(ctx, queue.Event{EventRef: collab.EventRef{Account: "acct", ID: "dead-event"}}))
 
-	for _, call := range [][2]string{
-		{"add", `"organizations": [{"organizationId": "gone-org"}]`},
-		{"delete", `"organizationIds": ["gone-org"]`},
-		{"folders/add", `"organizationId": "org", "folders": [{"folderId": "gone-folder", "folderName": "Gone <b>", "parentFolderId": "above"}]`},
-		{"documents/add", `"organizationId": "org", "documents": [{"documentId": "gone-doc"}]`},
-		{"folders/delete", `"organizationId": "org", "folderId": "gone-folder"`},
-		{"documents/delete", `"organizationId": "org", "documentIds": ["gone-doc"]`},
-	} {
-		w.call(t, "/v2/organizations/"+call[0], call[1])
-	}
 	const gone = `"organizationId": "org", "documentId": "doc", `
 	w.call(t, "/v2/commentannotations/add", gone+`"commentAnnotations": [{"annotationId": "gone-thread", "commentData": []}]`)
 	w.call(t, "/v2/commentannotations/delete", gone+`"annotationIds": ["gone-thread"]`)
@@ -252,20 +242,14 @@ func TestPages(t *testing.T) {
 		{"/", "", []string{"Acme &lt;b&gt;", "/console/account?account=acct"}},
 		{"/account", "account=acct", []string{
 			"key-1", "Write units", "10000", "mails-per-day", "20000", "organizationPrivate", "How many mails may leave at once.",
-			`action="/console/organization/restore"`, `name="organization" value="gone-org"`, "/console/deleted?account=acct",
 		}},
 		{"/keys", "account=acct", []string{"key-1"}},
 		{"/settings", "account=acct", []string{"mails-per-day", "20000"}},
 		{"/key", "key=key-1", []string{"000000000000", "valid"}},
 		{"/organizations", "account=acct", []string{"/console/organization?account=acct&amp;organization=org"}},
-		{"/organization", org, []string{
-			"above", "Members", `action="/console/document/restore"`, `name="document" value="gone-doc"`,
-			"/console/deleted?account=acct&amp;organization=org",
-		}},
-		{"/folder", org + "&folder=above", []string{"below", "There is none.", `action="/console/folder/restore"`, "Gone &lt;b&gt;"}},
+		{"/organization", org, []string{"above", "Members"}},
+		{"/folder", org + "&folder=above", []string{"below", "There is none."}},
 		{"/folder", org + "&folder=below", []string{"/console/document?", "/console/folder?account=acct&amp;folder=above"}},
-		{"/deleted", "account=acct", []string{"gone-org", `action="/console/organization/restore"`}},
-		{"/deleted", org, []string{"gone-doc", "gone-folder", "/console/folder?account=acct&amp;folder=above&amp;organization=org"}},
 		{"/members", org, []string{"Bob &amp; Co"}},
 		{"/user", org + "&user=bob&document=doc", []string{
 			"may read it", "document doc", "NONE", "/console/folder?", "viewer", "Ann &lt;i&gt;commented&lt;/i&gt;", "/console/thread?",
@@ -300,8 +284,6 @@ func TestPages(t *testing.T) {
 		{"/find", "account=acct&id=" + first, []string{"an event"}},
 		{"/find", org + "&id=doc", []string{"a document"}},
 		{"/find", org + "&id=below", []string{"a folder"}},
-		{"/find", org + "&id=gone-folder", []string{"a folder, deleted at 20", " by request ", "can be restored until 20", `action="/console/folder/restore"`}},
-		{"/find", "account=acct&id=gone-org", []string{"an organization, deleted at 20", `action="/console/organization/restore"`}},
 		{"/find", org + "&id=bob", []string{"a member"}},
 		{"/find", org + "&id=thread", []string{"a thread in document doc"}},
 		{"/find", org + "&id=gone-thread", []string{"annotation &#34;gone-thread&#34; does not exist", ": it was deleted at 20", " by request "}},
@@ -348,9 +330,9 @@ func TestPages(t *testing.T) {
 	for address, want := range map[string]string{
 		"/nothing": "there is no page", "/account?account=x": "account &#34;x&#34; does not exist",
 		"/organization?account=acct&organization=x":        "does not exist",
-		"/organization?account=acct&organization=gone-org": "does not exist: it was deleted at 20",
-		"/document?" + org + "&document=gone-doc":          "does not exist: it was deleted at 20",
-		"/folder?" + org + "&folder=gone-folder":           "does not exist: it was deleted at 20",
+		"/organization?account=acct&organization=gone-org": "does not exist",
+		"/document?" + org + "&document=gone-doc":          "does not exist",
+		"/folder?" + org + "&folder=gone-folder":           "does not exist",
 		"/document?" + org + "&document=x":                 "document &#34;x&#34; does not exist", "/thread?" + doc + "&annotation=x": "does not exist",
 		"/thread?" + doc + "&annotation=gone-thread":  ": it was deleted at 20",
 		"/folder?" + org + "&folder=x":                "folder &#34;x&#34; does not exist",
@@ -419,17 +401,6 @@ func TestBounds(t *testing.T) {
 			check(t, err)
 		}
 	}
-	var gone []string
-	for _, id := range ids {
-		gone = append(gone, "gone-"+id)
-	}
-	for _, err := range w.directory.AddDocuments(ctx, at, w.org, collab.RootFolder, gone, func(_ int, d *collab.Document) error {
-		d.Metadata = large
-		return nil
-	}) {
-		check(t, err)
-	}
-	w.call(t, "/v2/organizations/documents/delete", `"organizationId": "org", "documentIds": ["`+strings.Join(gone, `","`)+`"]`)
 	folders := make([]collab.Folder, many)
 	for i, id := range ids {
 		folders[i] = collab.Folder{ID: id, Name: strings.Repeat("n", 1_000), Parent: collab.RootFolder}
@@ -450,7 +421,6 @@ func TestBounds(t *testing.T) {
 		{"/organizations?account=acct", "organizations", many + 1},
 		{"/organization?" + org, "folders", many},
 		{"/organization?" + org, "documents", many + 1},
-		{"/deleted?" + org, "deleted", many},
 		{"/members?" + org, "members", many},
 		{"/user?" + org + "&user=bob", "holdings", many},
 		{"/user?" + org + "&user=bob", "inbox", many},
@@ -541,16 +511,6 @@ func TestChanges(t *testing.T) {
 		return len(slices.DeleteFunc(k.Tokens, func(t collab.Token) bool { return t.Expires != 0 && t.Expires <= w.directory.Millis() }))
 	}
 	check(t, w.accounts.AddAPIKey(ctx, "key-2", "acct", []collab.Token{{Hash: make([]byte, 32)}}))
-	for _, call := range [][2]string{
-		{"add", `"organizations": [{"organizationId": "gone"}]`},
-		{"folders/add", `"organizationId": "org", "folders": [{"folderId": "gone"}]`},
-		{"documents/add", `"organizationId": "org", "documents": [{"documentId": "gone"}]`},
-		{"documents/delete", `"organizationId": "org", "documentIds": ["gone"]`},
-		{"folders/delete", `"organizationId": "org", "folderId": "gone"`},
-		{"delete", `"organizationIds": ["gone"]`},
-	} {
-		w.call(t, "/v2/organizations/"+call[0], call[1])
-	}
 	done := map[string]bool{}
 	for _, test := range []struct {
 		name   string
@@ -576,25 +536,6 @@ func TestChanges(t *testing.T) {
 		{"key/delete", []string{"key", "key-1"}, "will be refused within 60 s, for good", "", func() any { return keys() }, 2},
 		{"organization/disable", []string{"account", "acct", "organization", "org"}, "will be refused within 5 s", "", disabled, true},
 		{"organization/enable", []string{"account", "acct", "organization", "org"}, "", "", disabled, false},
-		{"organization/restore", []string{"account", "acct", "organization", "gone"}, "becomes what it was", "", func() any {
-			list, err := w.directory.Organizations(ctx, "acct", []string{"gone"})
-			check(t, err)
-			return len(list)
-		}, 1},
-		{"folder/restore", []string{
-			"account", "acct", "organization", "org", "folder", "gone",
-		}, "with what that took away", "", func() any {
-			list, err := w.directory.FoldersAfter(ctx, w.org, "", 0)
-			check(t, err)
-			return len(list)
-		}, 1},
-		{"document/restore", []string{
-			"account", "acct", "organization", "org", "document", "gone",
-		}, "becomes what it was", "", func() any {
-			list, err := w.directory.DocumentsByID(ctx, w.org, []string{"gone"})
-			check(t, err)
-			return len(list)
-		}, 1},
 		{"call", []string{
 			"account", "acct", "path", "/v2/organizations/add", "body", `{"data": {"organizations": [{"organizationId": "called"}]}}`,
 		}, "", `"success": true`, func() any {

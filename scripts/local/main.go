@@ -38,9 +38,6 @@ const (
 
 	// mailWindow is how long mails about one thread wait for one another: long enough to see it, short enough to wait for it.
 	mailWindow = 5 * time.Second
-
-	// undelete is how long what was deleted can be brought back: long enough to try it, and its job ends while one still remembers it.
-	undelete = 10 * time.Minute
 )
 
 // private is where webhooks and permission providers of this machine are.

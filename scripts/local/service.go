@@ -84,7 +84,6 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		EventsURL:     queues[keys.EventsQueue],
 		LiveURL:       "ws" + strings.TrimPrefix(url, "http") + livePath,
 		PrivateRanges: private,
-		Undelete:      undelete,
 		Headers:       headers,
 		Log:           log,
 	})

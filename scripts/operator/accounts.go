@@ -58,9 +58,6 @@ func showAccount(ctx context.Context, r *Run, p *inAccount) error {
 	if err := getSettings(ctx, r, p); err != nil {
 		return err
 	}
-	if err := r.addDeletedTo(ctx, collab.OrganizationRef{Account: a.ID}, ""); err != nil {
-		return err
-	}
 	call := r.offer("call", "Call it …", "account")
 	call.Inputs = []Input{
 		{Name: "path", Label: "Path, such as /v2/organizations/get"}, {Name: "body", Label: "Body", Value: `{"data": {}}`, Kind: "textarea"},

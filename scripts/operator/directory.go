@@ -41,7 +41,7 @@ func (r *Run) open(ctx context.Context, p *inOrganization) (collab.OrganizationR
 		return collab.OrganizationRef{}, err
 	}
 	org, err := r.directory.FindOrganization(ctx, string(p.Account), string(p.Organization), false)
-	return org, r.missing(ctx, err, collab.OrganizationRef{Account: string(p.Account)}, collab.AnOrganization, string(p.Organization))
+	return org, err
 }
 
 // opened is an operation on an organization that is there, disabled or not.
@@ -75,10 +75,7 @@ func showOrganization(ctx context.Context, r *Run, org collab.OrganizationRef, p
 			part.Offers = []*Offer{r.offer("organization enable", "Enable it", theOrganization)}
 		}
 	}
-	if err := r.addContents(ctx, org, collab.RootFolder); err != nil {
-		return err
-	}
-	return r.addDeletedTo(ctx, org, collab.RootFolder)
+	return r.addContents(ctx, org, collab.RootFolder)
 }
 
 // addContents adds what is directly in a folder.
@@ -138,50 +135,6 @@ func setOrganization(disabled bool, done string) func(context.Context, *Run, *in
 	}
 }
 
-const restored = "%s %q is as it was, within 5 s everywhere. Nobody hears of that: neither people nor webhooks."
-
-func restoreOrganization(ctx context.Context, r *Run, p *inOrganization) error {
-	_, err := r.accounts.Account(ctx, string(p.Account))
-	if err == nil {
-		err = r.Service.Deletion.RestoreOrganization(ctx, string(p.Account), string(p.Organization))
-	}
-	if err == nil {
-		r.facts("Restored", p.Organization)
-		r.done(restored, "Organization", p.Organization)
-	}
-	return err
-}
-
-func restoreFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFolder) error {
-	done, err := r.Service.Deletion.RestoreFolder(ctx, org, string(p.Folder))
-	if done.Folders > 0 {
-		r.facts("Folder", p.Folder, "Folders", done.Folders, "Documents", done.Documents, "Left", done.Left)
-	}
-	switch {
-	case err != nil && done.Folders > 0:
-		r.done("Not all of it is back: do it again.")
-	case err == nil:
-		r.done(restored, "Folder", p.Folder)
-	}
-	if done.Left > 0 {
-		r.done("%s %d of what was in it stay deleted, as the folder that they lay in was added again, or their sweep has begun. "+
-			"Documents among them can be restored singly.", r.Done, done.Left)
-	}
-	return err
-}
-
-func restoreDocument(ctx context.Context, r *Run, org collab.OrganizationRef, p *inDocument) error {
-	if err := r.Service.Deletion.RestoreDocument(ctx, org, string(p.Document)); err != nil {
-		return err
-	}
-	list, err := r.directory.DocumentsByID(ctx, org, []string{string(p.Document)})
-	for _, d := range list {
-		r.facts("Document", d.ID, "Folder", d.Folder, "Access", access(d.Access), "Name", d.Name)
-	}
-	r.done(restored, "Document", p.Document)
-	return err
-}
-
 func showFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFolder) error {
 	above, err := r.directory.FoldersAbove(ctx, org, []string{string(p.Folder)})
 	if err != nil {
@@ -189,18 +142,14 @@ func showFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFo
 	}
 	f, ok := above[string(p.Folder)]
 	if !ok {
-		err := collab.Errorf(collab.NotFound, "folder %q does not exist", p.Folder)
-		return r.missing(ctx, err, org, collab.AFolder, string(p.Folder))
+		return collab.Errorf(collab.NotFound, "folder %q does not exist", p.Folder)
 	}
 	for _, parent := range slices.Backward(above.Up(f.Parent)) {
 		r.Above = append(r.Above, r.folder(parent))
 	}
 	r.Title = "Folder " + f.ID
 	r.facts("Name", f.Name, "Access", access(f.Access), "Created", Time(f.CreatedAt), "Changed", Time(f.LastUpdated))
-	if err := r.addContents(ctx, org, f.ID); err != nil {
-		return err
-	}
-	return r.addDeletedTo(ctx, org, f.ID)
+	return r.addContents(ctx, org, f.ID)
 }
 
 func listMembers(ctx context.Context, r *Run, org collab.OrganizationRef, p *inOrganization) error {
@@ -395,9 +344,6 @@ func find(ctx context.Context, r *Run, p *search) error {
 	if acct == "" {
 		return nil
 	}
-	if err := r.addFoundDeleted(ctx, part, collab.OrganizationRef{Account: acct}, wanted); err != nil {
-		return err
-	}
 	switch in := (&inOrganization{inAccount{id(acct)}, id(p.Organization)}); {
 	case p.Organization == "":
 		r.aboveAccount(in.Account)
@@ -426,9 +372,6 @@ func (r *Run) findWithin(ctx context.Context, part *Part, in *inOrganization, id
 	}
 	if _, ok := folders[id]; ok {
 		part.Rows = append(part.Rows, row("a folder", r.folder(id)))
-	}
-	if err := r.addFoundDeleted(ctx, part, org, id); err != nil {
-		return err
 	}
 	with, err := r.threads.DocumentsWith(ctx, org, id, 5)
 	if err != nil {

@@ -23,7 +23,6 @@ func (r *Run) openDocument(ctx context.Context, p *inDocument) (d collab.Documen
 	list, err := r.directory.DocumentsByID(ctx, org, []string{string(p.Document)})
 	if err == nil && len(list) == 0 {
 		err = collab.Errorf(collab.NotFound, "document %q does not exist", p.Document)
-		err = r.missing(ctx, err, org, collab.ADocument, string(p.Document))
 	}
 	if err != nil {
 		return d, doc, err
@@ -76,6 +75,14 @@ func (r *Run) head(ctx context.Context, doc collab.DocumentRef, id string) (a co
 		err = collab.Errorf(collab.NotFound, "%s: it was %s", Cause(err), deleted(at, request))
 	}
 	return a, cmp.Or(failed, err)
+}
+
+// deleted says when and by which request something was deleted.
+func deleted(at collab.Millis, request string) string {
+	if request == "" {
+		return "deleted at " + Time(at).String()
+	}
+	return "deleted at " + Time(at).String() + " by request " + request
 }
 
 func showThread(ctx context.Context, r *Run, p *inThread) error {

@@ -53,7 +53,6 @@ type Config struct {
 	Headers       credentials.Headers // that carry the credentials
 	PrivateRanges []netip.Prefix      // where webhooks may be posted to beside public addresses
 	ReadOnly      bool                // operations that write are refused, see rpc.Server
-	Undelete      time.Duration       // for which deleted organizations, folders and documents may be restored
 
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
@@ -104,7 +103,7 @@ func New(c Config) *Service {
 		Outbox:    o,
 		Hooks:     hooks.New(o),
 		Inbox:     in,
-		Deletion:  deletion.New(th, inbox.New(o, d.WithDisabled()), c.Undelete), // goes on where something is disabled
+		Deletion:  deletion.New(th, inbox.New(o, d.WithDisabled())), // goes on where something is disabled
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
 		config:    c,

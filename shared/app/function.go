@@ -6,9 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/awsconfig"
@@ -71,14 +69,6 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 		c.ReadOnly = true
 	default:
 		return Config{}, fmt.Errorf("the environment variable WRITES: must be on or off, not %q", writes)
-	}
-	c.Undelete = 24 * time.Hour
-	if hours, ok := lookup("UNDELETE_HOURS"); ok && hours != "" {
-		n, err := strconv.Atoi(hours)
-		if err != nil || n < 0 || n > 168 {
-			return Config{}, fmt.Errorf("the environment variable UNDELETE_HOURS: must be a number of hours from 0 to 168, not %q", hours)
-		}
-		c.Undelete = time.Duration(n) * time.Hour
 	}
 	cfg, err := awsconfig.Load(ctx)
 	c.DynamoDB, c.SQS = cfg, cfg

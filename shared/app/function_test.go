@@ -2,11 +2,9 @@ package app
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
@@ -40,16 +38,12 @@ func TestFromEnvironment(t *testing.T) {
 		wrong       string // in the error
 		ranges      int
 		readOnly    bool
-		undelete    time.Duration // 0: a day
 	}{
 		{name: "TABLE_NAME", wrong: "TABLE_NAME is missing"},
 		{name: "EVENTS_QUEUE_URL", wrong: "EVENTS_QUEUE_URL is missing"},
 		{name: "ALLOWED_PRIVATE_CIDRS"},
 		{name: "ALLOWED_PRIVATE_CIDRS", value: "10.0.0.0/8", ranges: 1},
 		{name: "ALLOWED_PRIVATE_CIDRS", value: "10.0.0.1", wrong: "ALLOWED_PRIVATE_CIDRS"},
-		{name: "UNDELETE_HOURS", value: "168", undelete: 168 * time.Hour},
-		{name: "UNDELETE_HOURS", value: "169", wrong: "UNDELETE_HOURS: must be a number of hours from 0 to 168"},
-		{name: "UNDELETE_HOURS", value: "1h", wrong: "UNDELETE_HOURS"},
 		{name: "WRITES", value: "on"},
 		{name: "WRITES", value: "off", readOnly: true},
 		{name: "WRITES", value: "no", wrong: "WRITES: must be on or off"},
@@ -58,8 +52,7 @@ func TestFromEnvironment(t *testing.T) {
 		variables[tt.name] = tt.value
 		c, err := fromEnvironment(t.Context(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
 		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) ||
-			err == nil && len(c.PrivateRanges) != tt.ranges || c.ReadOnly != tt.readOnly ||
-			err == nil && c.Undelete != cmp.Or(tt.undelete, 24*time.Hour) {
+			err == nil && len(c.PrivateRanges) != tt.ranges || c.ReadOnly != tt.readOnly {
 			t.Errorf("%s=%q: %+v, %v", tt.name, tt.value, c, err)
 		}
 	}

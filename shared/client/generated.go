@@ -798,9 +798,8 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 //
 // Where the call did not delete all that it means, as it was too much, the job does so first, at once: it is running then. Else
 // what was deleted is out of reach since the deletion was answered. The job sweeps what is still stored of it, two to three
-// minutes later: of organizations, folders and documents once the operator cannot restore them any more, 24 hours later unless the
-// operator says otherwise. Until then it is waiting; of what was restored it leaves everything. What it deletes itself is swept by
-// further jobs, as long after that. NOT_FOUND for a job that does not exist, or has been done for 30 days.
+// minutes later, and is waiting until then. What it deletes itself is swept by further jobs, as long after that. NOT_FOUND for a
+// job that does not exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
@@ -3204,8 +3203,7 @@ type JobsGetRequest struct {
 type Job struct {
 	// The job
 	JobID string `json:"jobId"`
-	// waiting: it sweeps from two minutes after the deletion on, or from when what was deleted cannot be restored any more; running;
-	// done: nothing is left of what was deleted
+	// waiting: it sweeps from two minutes after the deletion on; running; done: nothing is left of what was deleted
 	State JobState `json:"state"`
 	// Items that were swept
 	Done int64 `json:"done"`

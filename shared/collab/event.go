@@ -178,5 +178,4 @@ const (
 	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
 	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
 	JobWork    WorkKind = "job"    // jobs of deletions: the ID is the job's
-	LaterWork  WorkKind = "later"  // jobs that wait for hours, by Since, when each becomes JobWork; nobody reads them before
 )

@@ -15,8 +15,6 @@ type Organization struct {
 type Lifetime struct {
 	Incarnation int64  `dynamodbav:"inc,omitempty"` // the time in milliseconds when it was added: no other of its id has it
 	DeletedAt   Millis `dynamodbav:"del,omitempty"` // 0 where it is not deleted
-	Deletion    string `dynamodbav:"dby,omitempty"` // mark of the request that deleted it last; it stays when what was deleted is restored
-	Until       Millis `dynamodbav:"und,omitempty"` // until when it can be restored; 0 from when it cannot: its sweep has begun then
 	Emptying    string `dynamodbav:"job,omitempty"` // of a folder that is deleted: the job that deletes what is in it
 }
 

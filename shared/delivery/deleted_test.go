@@ -201,7 +201,7 @@ func TestAddedAgainBeforeMail(t *testing.T) {
 	w.drain(p)
 	r := a.request()
 	r.Account = a.id
-	s := deletion.New(a.tables.threads, a.inboxes, 0)
+	s := deletion.New(a.tables.threads, a.inboxes)
 	job, err := s.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
 	a.must(err)
 	w.add(outbox.SweepAfter)

@@ -105,7 +105,7 @@ func (w *world) open(cfg aws.Config) tables {
 	o := outbox.New(t)
 	in := inbox.New(o, d)
 	th := threads.New(d, o)
-	return tables{accounts.New(t), d, th, o, in, hooks.New(o), deletion.New(th, in, time.Hour)}
+	return tables{accounts.New(t), d, th, o, in, hooks.New(o), deletion.New(th, in)}
 }
 
 // serve makes them what a process works on.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"collabdata/shared/queue"
-	"collabdata/shared/store/outbox"
 )
 
 // job does one run of a job, and sends a message for the next, unless the job is done or waits. After maxHops messages, and where one is
@@ -25,7 +24,7 @@ func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
 	now, to := d.millis(), *w
 	to.Cursor = strconv.FormatInt(now, 10)
 	if next > now {
-		to.Kind, to.Since, to.Next = outbox.JobKind(now, next), next, next
+		to.Since, to.Next = next, next
 		_, err := d.Outbox.Advance(ctx, *w, to)
 		return err
 	}

@@ -56,10 +56,6 @@ func TestAskedAgain(t *testing.T) {
 		}, 1},
 		{"the document is deleted", func(a *account) { a.delete(collab.ADocument) }, 0},
 		{"the organization is deleted", func(a *account) { a.delete(collab.AnOrganization) }, 0},
-		{"the document is deleted and restored", func(a *account) {
-			a.delete(collab.ADocument)
-			a.must(a.deletion.RestoreDocument(a.Context(), a.doc.OrganizationRef, "doc"))
-		}, 1},
 		{"mail goes to members only", func(a *account) {
 			_, err := a.accounts.ChangeAccount(a.Context(), a.id, func(account *collab.Account) error {
 				account.Settings.MailToMembersOnly = true

@@ -18,10 +18,7 @@ const (
 const (
 	Name        = "name"
 	Disabled    = "off"
-	DeletedAt   = "del"   // milliseconds: of an organization, a folder or a document, as the next three
-	Deletion    = "dby"   // mark of the request that deleted it
-	Until       = "und"   // milliseconds: until when it can be restored
-	Along       = "aln"   // it was deleted along with the folder that it was in
+	DeletedAt   = "del"   // milliseconds: of an organization, a folder or a document
 	Emptying    = "job"   // of a deleted folder: see collab.Lifetime
 	Incarnation = "inc"   // see collab.Lifetime; of a preference, the document's
 	Parent      = "par"   // folder of a document or folder
@@ -32,8 +29,7 @@ const (
 	Lease       = "until" // milliseconds
 	Deleting    = "dlg"   // of a job's progress: there is more to delete
 	HTTPCode    = "code"
-	StartedAt   = "at"  // milliseconds
-	RequestID   = "rid" // of the request that deleted an organization, a folder or a document, as the log has it
+	StartedAt   = "at" // milliseconds
 
 	Stage  = "stg" // of an event's delivery
 	Cursor = "cur" // where in the stage

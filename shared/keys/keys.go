@@ -48,7 +48,6 @@
 //	  nobody is told any more       the same                          WITHDRAWN
 //	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M        <ann>#<user>#<event id>
 //	pending event, job              DUE#<its kind>#<0 to 9>           <acct>#<its id>
-//	  job that waits for hours      DUE#later#<0 to 9>                <15 digits time>#<acct>#<its id>
 //	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
 //	event in quarantine             QUARANTINE                        <acct>#<event id>
 //	webhook endpoint                HOOK#<acct>                       <id>

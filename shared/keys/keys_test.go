@@ -87,7 +87,6 @@ func longest(fill string) map[string]Key {
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
 		"UnsubscribedUser":       UnsubscribedUser(id, id, id),
 		"Work":                   Work("event", id, strings.Repeat("e", 26)), // generated
-		"LaterWork":              LaterWork("later", id, strings.Repeat("e", 26), ms),
 		"WorkPartition":          {PK: WorkPartition("event", DueShards-1)},
 		"Lane":                   Lane(id, id),
 		"Quarantined":            Quarantined(id, strings.Repeat("e", 26)),

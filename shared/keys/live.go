@@ -42,6 +42,7 @@ type ChangeKind string
 const (
 	ThreadsChanged ChangeKind = "threads" // what a read of the document's threads shows
 	InboxChanged   ChangeKind = "inbox"   // what is in inboxes of the organization
+	AccessChanged  ChangeKind = "access"  // who may see documents of the organization
 )
 
 // Change says whom the write of an item concerns.
@@ -67,19 +68,34 @@ func ParseChange(k Key) (c Change, ok bool) {
 	}
 	c.Account = text(parts[1])
 	owner, _, _ := strings.Cut(k.SK, "#")
-	if len(parts) < 5 || parts[2] != "O" {
-		return c, false
+	after := func(prefix string) string { return text(strings.TrimPrefix(k.SK, prefix)) }
+	place := ""
+	if len(parts) >= 4 && parts[2] == "O" {
+		c.Organization, place = text(parts[3]), strings.Join(parts[4:], "#")
 	}
-	c.Organization = text(parts[3])
+	begins := func(prefix string) bool { return strings.HasPrefix(k.SK, prefix) }
 	switch {
-	case len(parts) == 5 && parts[4] == "ALL":
+	case len(parts) == 2 && begins(Organizations):
+		c.Kind, c.Organization = AccessChanged, after(Organizations)
+	case c.Organization == "":
+	case place == "" && begins(Documents):
+		c.Kind, c.Document = AccessChanged, after(Documents)
+	case place == "" && begins(Members):
+		c.Kind, c.User = AccessChanged, after(Members)
+	case place == "" && (begins(Folders) || k.SK == "TREE"):
+		c.Kind = AccessChanged
+	case place == "GRANT", place == "GONE":
+		c.Kind, c.User = AccessChanged, text(owner)
+	case place == "ALL":
 		c.Kind = InboxChanged
 	case len(parts) == 6 && (parts[4] == "U" || parts[4] == "READ"):
 		c.Kind, c.User = InboxChanged, text(parts[5])
-	case len(parts) == 6 && parts[4] == "D" && strings.HasPrefix(k.SK, Annotations):
+	case len(parts) == 6 && parts[4] == "D" && begins(Annotations):
 		c.Kind, c.Document = ThreadsChanged, text(parts[5])
 	case len(parts) == 7 && parts[4] == "D" && parts[6] == "SEEN":
 		c.Kind, c.Document, c.User = ThreadsChanged, text(parts[5]), text(owner)
+	case len(parts) == 7 && parts[4] == "D" && parts[6] == "GONE":
+		c.Kind, c.User = AccessChanged, text(owner)
 	}
 	return c, c.Kind != "" && err == nil
 }
@@ -94,9 +110,9 @@ func ChangeFilters() []KeyFilter {
 	suffix := func(text string) any { return map[string]string{"suffix": text} }
 	return []KeyFilter{
 		{PK: {prefix("A#")}, SK: {
-			prefix(Annotations),
+			prefix(Annotations), prefix(Organizations), prefix(Documents), prefix(Folders), prefix(Members), "TREE",
 			prefix("00"), // times, which begin the keys of lists of notifications
 		}},
-		{PK: {suffix("#SEEN")}},
+		{PK: {suffix("#SEEN"), suffix("#GRANT"), suffix("#GONE")}},
 	}
 }

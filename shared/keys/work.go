@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
-	"strings"
 )
 
 // DueShards is the number of partitions that pending work of a kind is spread over.
@@ -35,18 +34,6 @@ func Work(kind, acct, id string) Key {
 		}
 	}
 	return Key{WorkPartition(kind, int(h.Sum32()%shards)), sk}
-}
-
-// LaterWork is work of a kind that nobody looks at before a time, in milliseconds: it lies in its shard by that time.
-func LaterWork(kind, acct, id string, at int64) Key {
-	k := Work(kind, acct, id)
-	return Key{k.PK, Time(at) + "#" + k.SK}
-}
-
-// ParseLaterWork reads the sort key of LaterWork as ParseWork does.
-func ParseLaterWork(sk string) (acct, id string, err error) {
-	_, after, _ := strings.Cut(sk, "#")
-	return ParseWork(after)
 }
 
 // ParseWork reads the sort key of pending work. It fails on text that is none.

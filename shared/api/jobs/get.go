@@ -25,7 +25,7 @@ type GetRequest struct {
 // Job is a job as it is answered.
 type Job struct {
 	JobID     string           `json:"jobId" doc:"The job"`
-	State     collab.JobState  `json:"state" doc:"waiting: it sweeps from two minutes after the deletion on, or from when what was deleted cannot be restored any more; running; done: nothing is left of what was deleted"`
+	State     collab.JobState  `json:"state" doc:"waiting: it sweeps from two minutes after the deletion on; running; done: nothing is left of what was deleted"`
 	Done      int64            `json:"done" doc:"Items that were swept"`
 	Left      int64            `json:"left" doc:"Threads, notifications, documents, folders or organizations that are left to be swept"`
 	StartedAt collab.Timestamp `json:"startedAt" doc:"When the deletion was answered"`
@@ -37,9 +37,8 @@ func Get() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Get), Description: `
 Says how far a job has come: what a deletion has left to be done. Where the call did not delete all that it means, as it was too much, the
 job does so first, at once: it is running then. Else what was deleted is out of reach since the deletion was answered. The job sweeps what
-is still stored of it, two to three minutes later: of organizations, folders and documents once the operator cannot restore them any more,
-24 hours later unless the operator says otherwise. Until then it is waiting; of what was restored it leaves everything. What it deletes
-itself is swept by further jobs, as long after that. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
+is still stored of it, two to three minutes later, and is waiting until then. What it deletes itself is swept by further jobs, as long after
+that. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
 }
 
 // Get returns how far a job has come. It fails with NOT_FOUND for one that does not exist, or that has been done for 30 days.

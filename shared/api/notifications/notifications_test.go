@@ -63,7 +63,7 @@ func newFixture(t *testing.T) *fixture {
 	}}
 	f.server.Send = f.send
 	f.Service = notifications.Service{
-		Accounts: a, Directory: d, Inbox: in, Deletion: deletion.New(f.threads, in, 0), Threads: f.threads,
+		Accounts: a, Directory: d, Inbox: in, Deletion: deletion.New(f.threads, in), Threads: f.threads,
 		Access: access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, f.server.Now, f.server.Log),
 	}
 	return f

@@ -77,7 +77,7 @@ type Relay struct {
 }
 
 // kinds of pending work. They run at the same time, so that none waits for another.
-var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.LaterWork}
+var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork}
 
 // Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To a
 // long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies loses
@@ -101,7 +101,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		switch {
 		case kind == collab.LaneWork:
 			runs[i].share = webhooks
-		case kind != collab.ParkedWork && kind != collab.LaterWork:
+		case kind != collab.ParkedWork:
 		case r.Now().Minute()%10 != 0:
 			continue
 		}
@@ -111,7 +111,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	var oldest time.Duration
 	for _, k := range runs {
 		errs = append(errs, k.errs...)
-		if k.kind != collab.ParkedWork && k.kind != collab.LaterWork { // these are to wait
+		if k.kind != collab.ParkedWork { // it is to wait
 			oldest = max(oldest, k.oldest)
 		}
 		if k.sent > 0 {
@@ -168,7 +168,7 @@ func (k *kindRun) run(ctx context.Context) {
 		case t.acct != "" && others >= 0:
 			list = list[:others]
 		case next == "":
-		case t.acct != "" || len(list) == 0 || k.kind == collab.LaterWork:
+		case t.acct != "" || len(list) == 0:
 			turns = append(turns, turn{t.shard, next, t.acct})
 		default:
 			last := list[len(list)-1].Account
@@ -218,7 +218,7 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 				k.errs = append(k.errs, err)
 			case lane.Token != "":
 				lanes = append(lanes, lane)
-			case moved && k.kind != collab.LaterWork: // it is sent as a job, in its account's turn
+			case moved:
 				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: true})
 			}
 			return nil
@@ -244,10 +244,6 @@ func (k *kindRun) postpone(ctx context.Context, w outbox.Work) (bool, error) {
 	}
 	wait := lastWait
 	switch {
-	case k.kind == collab.LaterWork:
-		to := w
-		to.Kind, to.Since, to.Next = collab.JobWork, now.UnixMilli(), now.UnixMilli()
-		return k.Store.Advance(ctx, w, to)
 	case k.kind == collab.ParkedWork:
 		wait = parkedWait
 	case w.Postponed < 5:

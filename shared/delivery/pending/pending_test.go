@@ -276,56 +276,6 @@ func TestMailsAndParked(t *testing.T) {
 	}
 }
 
-// TestLater: jobs that wait for a day cost nothing until then, however many; then each is sent, and tells no age before.
-func TestLater(t *testing.T) {
-	w := newWorld(t)
-	w.now = w.now.Truncate(10 * time.Minute)
-	units := func() float64 {
-		usage := new(collab.Usage)
-		if err := w.relay().Run(collab.WithUsage(t.Context(), usage)); err != nil {
-			t.Fatal(err)
-		}
-		read, write, _ := usage.Total()
-		return read + write
-	}
-	units() // the first run connects
-	idle := units()
-	const jobs = 450 // more than two portions
-	for i := range jobs {
-		job := outbox.Job{ID: fmt.Sprintf("j%03d", i), Account: "acct", SweepAt: w.now.Add(24 * time.Hour).UnixMilli()}
-		if _, err := w.store.AddJob(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 3 {
-		if got := units(); got != idle {
-			t.Errorf("%v units, without jobs %v", got, idle)
-		}
-		w.add(10 * time.Minute)
-	}
-	w.wants("map[]")
-	w.add(24 * time.Hour)
-	w.run()
-	w.add(time.Minute)
-	if age := w.run(); age != 60 {
-		t.Errorf("age %v", age)
-	}
-	got := w.sent.since()
-	for id, n := range got {
-		if n != 1 {
-			t.Errorf("%s was sent %d times", id, n)
-		}
-	}
-	if len(got) != jobs {
-		t.Errorf("%d were sent", len(got))
-	}
-	w.add(10*time.Minute - time.Second)
-	w.run()
-	if len(w.sent.since()) != jobs {
-		t.Error("they are not sent again")
-	}
-}
-
 // TestSideBySide: of several relays that run at the same time one alone sends each event.
 func TestSideBySide(t *testing.T) {
 	w := newWorld(t)

@@ -1,16 +1,15 @@
 // Package deletion deletes what may take longer than a request: organizations, folders and documents, annotations and notifications by
-// their thousands. It has the jobs that go on with that and sweep what was deleted, and restores what was deleted a short time ago.
+// their thousands. It has the jobs that go on with that and sweep what was deleted.
 //
 // One write on the item of an organization, a folder or a document deletes it: all below has its incarnation in its keys (see
 // collab.Lifetime) and is out of reach from then on. A thread is deleted by its head, a notification by its item. Before that a job is kept,
-// so that what is deleted is swept whatever becomes of the request. Nothing is swept before outbox.SweepAfter, or while it can be restored.
+// so that what is deleted is swept whatever becomes of the request. Nothing is swept before outbox.SweepAfter.
 package deletion
 
 import (
 	"context"
 	"maps"
 	"strings"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -32,8 +31,7 @@ type Store struct {
 	Threads *threads.Store
 	Erasure *erasure.Store
 
-	undelete time.Duration
-	bounds   bounds
+	bounds bounds
 }
 
 // bounds are what a request and a step of a job do at most.
@@ -44,18 +42,17 @@ type bounds struct {
 	swept    int // items that a step of a sweep deletes: a run that dies does them again
 }
 
-// New returns what deletes threads, notifications, and in the directory of the threads. For the time undelete what was deleted may be
-// restored: it is swept later.
-func New(t *threads.Store, in *inbox.Store, undelete time.Duration) *Store {
+// New returns what deletes threads, notifications, and in the directory of the threads.
+func New(t *threads.Store, in *inbox.Store) *Store {
 	return &Store{
-		t.Directory, t.Outbox, in, t, erasure.New(t.Directory, t.Outbox, in), undelete,
+		t.Directory, t.Outbox, in, t, erasure.New(t.Directory, t.Outbox, in),
 		bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500},
 	}
 }
 
 // DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:
 // NOT_FOUND for one that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request
-// fails where its first attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
+// fails where its first attempt failed, and deletes nothing that was added since. The ids are distinct.
 func (s *Store) DeleteOrganizations(ctx context.Context, req *request.Request, ids []string, errs []error) (job string, err error) {
 	return s.deleteAll(ctx, req, collab.OrganizationRef{Account: req.Account}, collab.AnOrganization, ids, errs)
 }
@@ -71,7 +68,7 @@ func (s *Store) DeleteDocuments(
 func (s *Store) deleteAll(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string, errs []error,
 ) (string, error) {
-	job, _, err := s.Outbox.EarlierJob(ctx, req, s.sweepAfter())
+	job, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job, err = s.newJob(ctx, req, in, kind, ids)
 		if err == nil && len(job.Things) > 0 {
@@ -98,19 +95,12 @@ func (s *Store) deleteAll(
 	return job.ID, nil
 }
 
-// sweepAfter is how long after a deletion it is swept.
-func (s *Store) sweepAfter() time.Duration { return s.undelete + outbox.SweepAfter }
-
 // newJob is a job of what is there of things of a kind.
 func (s *Store) newJob(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string,
 ) (*outbox.Job, error) {
 	job := &outbox.Job{
-		ID: req.JobID(), Account: req.Account, In: in, Deletion: req.Mark(), RequestID: collab.RequestIDOf(ctx),
-		SweepAt: s.Millis() + s.sweepAfter().Milliseconds(),
-	}
-	if s.undelete > 0 {
-		job.Until = req.IDs.Start().Add(s.undelete).UnixMilli()
+		ID: req.JobID(), Account: req.Account, In: in, SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),
 	}
 	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Thing(in, kind, id) })
 	found, err := s.GetAll(ctx, itemKeys, true)
@@ -145,30 +135,21 @@ func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *o
 }
 
 // mark marks a thing as deleted by a job, takes it out of the lists of folders, and records an event, nil for none. It does nothing where
-// the thing is another incarnation, is deleted, was restored after this deletion, or lies in none of the folders in, nil for any.
+// the thing is another incarnation, is deleted, or lies in none of the folders in, nil for any.
 func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, in map[string]bool, ev *collab.Event) (marked bool, err error) {
 	k, mark := keys.Thing(job.In, th.Kind, th.ID), s.NewMark()
 	err = s.Try(ctx, string(th.Kind)+" "+th.ID, mark, func(ctx context.Context) ([]store.Write, error) {
 		before, of, err := s.lifetime(ctx, k)
 		marked = false
-		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != th.Incarnation || of.Deletion == job.Deletion ||
+		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != th.Incarnation ||
 			in != nil && !in[before.Text(keys.Parent)] {
 			return nil, err
 		}
 		marked = true
 		after := maps.Clone(before)
-		after[keys.DeletedAt], after[keys.Deletion] = store.Number(s.Millis()), store.Text(job.Deletion)
-		if job.Until > 0 {
-			after[keys.Until] = store.Number(job.Until)
-		}
+		after[keys.DeletedAt] = store.Number(s.Millis())
 		if th.Kind == collab.AFolder {
 			after[keys.Emptying] = store.Text(job.ID)
-		}
-		if job.RequestID != "" {
-			after[keys.RequestID] = store.Text(job.RequestID)
-		}
-		if delete(after, keys.Along); in != nil {
-			after[keys.Along] = store.Number(1)
 		}
 		delete(after, keys.In)
 		delete(after, keys.DocAnn)

@@ -26,16 +26,15 @@ import (
 type process struct {
 	*testing.T
 	*deletion.Store
-	threads  *threads.Store
-	undelete time.Duration
+	threads *threads.Store
 }
 
-func newProcess(t *testing.T, tb *store.Table, now func() time.Time, undelete time.Duration) *process {
+func newProcess(t *testing.T, tb *store.Table, now func() time.Time) *process {
 	tb = tb.At(now)
 	d := directory.New(tb)
 	o := outbox.New(tb)
 	th := threads.New(d, o)
-	return &process{t, deletion.New(th, inbox.New(o, d), undelete), th, undelete}
+	return &process{t, deletion.New(th, inbox.New(o, d)), th}
 }
 
 func (p *process) must(err error) {
@@ -98,7 +97,7 @@ func TestDeleteAndAddAgain(t *testing.T) {
 			tb := storetest.New(t)
 			now := time.Now()
 			clock := func() time.Time { return now }
-			here, there := newProcess(t, tb, clock, 0), newProcess(t, tb, clock, 0)
+			here, there := newProcess(t, tb, clock), newProcess(t, tb, clock)
 			doc, err := here.open()
 			here.must(err)
 			here.must(here.thread(doc, "a"))
@@ -227,7 +226,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 
 // later is another process, whose clock is ahead.
 func (p *process) later(by time.Duration) *process {
-	return newProcess(p.T, p.Table, func() time.Time { return p.Now().Add(by) }, 0)
+	return newProcess(p.T, p.Table, func() time.Time { return p.Now().Add(by) })
 }
 
 // run runs a job to its end, once it may sweep.
@@ -259,7 +258,7 @@ func (p *process) runAll() {
 // TestSweptWhole deletes a document with what it has, and then its organization, and finds nothing of them once the jobs are done.
 func TestSweptWhole(t *testing.T) {
 	tb := storetest.New(t)
-	p := newProcess(t, tb, time.Now, 0)
+	p := newProcess(t, tb, time.Now)
 	plan, err := p.open()
 	p.must(err)
 	org := plan.OrganizationRef
@@ -299,7 +298,7 @@ func TestSweptWhole(t *testing.T) {
 func TestFolderKilled(t *testing.T) {
 	tb := storetest.New(t)
 	for after := 1; ; after++ {
-		p := newProcess(t, tb, time.Now, 0)
+		p := newProcess(t, tb, time.Now)
 		org, err := p.OpenOrCreateOrganization(t.Context(), "acct", fmt.Sprint("o", after), true)
 		p.must(err)
 		folders := []collab.Folder{{ID: "a", Parent: collab.RootFolder}, {ID: "b", Parent: "a"}}
@@ -310,7 +309,7 @@ func TestFolderKilled(t *testing.T) {
 			p.must(p.add(org, id, id))
 		}
 		r := storetest.Request(time.Now())
-		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now, 0).DeleteFolder(t.Context(), r, org, "a")
+		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now).DeleteFolder(t.Context(), r, org, "a")
 		if _, again := p.DeleteFolder(t.Context(), storetest.Again(r), org, "a"); again != nil {
 			t.Errorf("killed after %d requests: %v", after, again)
 		}
@@ -332,7 +331,7 @@ func TestDeleteNotifications(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tb := storetest.New(t)
-			p := newProcess(t, tb, time.Now, 0)
+			p := newProcess(t, tb, time.Now)
 			const most = 40
 			p.Bound(most, most)
 			doc, err := p.open()
@@ -403,14 +402,14 @@ func TestDeletionThatDied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for calls, alive := 0, true; alive; calls++ {
 				tb := storetest.New(t)
-				p := newProcess(t, tb, time.Now, 0)
+				p := newProcess(t, tb, time.Now)
 				doc, err := p.open()
 				p.must(err)
 				before := len(below(t, tb))
 				p.must(p.thread(doc, "a"))
 				full := len(below(t, tb))
 				r := storetest.Request(p.Now())
-				alive = remove(newProcess(t, storetest.Killed(t, tb, calls), time.Now, 0), r, doc) != nil
+				alive = remove(newProcess(t, storetest.Killed(t, tb, calls), time.Now), r, doc) != nil
 				run := func() {
 					_, err := p.later(outbox.SweepAfter+time.Second).RunJob(t.Context(), "acct", r.JobID())
 					p.must(err)
@@ -419,7 +418,7 @@ func TestDeletionThatDied(t *testing.T) {
 				if n := len(below(t, tb)); alive && n != full && n > before {
 					t.Errorf("died before call %d: %d items are left of %d", calls+1, n, full)
 				}
-				p = newProcess(t, tb, time.Now, 0)
+				p = newProcess(t, tb, time.Now)
 				p.must(remove(p, storetest.Again(r), doc))
 				run()
 				if n := len(below(t, tb)); n > before || n > 0 && name == "organization" {

@@ -13,13 +13,13 @@ import (
 
 // A folder is deleted from the top: first itself, then the folders in it, then the documents in all of these. What is added to a folder, or
 // moved into one, requires in its transaction that the folder is there; so after its mark nothing comes into it, and a strongly consistent
-// look at the organization's items finds all that is there. Until that is marked, the folder's id is not added again, nor the folder restored.
+// look at the organization's items finds all that is there. Until that is marked, the folder's id is not added again.
 
 // DeleteFolder deletes a folder with the folders and documents in it, and returns its job; NOT_FOUND when it does not exist, unless an
 // earlier attempt at the request has deleted it. Of the documents the job deletes, at once, those beyond the first thousand, and those of an
 // organization whose documents are very many.
 func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (string, error) {
-	job, p, err := s.Outbox.EarlierJob(ctx, req, s.sweepAfter())
+	job, p, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job, err = s.newJob(ctx, req, org, collab.AFolder, []string{id})
 		if err == nil && len(job.Things) == 0 {
@@ -48,7 +48,7 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 	return job.ID, err
 }
 
-// deleteContents deletes some of what is in the folder of a job, unless that was restored, and notes how far it has come.
+// deleteContents deletes some of what is in the folder of a job, and notes how far it has come.
 func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	deleted, err := s.isDeleted(ctx, job, job.Things[0])
 	if err != nil || !deleted {
@@ -89,7 +89,7 @@ const documentsPage = 1_000
 func (s *Store) deleteFoldersWithin(ctx context.Context, job *outbox.Job) (folders map[string]bool, n int, err error) {
 	q := store.Scan{
 		PK: keys.OrganizationPartition(job.In), Keys: store.Children(keys.Folders), Strong: true,
-		Project: []string{keys.PK, keys.SK, keys.Parent, keys.DeletedAt, keys.Deletion, keys.Incarnation},
+		Project: []string{keys.PK, keys.SK, keys.Parent, keys.DeletedAt, keys.Emptying, keys.Incarnation},
 	}
 	for {
 		// Adds and moves of folders that began before the last marks fail from here on: the look after it sees all others.
@@ -100,7 +100,7 @@ func (s *Store) deleteFoldersWithin(ctx context.Context, job *outbox.Job) (folde
 		if err != nil {
 			return nil, n, err
 		}
-		all = slices.DeleteFunc(all, func(it store.Item) bool { return it[keys.DeletedAt] != nil && it.Text(keys.Deletion) != job.Deletion })
+		all = slices.DeleteFunc(all, func(it store.Item) bool { return it[keys.DeletedAt] != nil && it.Text(keys.Emptying) != job.ID })
 		folders = map[string]bool{job.Things[0].ID: true}
 		for size := 0; size < len(folders); { // a level more each time
 			size = len(folders)
@@ -144,7 +144,7 @@ func thingsIn(folders map[string]bool, items []store.Item, kind collab.Thing, pr
 func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outbox.JobThing, folders map[string]bool) error {
 	for part := range slices.Chunk(list, s.bounds.together) {
 		sweep := outbox.Job{
-			ID: s.Outbox.JobRequest(job).JobID(), Account: job.Account, In: job.In, Deletion: job.Deletion, Things: part,
+			ID: s.Outbox.JobRequest(job).JobID(), Account: job.Account, In: job.In, Things: part,
 			SweepAt: max(job.SweepAt, s.Millis()+outbox.SweepAfter.Milliseconds()),
 		}
 		if _, err := s.Outbox.AddJob(ctx, sweep); err != nil {
@@ -161,8 +161,8 @@ func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outb
 	return nil
 }
 
-// isDeleted reports whether a thing of a job is deleted by it, and was not restored since.
+// isDeleted reports whether a folder is deleted by its job.
 func (s *Store) isDeleted(ctx context.Context, job *outbox.Job, th outbox.JobThing) (bool, error) {
 	it, of, err := s.lifetime(ctx, keys.Thing(job.In, th.Kind, th.ID))
-	return it != nil && of.Incarnation == th.Incarnation && of.DeletedAt != 0 && of.Deletion == job.Deletion, err
+	return it != nil && of.Incarnation == th.Incarnation && of.DeletedAt != 0 && of.Emptying == job.ID, err
 }

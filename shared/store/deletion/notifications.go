@@ -23,7 +23,7 @@ const (
 func (s *Store) DeleteNotifications(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
 ) (ids []string, errs []error, id string, err error) {
-	job, _, err := s.Outbox.EarlierJob(ctx, req, outbox.SweepAfter)
+	job, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job = &outbox.Job{
 			ID: req.JobID(), Account: req.Account, In: org, SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),

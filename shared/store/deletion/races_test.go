@@ -46,7 +46,7 @@ func (b before) Do(r *http.Request) (*http.Response, error) {
 
 // through is a process like p whose calls are heard of before.
 func (p *process) through(call func(name, body string) *http.Response) *process {
-	return newProcess(p.T, storetest.Through(p.T, p.Table, func(next aws.HTTPClient) aws.HTTPClient { return before{next, call} }), p.Now, p.undelete)
+	return newProcess(p.T, storetest.Through(p.T, p.Table, func(next aws.HTTPClient) aws.HTTPClient { return before{next, call} }), p.Now)
 }
 
 // marks reports whether a call marks an item, by its sort key, as deleted.
@@ -83,7 +83,7 @@ func (p *process) gone(org collab.OrganizationRef, documents, folders []string) 
 func TestFolderTakesAllAlong(t *testing.T) {
 	for at := int64(1); ; at++ {
 		tb := storetest.New(t)
-		p := newProcess(t, tb, time.Now, 0)
+		p := newProcess(t, tb, time.Now)
 		org := p.secret()
 		p.must(p.add(org, "secret", "first"))
 		p.must(p.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{ID: "elsewhere", Parent: collab.RootFolder}})[0])
@@ -149,7 +149,7 @@ func TestFolderDeletedMeanwhile(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProcess(t, storetest.New(t), time.Now, 0)
+			p := newProcess(t, storetest.New(t), time.Now)
 			org := p.secret()
 			p.must(p.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{ID: "other", Parent: collab.RootFolder}})[0])
 			p.must(p.AddDocuments(t.Context(), storetest.Request(time.Now()), org, collab.RootFolder, []string{"other"},
@@ -173,11 +173,11 @@ func TestFolderDeletedMeanwhile(t *testing.T) {
 }
 
 // TestFolderOfMany deletes a folder of more than a request does: the job that the request sends for deletes the others, and until then the
-// folder's id is not used again, nor the folder restored, and nobody sees the others but by a grant.
+// folder's id is not used again, and nobody sees the others but by a grant.
 func TestFolderOfMany(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.Now()
-	p := newProcess(t, tb, func() time.Time { return now }, undelete)
+	p := newProcess(t, tb, func() time.Time { return now })
 	org := p.secret()
 	var documents []string
 	for i := range 6 {
@@ -215,62 +215,12 @@ func TestFolderOfMany(t *testing.T) {
 	if err := again(); collab.CodeOf(err) != collab.Unavailable {
 		t.Errorf("added again: %v", err)
 	}
-	if _, err := p.RestoreFolder(t.Context(), org, "secret"); collab.CodeOf(err) != collab.Unavailable {
-		t.Errorf("restored: %v", err)
-	}
 	next, err := p.RunJob(t.Context(), "acct", r.JobID())
-	if sweepAt := now.Add(undelete + outbox.SweepAfter).UnixMilli(); err != nil || next != sweepAt {
+	if sweepAt := now.Add(outbox.SweepAfter).UnixMilli(); err != nil || next != sweepAt {
 		t.Errorf("the job goes on at %d, %v; want %d", next, err, sweepAt)
 	}
 	p.gone(org, documents, []string{"secret"})
-	for _, id := range documents {
-		if found, err := p.FindDeleted(t.Context(), org, id); err != nil || len(found) != 1 || found[0].Request != "the request" {
-			t.Errorf("%s: %+v, %v", id, found, err)
-		}
-	}
-	done, err := p.RestoreFolder(t.Context(), org, "secret")
-	if err != nil || done.Documents != len(documents) || done.Left != 0 {
-		t.Errorf("restored %+v, %v", done, err)
-	}
-
-	p.Bound(2, 2)
-	r = storetest.Request(now)
-	_, err = p.DeleteFolder(t.Context(), r, org, "secret")
-	if err != nil || len(r.Jobs()) != 0 {
-		t.Errorf("%v, jobs to send: %v", err, r.Jobs()) // they are one page
-	}
 	p.must(again())
-	if done, err = p.RestoreFolder(t.Context(), org, "secret"); collab.CodeOf(err) != collab.FailedPrecondition {
-		t.Errorf("restored once it was added again: %+v, %v", done, err)
-	}
-}
-
-// TestRestoreWhatTwoDeletionsTook restores a folder in part, deletes it again, and restores it: all is back.
-func TestRestoreWhatTwoDeletionsTook(t *testing.T) {
-	tb := storetest.New(t)
-	p := newProcess(t, tb, time.Now, undelete)
-	org := p.secret()
-	for _, id := range []string{"a", "b", "c"} {
-		p.must(p.add(org, "secret", id))
-	}
-	for range 2 {
-		_, err := p.DeleteFolder(t.Context(), storetest.Request(time.Now()), org, "secret")
-		p.must(err)
-		dying := p.through(func(_, body string) *http.Response {
-			if strings.Contains(body, `"DOC#b"`) && strings.Contains(body, "REMOVE") {
-				return storetest.Answer(400, storetest.Failure("ValidationException"))
-			}
-			return nil
-		})
-		if _, err := dying.RestoreFolder(t.Context(), org, "secret"); err == nil {
-			t.Fatal("it did not die")
-		}
-	}
-	done, err := p.RestoreFolder(t.Context(), org, "secret")
-	list, listErr := p.DocumentsByID(t.Context(), org, []string{"a", "b", "c"})
-	if err != nil || listErr != nil || done.Left != 0 || len(list) != 3 {
-		t.Errorf("%+v, %v; there are %+v, %v", done, err, list, listErr)
-	}
 }
 
 // TestRepeatMeetsJob has a deletion die after it has kept its job, and its repeat come when the job is due, which runs before the repeat's
@@ -298,12 +248,12 @@ func TestRepeatMeetsJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+			p := newProcess(t, storetest.New(t), func() time.Time { return now })
 			doc, err := p.open()
 			p.must(err)
 			p.must(p.thread(doc, "a"))
 			r := storetest.Request(now)
-			if of.remove(newProcess(t, storetest.Killed(t, p.Table, 2), p.Now, 0), r, doc) == nil {
+			if of.remove(newProcess(t, storetest.Killed(t, p.Table, 2), p.Now), r, doc) == nil {
 				t.Fatal("it did not die")
 			}
 			_, err = p.Outbox.Job(t.Context(), "acct", r.JobID())
@@ -351,7 +301,7 @@ func TestOldJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+			p := newProcess(t, storetest.New(t), func() time.Time { return now })
 			doc, err := p.open()
 			p.must(err)
 			p.must(p.thread(doc, "old"))
@@ -408,7 +358,7 @@ func TestOldJob(t *testing.T) {
 // TestLateRun: of two runs of a job the slower one notes its step after the other has ended the job: it stays done.
 func TestLateRun(t *testing.T) {
 	now := time.Now()
-	p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+	p := newProcess(t, storetest.New(t), func() time.Time { return now })
 	doc, err := p.open()
 	p.must(err)
 	_, err = p.OpenDocument(t.Context(), "acct", "acme", "other", collab.CreateFlags{Document: true})
@@ -438,7 +388,7 @@ func TestLateRun(t *testing.T) {
 // deletion is swept; one for the document that was deleted does not.
 func TestPreferenceBeforeDocument(t *testing.T) {
 	now := time.Now()
-	p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+	p := newProcess(t, storetest.New(t), func() time.Time { return now })
 	doc, err := p.open()
 	p.must(err)
 	set := func(user string) {
@@ -464,7 +414,7 @@ func TestPreferenceBeforeDocument(t *testing.T) {
 // TestStaleRead: a process reads from a replica that is a second old, and caches that: until the cache is over, nothing is added again.
 func TestStaleRead(t *testing.T) {
 	now := time.Now()
-	here := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+	here := newProcess(t, storetest.New(t), func() time.Time { return now })
 	doc, err := here.open()
 	here.must(err)
 	var replica atomic.Pointer[json.RawMessage]
@@ -503,7 +453,7 @@ func TestStaleRead(t *testing.T) {
 // TestJobOnNotificationsKeepsItsPlace deletes more notifications out of an inbox than a call does: each step of the job goes on where the
 // last one ended, also in another process.
 func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
-	p := newProcess(t, storetest.New(t), time.Now, 0)
+	p := newProcess(t, storetest.New(t), time.Now)
 	p.Bound(5, 5)
 	doc, err := p.open()
 	p.must(err)

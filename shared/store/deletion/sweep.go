@@ -2,7 +2,6 @@ package deletion
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"time"
 
@@ -56,11 +55,7 @@ func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	case job.Erasure != nil:
 		err = s.Erasure.Step(ctx, job, p)
 	case p.Next < job.Size():
-		n, done, sweepErr := s.sweep(ctx, job, p.Next)
-		if p.Done += int64(n); done {
-			p.Next++
-		}
-		err = sweepErr
+		err = s.sweep(ctx, job, p)
 	}
 	if !p.Deleting && p.Next >= job.Size() {
 		p.State = collab.JobDone
@@ -83,18 +78,35 @@ func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 	return err
 }
 
-// sweep deletes some of what is still stored of part next of a job. It returns how many items that were, and whether the part is done.
-func (s *Store) sweep(ctx context.Context, job *outbox.Job, next int) (n int, done bool, err error) {
+// sweep deletes some of what is still stored of the part of a job that comes next, and notes how far it has come.
+func (s *Store) sweep(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
+	var n int
+	var done bool
 	switch {
 	case job.Threads != nil:
-		return s.Threads.Sweep(ctx, job.Document(job.Things[0]), job.Threads[next].ID, s.bounds.swept)
+		n, done, err = s.Threads.Sweep(ctx, job.Document(job.Things[0]), job.Threads[p.Next].ID, s.bounds.swept)
 	case job.Notifications != nil:
-		return 1, true, s.Inbox.SweepNotification(ctx, job.In, job.Notifications.List[next])
+		n, done, err = 1, true, s.Inbox.SweepNotification(ctx, job.In, job.Notifications.List[p.Next])
+	default:
+		n, done, err = s.sweepThing(ctx, job, p)
 	}
-	th := job.Things[next]
+	if p.Done += int64(n); done && err == nil {
+		p.Next++
+	}
+	return err
+}
+
+// sweepThing deletes some of what is in a thing of a job, and at the end its item. It waits until the deletion is SweepAfter ago, which may
+// be another one's, and does nothing where the thing is not deleted.
+func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (n int, done bool, err error) {
+	th := job.Things[p.Next]
 	k := keys.Thing(job.In, th.Kind, th.ID)
-	if gone, err := s.beginSweep(ctx, k, th.Incarnation, job.Deletion); err != nil || !gone {
-		return 0, err == nil, err
+	it, of, err := s.lifetime(ctx, k)
+	if there := it != nil && of.Incarnation == th.Incarnation; err != nil || there && of.DeletedAt == 0 {
+		return 0, true, err
+	} else if at := of.DeletedAt + outbox.SweepAfter.Milliseconds(); there && at > s.Millis() {
+		p.State, p.Due = collab.JobWaiting, at
+		return 0, false, nil
 	}
 	switch th.Kind {
 	case collab.AnOrganization:
@@ -111,24 +123,6 @@ func (s *Store) sweep(ctx context.Context, job *outbox.Job, next int) (n int, do
 		err = s.endSweep(ctx, k, th.Incarnation)
 	}
 	return n, done && err == nil, err
-}
-
-// beginSweep reports whether what is in an incarnation of an organization, a folder or a document is to be swept: where it was deleted by
-// this deletion, which cannot be undone from then on, or is gone. What was restored stays.
-func (s *Store) beginSweep(ctx context.Context, k keys.Key, incarnation int64, deletion string) (sweep bool, err error) {
-	mark := s.NewMark()
-	err = s.Try(ctx, "the deletion", mark, func(ctx context.Context) ([]store.Write, error) {
-		it, of, err := s.lifetime(ctx, k)
-		gone := it == nil || of.Incarnation != incarnation
-		sweep = gone || of.DeletedAt != 0 && of.Deletion == deletion
-		if err != nil || !sweep || gone || of.Until == 0 {
-			return nil, err
-		}
-		after := maps.Clone(it)
-		delete(after, keys.Until)
-		return []store.Write{store.Change(it, after, mark)}, nil
-	})
-	return sweep && err == nil, err
 }
 
 // endSweep deletes the item of what is deleted, once nothing is left in it, unless it was added again.

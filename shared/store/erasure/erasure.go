@@ -104,7 +104,7 @@ func (s *Store) begin(
 		}
 	}
 	job = outbox.Job{
-		ID: req.JobID(), Account: req.Account, In: collab.OrganizationRef{Account: req.Account}, RequestID: collab.RequestIDOf(ctx),
+		ID: req.JobID(), Account: req.Account, In: collab.OrganizationRef{Account: req.Account},
 		SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(), Erasure: e,
 	}
 	_, err = s.Outbox.AddJob(ctx, job)

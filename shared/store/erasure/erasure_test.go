@@ -69,7 +69,7 @@ func newWorld(t testing.TB, table, through *store.Table, now *time.Time) *world 
 	o := outbox.New(tb)
 	th := threads.New(d, o)
 	in := inbox.New(o, d)
-	return &world{t, d, table, th, o, in, hooks.New(o), accounts.New(tb), deletion.New(th, in, 0), now, t.Context()}
+	return &world{t, d, table, th, o, in, hooks.New(o), accounts.New(tb), deletion.New(th, in), now, t.Context()}
 }
 
 func begin(t testing.TB) *world {

@@ -22,11 +22,8 @@ const JobExpiry = 30 * 24 * time.Hour
 type Job struct {
 	ID            string                 `json:"id"`
 	Account       string                 `json:"account"`
-	In            collab.OrganizationRef `json:"in"`                  // what all of it is in, but organizations
-	Things        []JobThing             `json:"things,omitempty"`    // swept whole, unless there are Threads or a Rest
-	Deletion      string                 `json:"deletion,omitempty"`  // the mark of the request that deletes the things: see collab.Lifetime
-	RequestID     string                 `json:"requestId,omitempty"` // of that request, as the log has it
-	Until         collab.Millis          `json:"until,omitempty"`     // until when the things can be restored; 0 for not at all
+	In            collab.OrganizationRef `json:"in"`               // what all of it is in, but organizations
+	Things        []JobThing             `json:"things,omitempty"` // swept whole, unless there are Threads or a Rest
 	SweepAt       collab.Millis          `json:"sweepAt,omitempty"`
 	Threads       []JobThread            `json:"threads,omitempty"`  // of the one thing, a document: swept alone
 	Comments      []JobComment           `json:"comments,omitempty"` // nothing is left of them
@@ -130,9 +127,6 @@ type jobItem struct {
 	Expires int64              `dynamodbav:"ttl,omitempty"` // 0 until it is done
 }
 
-// longWait is from when on pending work is LaterWork, which the relay does not look at every minute.
-const longWait = 10 * time.Minute
-
 // AddJob stores a job with its pending work, and returns its progress. A job of its id begins anew. It fails with INVALID_ARGUMENT where
 // the ids and selectors that the job names are larger than collab.MaxItemBytes.
 func (s *Store) AddJob(ctx context.Context, job Job) (JobProgress, error) {
@@ -142,7 +136,7 @@ func (s *Store) AddJob(ctx context.Context, job Job) (JobProgress, error) {
 	if p.Deleting { // at once, by the message that the request sends; where that is lost, by the relay
 		p.Due, due = now, now+firstDue.Milliseconds()
 	}
-	work := Work{EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: JobKind(now, due), Since: due, Next: due}
+	work := Work{EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: due, Next: due}
 	it := store.ItemOf(keys.Job(job.Account, job.ID), jobItem{Body: store.Encoded[Job]{Value: job}})
 	if err := store.CheckSize(it, "data"); err != nil {
 		return p, err
@@ -152,14 +146,6 @@ func (s *Store) AddJob(ctx context.Context, job Job) (JobProgress, error) {
 		store.Put(store.ItemOf(keys.JobProgress(job.Account, job.ID), p)),
 		store.Put(store.ItemOf(workKey(work), work)))
 	return p, err
-}
-
-// JobKind is the kind of the pending work of a job that is due at a time.
-func JobKind(now, due collab.Millis) collab.WorkKind {
-	if due-now >= longWait.Milliseconds() {
-		return collab.LaterWork
-	}
-	return collab.JobWork
 }
 
 func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q does not exist", id) }
@@ -179,7 +165,7 @@ func (s *Store) Remembered(job Job) store.Write {
 // EarlierJob returns the job that an earlier attempt at a request has stored, with its progress; nil where none has. It puts the job off,
 // as if it were added now: it may have run before what it sweeps was deleted, or would run before what this attempt deletes is safe to
 // sweep.
-func (s *Store) EarlierJob(ctx context.Context, req *request.Request, after time.Duration) (*Job, JobProgress, error) {
+func (s *Store) EarlierJob(ctx context.Context, req *request.Request) (*Job, JobProgress, error) {
 	if !req.Repeat {
 		return nil, JobProgress{}, nil
 	}
@@ -190,7 +176,7 @@ func (s *Store) EarlierJob(ctx context.Context, req *request.Request, after time
 	if err != nil || job.SweepAt == 0 { // it was remembered alone
 		return &job, JobProgress{}, err
 	}
-	job.SweepAt = s.Millis() + after.Milliseconds()
+	job.SweepAt = s.Millis() + SweepAfter.Milliseconds()
 	p, err := s.AddJob(ctx, job)
 	return &job, p, err
 }

@@ -44,9 +44,6 @@ type Work struct {
 }
 
 func workKey(w Work) keys.Key {
-	if w.Kind == collab.LaterWork {
-		return keys.LaterWork(string(w.Kind), w.Account, w.ID, w.Since)
-	}
 	return keys.Work(string(w.Kind), w.Account, w.ID)
 }
 
@@ -54,11 +51,7 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	if err := it.Decode(&w); err != nil {
 		return w, err
 	}
-	parse := keys.ParseWork
-	if kind == collab.LaterWork {
-		parse = keys.ParseLaterWork
-	}
-	if w.Account, w.ID, err = parse(it.Text(keys.SK)); err != nil {
+	if w.Account, w.ID, err = keys.ParseWork(it.Text(keys.SK)); err != nil {
 		return w, store.Unreadable(it.Key(), err)
 	}
 	w.Kind = kind
@@ -67,15 +60,11 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 }
 
 // Work lists at most most entries of a kind in a shard (0 to keys.DueShards-1), by account and id, from a position ("" for the first). next
-// is the position after them, "" at the end. LaterWork is listed by its time, and only when that has come. Entries that can't be read go to
-// skip. Eventually consistent.
+// is the position after them, "" at the end. Entries that can't be read go to skip. Eventually consistent.
 func (s *Store) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) (list []Work, next string, err error) {
 	itemKeys := store.Span{From: max(from, store.Everything.From)}
-	if kind == collab.LaterWork {
-		itemKeys.To = keys.Time(s.Millis() + 1)
-	}
 	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.WorkPartition(string(kind), shard), Keys: itemKeys, Limit: most})
 	if err != nil {
 		return nil, "", err

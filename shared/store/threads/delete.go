@@ -33,7 +33,7 @@ func belongs(comment, head store.Item) bool {
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
-	job, _, err := s.Outbox.EarlierJob(ctx, req, outbox.SweepAfter)
+	job, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Store) DeleteAnnotations(
 // DeleteRest deletes some of the annotations that a selection had beyond those that its request deleted, but none that was added after the
 // answer. It reports whether there are more.
 func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job) (more bool, err error) {
-	doc := job.Document(job.Things[0]) // deleted or not, as it may be restored
+	doc := job.Document(job.Things[0])
 	ids, err := s.Select(ctx, doc, job.Rest.Selector, s.mostDeleted)
 	if more = len(ids) > s.mostDeleted; more {
 		ids, err = ids[:s.mostDeleted], nil
@@ -227,7 +227,7 @@ type commentDeletion struct {
 
 // mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
 func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
-	earlier, _, err := d.s.Outbox.EarlierJob(ctx, d.req, outbox.SweepAfter)
+	earlier, _, err := d.s.Outbox.EarlierJob(ctx, d.req)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestLife(t *testing.T) {
 	tb := s.Outbox.Table.At(func() time.Time { return time.Now().Add(time.Hour) })
 	d := directory.New(tb)
 	o := outbox.New(tb)
-	later := deletion.New(threads.New(d, o), inbox.New(o, d), 0)
+	later := deletion.New(threads.New(d, o), inbox.New(o, d))
 	const progress = "#PROGRESS"
 	jobs := scan(func(k keys.Key) bool { return strings.HasSuffix(k.SK, progress) })
 	for _, k := range jobs {
