@@ -48,11 +48,14 @@ func leads(look store.Item) bool { return look != nil && look[keys.Expires] == n
 
 // narrows reports whether there may be people who saw an annotation, and do not see it as it is now.
 func narrows(was, is *collab.Annotation) bool {
-	return is.Visibility != nil && !reflect.DeepEqual(was.Visibility, is.Visibility)
+	return is.Visibility != nil && (was.CreatorID != is.CreatorID || !reflect.DeepEqual(was.Visibility, is.Visibility))
 }
 
-// mostGoneLooked is how many annotations that left a document FindDeleted looks through.
-const mostGoneLooked = 2000
+// How many annotations that left a document are looked through.
+const (
+	mostGoneLooked = 2000   // by FindDeleted
+	mostGone       = 10_000 // by Gone: about 300 read units
+)
 
 // FindDeleted returns when an annotation of a document was deleted, and the id of the request, as the log has it; 0 where it is not among the
 // latest 2,000 that left the document within GoneFor. Eventually consistent.
@@ -74,19 +77,13 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 
 // Gone returns the annotations of a document that were deleted at a time or later, or from then on are not shown to those for whom sight is
 // asked, nil for nobody: without comments, the earliest first. Those that the people did not see before are not among them, nor those that
-// are there again. It fails with FAILED_PRECONDITION where there are more than most, or after is more than GoneFor ago. Eventually consistent.
+// are there again. It fails with FAILED_PRECONDITION where they are more than most, very many left the document, or after is more than GoneFor
+// ago. Eventually consistent.
 func (s *Store) Gone(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
 ) ([]*collab.Thread, error) {
 	if after < s.Millis()-GoneFor.Milliseconds() {
 		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is longer ago than it is known what was deleted: read all anew")
-	}
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.GonePartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1})
-	switch {
-	case err != nil || len(items) == 0:
-		return nil, err
-	case more || len(items) > most:
-		return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read all anew", most)
 	}
 	var viewers collab.Viewers
 	if sight != nil {
@@ -98,9 +95,13 @@ func (s *Store) Gone(
 	}
 	latest := map[string]int{} // by id, the place in list
 	var list []*collab.Thread
-	for _, it := range items {
+	examined := 0
+	for it, err := range s.Items(ctx, store.Scan{PK: keys.GonePartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1}) {
+		if err != nil {
+			return nil, err
+		}
 		var g gone
-		err := it.Decode(&g)
+		err = it.Decode(&g)
 		t := &collab.Thread{Document: doc.Document, Deleted: true, Annotation: collab.Annotation{
 			Status: g.Status, CreatedAt: g.CreatedAt, CreatorID: g.CreatorID, StatusID: g.StatusID, Visibility: g.Visibility,
 		}}
@@ -110,6 +111,9 @@ func (s *Store) Gone(
 		if err != nil {
 			return nil, store.Unreadable(it.Key(), err)
 		}
+		if examined++; examined > mostGone {
+			return nil, collab.Errorf(collab.FailedPrecondition, "very much was deleted since updatedAfter: read all anew")
+		}
 		if !viewers.See(&t.Annotation) {
 			continue
 		}
@@ -118,7 +122,9 @@ func (s *Store) Gone(
 			continue
 		}
 		latest[t.ID] = len(list)
-		list = append(list, t)
+		if list = append(list, t); len(list) > most {
+			return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read all anew", most)
+		}
 	}
 	return s.stillGone(ctx, doc, list, viewers)
 }

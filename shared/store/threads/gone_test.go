@@ -25,14 +25,18 @@ func TestGone(t *testing.T) {
 		th.Visibility = v
 		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, th, collab.NewAnnotation{}))
 	}
-	show := func(id string, v *collab.Visibility) {
+	change := func(id string, f func(*collab.Annotation)) {
 		r := newRequest(0)
 		w.must(w.UpdateAnnotations(t.Context(), r, w.doc, []string{id}, collab.AnnotationChange{
 			Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
-				a.Visibility, a.LastUpdated = v, r.Millis()
+				f(a)
+				a.LastUpdated = r.Millis()
 				return nil, nil
 			},
 		})[0])
+	}
+	show := func(id string, v *collab.Visibility) {
+		change(id, func(a *collab.Annotation) { a.Visibility = v })
 	}
 	gone := func(id string) {
 		_, errs := w.delete(newRequest(0), id)
@@ -55,6 +59,8 @@ func TestGone(t *testing.T) {
 	add("narrowed, shown again", nil)
 	show("narrowed, shown again", private("bob"))
 	show("narrowed, shown again", nil)
+	add("creator replaced", private("bob"))
+	change("creator replaced", func(a *collab.Annotation) { a.CreatorID = "cleo" })
 	add("narrowed, deleted", private("eve"))
 	show("narrowed, deleted", private("cleo"))
 	gone("narrowed, deleted")
@@ -68,7 +74,7 @@ func TestGone(t *testing.T) {
 		{"eve", seenAs("eve"), []string{"deleted", "narrowed", "narrowed from eve", "narrowed, deleted"}},
 		{"bob", seenAs("bob"), []string{"deleted", "deleted, bob's"}},
 		{"cleo", seenAs("cleo"), []string{"deleted", "narrowed, deleted"}},
-		{"ann, who began them", seenAs("ann"), []string{"deleted", "deleted, bob's", "narrowed, deleted"}},
+		{"ann, who began them", seenAs("ann"), []string{"creator replaced", "deleted", "deleted, bob's", "narrowed, deleted"}},
 	} {
 		list, err := w.Gone(t.Context(), w.doc, began, test.sight, 20)
 		w.must(err)
@@ -83,6 +89,9 @@ func TestGone(t *testing.T) {
 		if diff := cmp.Diff(test.want, ids); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.user, diff)
 		}
+	}
+	if _, err := w.Gone(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil { // as what is hidden does not count
+		t.Error(err)
 	}
 	if list, err := w.Gone(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {
 		t.Errorf("later: %v, %v", list, err)
