@@ -68,6 +68,13 @@ const providerDocuments = 8
 func (c *Checker) Viewers(
 	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 ) ([][]collab.Viewer, error) {
+	return c.viewers(ctx, settings, docs, users, members, time.Time{})
+}
+
+// viewers is Viewers; of documents about which the permission provider was not asked by the time until it returns none.
+func (c *Checker) viewers(
+	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool, until time.Time,
+) ([][]collab.Viewer, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -80,7 +87,7 @@ func (c *Checker) Viewers(
 		return nil, err
 	}
 	if provider != nil {
-		err = c.askAll(ctx, provider, docs, viewings)
+		err = c.askAll(ctx, provider, docs, viewings, until)
 	}
 	if _, partly := errors.AsType[*NoAnswer](err); err != nil && !partly {
 		return nil, err
@@ -136,15 +143,20 @@ func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct s
 	return c.accounts.PermissionProvider(ctx, acct)
 }
 
-// askAll asks a provider about those who may see documents but for its answer, and puts the answers into the viewings.
+// askAll asks a provider about those who may see documents but for its answer, and puts the answers into the viewings. It begins no question
+// at the time until or later: these documents have no viewings.
 func (c *Checker) askAll(
-	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, viewings [][]collab.Viewing,
+	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, viewings [][]collab.Viewing, until time.Time,
 ) error {
 	failed := make([]error, len(docs))
 	var g errgroup.Group
 	g.SetLimit(providerDocuments)
 	for i, doc := range docs {
 		g.Go(func() error {
+			if !until.IsZero() && !c.now().Before(until) {
+				viewings[i] = nil
+				return nil
+			}
 			var users []string
 			for _, v := range viewings[i] {
 				if v.There && !v.Removed {

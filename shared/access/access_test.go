@@ -94,6 +94,18 @@ func TestViewersByProvider(t *testing.T) {
 	provided := collab.Settings{PermissionProvider: true}
 	view("a provider", provided, [][]string{{"ann"}, {"ann"}, nil, nil})
 
+	before, people := asked.Load(), c.People(provided, users...)
+	for _, until := range []time.Time{time.Now(), {}, {}} {
+		found, err := people.Viewers(t.Context(), docs, until)
+		want := map[bool]int{true: len(docs)}[until.IsZero()]
+		if err != nil || len(found) != want {
+			t.Errorf("until %v: %v, %v", until, found, err)
+		}
+	}
+	if n := asked.Load() - before; n != 2 {
+		t.Errorf("%d questions about the documents that are there, want one of each", n)
+	}
+
 	docs = []collab.DocumentRef{org.Document("open"), org.Document("broken")}
 	viewers, err := c.Viewers(t.Context(), provided, docs, users, false)
 	var none *access.NoAnswer

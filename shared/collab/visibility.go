@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
+	"time"
 )
 
 // VisibilityType says which of those who may see a document may see a thread in it.
@@ -123,32 +123,11 @@ func (v Viewers) See(a *Annotation) bool {
 	return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.Sees(a.Visibility, a.CreatorID) })
 }
 
-// Sight returns what the people for whom something is read may see of documents of an organization, at one moment: what one of them may not
-// see does not exist. Safe for concurrent use; to ask of the same document again costs nothing.
-type Sight func(ctx context.Context, documents []DocumentRef) (map[DocumentRef]Viewers, error)
-
-// NewSight returns a Sight that asks about each document once. ask returns the viewers of documents, in their order.
-func NewSight(ask func(ctx context.Context, documents []DocumentRef) ([][]Viewer, error)) Sight {
-	var mu sync.Mutex
-	known := map[DocumentRef]Viewers{}
-	return func(ctx context.Context, documents []DocumentRef) (map[DocumentRef]Viewers, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if unknown := slices.DeleteFunc(slices.Clone(documents), func(d DocumentRef) bool { return known[d] != nil }); len(unknown) > 0 {
-			viewers, err := ask(ctx, unknown)
-			if err != nil {
-				return nil, err
-			}
-			for i, d := range unknown {
-				known[d] = viewers[i]
-			}
-		}
-		found := make(map[DocumentRef]Viewers, len(documents))
-		for _, d := range documents {
-			found[d] = known[d]
-		}
-		return found, nil
-	}
+// Sight knows the people for whom something is read: what one of them may not see does not exist. Safe for concurrent use.
+type Sight interface {
+	// Viewers returns what these people may see of documents of an organization. To ask about the same document again costs nothing. What is
+	// not known at the time until is left out; the zero time is none.
+	Viewers(ctx context.Context, documents []DocumentRef, until time.Time) (map[DocumentRef]Viewers, error)
 }
 
 // Set returns the access type that somebody set for what is in a folder and has the type own, "" for none of its own: the nearest one from

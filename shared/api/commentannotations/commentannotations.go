@@ -22,9 +22,7 @@ type Service struct {
 
 // Access knows who may see what: see package access.
 type Access interface {
-	Viewers(
-		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
-	) ([][]collab.Viewer, error)
+	People(settings collab.Settings, users ...string) collab.Sight
 	Writers(ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string) (map[string]collab.Viewer, error)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -14,21 +15,18 @@ type AsUser struct {
 	AsUserID *string `json:"asUserId" rule:"notnull,id" doc:"Only what this person may see: what they may not see is as if it did not exist. Left out, everything"`
 }
 
-// sight returns what all of some people may see, "" for nobody; nil, which is everything, where nobody is named. Each document is asked about
-// once. It fails like Access.Viewers.
+// sight returns the sight of people, "" for nobody; nil, which is everything, where nobody is named.
 func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
 	people = slices.DeleteFunc(rpc.Distinct(people), func(user string) bool { return user == "" })
 	if len(people) == 0 {
 		return nil
 	}
-	return collab.NewSight(func(ctx context.Context, documents []collab.DocumentRef) ([][]collab.Viewer, error) {
-		return s.Access.Viewers(ctx, call.Settings, documents, people, true)
-	})
+	return s.Access.People(call.Settings, people...)
 }
 
 // checkDocument fails with NOT_FOUND where the first person of a sight may not see a document.
 func checkDocument(ctx context.Context, sight collab.Sight, doc collab.DocumentRef) error {
-	found, err := sight(ctx, []collab.DocumentRef{doc})
+	found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
 	if err == nil && !found[doc][:1].May() {
 		err = collab.NoDocument(doc.Organization, doc.Document)
 	}
@@ -51,7 +49,7 @@ func (s *Service) checkAnnotation(ctx context.Context, sight collab.Sight, doc c
 		if documentErr != nil {
 			return documentErr
 		}
-		found, err := sight(ctx, []collab.DocumentRef{doc}) // it knows by now
+		found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) // it knows by now
 		if err == nil {
 			err = headErr
 		}

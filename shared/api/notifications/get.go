@@ -3,6 +3,7 @@ package notifications
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -103,6 +104,9 @@ const chunk = 100
 // aheadOfHidden is how many notifications are read at once, however few are wanted, where some were hidden.
 const aheadOfHidden = 20
 
+// mostAsked is about how many documents a permission provider is asked for one page.
+const mostAsked = 20
+
 // Get is POST /v2/notifications/get.
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable | rpc.ReadProviders,
@@ -149,10 +153,24 @@ func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, at string,
 ) error {
 	call.Message = "Notification(s) retrieved successfully."
+	documents := map[string]bool{} // of the threads met so far
 	for looked, ahead := 0, 0; ; {
 		found, next, err := s.Inbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
 			return err
+		}
+		full := false
+		if call.Settings.PermissionProvider && q.User != "" {
+			i := slices.IndexFunc(found, func(e collab.InboxEntry) bool {
+				documents[e.DocumentID] = true
+				return len(documents) > mostAsked
+			})
+			if full = i >= 0; full {
+				found, next = found[:i], at
+				if i > 0 {
+					next = found[i-1].Position
+				}
+			}
 		}
 		entries, recipient, err := s.asItIs(ctx, call, org, found, q.User)
 		if err != nil {
@@ -169,7 +187,7 @@ func (s *Service) fill(
 			return nil
 		}
 		at = next
-		if looked += len(found); page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize {
+		if looked += len(found); full || page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize {
 			page.Next(at)
 			return nil
 		}

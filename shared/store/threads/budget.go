@@ -2,6 +2,7 @@ package threads
 
 import (
 	"math"
+	"time"
 
 	"collabdata/shared/store"
 )
@@ -13,6 +14,8 @@ const (
 	mostUnits   = 330    // capacity units of index reads
 	mostSifted  = 150    // capacity units of index reads and of threads that did not pass, where there are any: one more read may take 250
 	mostAsked   = 150    // documents of which a Sight is asked: each may be a question to a permission provider
+
+	askingTime = 5 * time.Second // after which a Sight is asked nothing more: what it does not know is for the next page
 )
 
 const (

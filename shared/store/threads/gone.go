@@ -87,7 +87,7 @@ func (s *Store) Gone(
 	}
 	var viewers collab.Viewers
 	if sight != nil {
-		of, err := sight(ctx, []collab.DocumentRef{doc})
+		of, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
 		if err != nil {
 			return nil, err
 		}

@@ -29,6 +29,7 @@ type model struct {
 	clock     collab.Millis
 	seen      map[seenKey]collab.Seen
 	asking    []string // for whom the last query that was drawn reads; none for everything
+	known     int      // documents that its Sight knows in time of those asked about at once
 }
 
 // viewers are those who ask, in a document: the first user is a member, the second may not see two of the documents.
@@ -44,13 +45,19 @@ func (m *model) sight() collab.Sight {
 	if m.asking == nil {
 		return nil
 	}
-	return func(_ context.Context, documents []collab.DocumentRef) (map[collab.DocumentRef]collab.Viewers, error) {
-		found := map[collab.DocumentRef]collab.Viewers{}
-		for _, d := range documents {
-			found[d] = m.viewers(d.Document)
-		}
-		return found, nil
+	return m
+}
+
+// Viewers implements collab.Sight: by a time it knows few more documents.
+func (m *model) Viewers(_ context.Context, documents []collab.DocumentRef, until time.Time) (map[collab.DocumentRef]collab.Viewers, error) {
+	if !until.IsZero() {
+		documents = documents[:min(len(documents), m.known)]
 	}
+	found := map[collab.DocumentRef]collab.Viewers{}
+	for _, d := range documents {
+		found[d] = m.viewers(d.Document)
+	}
+	return found, nil
 }
 
 // drawVisibility returns any visibility.
@@ -237,6 +244,7 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 	q.UpdatedAfter, q.UpdatedBefore = m.drawTime(t, "updated after"), m.drawTime(t, "updated before")
 	q.CreatedAfter, q.CreatedBefore = m.drawTime(t, "created after"), m.drawTime(t, "created before")
 	m.asking = drawSome(t, someUsers, "asking")
+	m.known = rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "known")
 	q.Sight = m.sight()
 	return q
 }

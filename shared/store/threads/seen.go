@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"sync"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -291,7 +292,7 @@ func (s *Store) Count(
 	viewers := map[collab.DocumentRef]collab.Viewers{}
 	if sight != nil {
 		var err error
-		if viewers, err = sight(ctx, docs); err != nil {
+		if viewers, err = sight.Viewers(ctx, docs, time.Time{}); err != nil {
 			return nil, err
 		}
 	}

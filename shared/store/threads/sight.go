@@ -2,6 +2,8 @@ package threads
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -21,7 +23,7 @@ func (w *walk) askAhead(ctx context.Context) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = w.q.Sight(ctx, w.q.Found) // the walk asks once more, and hears of the failure
+		_, _ = w.q.Sight.Viewers(ctx, w.q.Found, w.until) // the walk asks once more, and hears of the failure
 	}()
 	return func() {
 		cancel()
@@ -29,7 +31,7 @@ func (w *walk) askAhead(ctx context.Context) (end func()) {
 	}
 }
 
-// ask asks the query's Sight about documents that it was not asked about yet.
+// ask asks the query's Sight about documents that it was not asked about yet. After askingTime it leaves some unknown, from one on.
 func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 	if w.q.Sight == nil {
 		return nil
@@ -43,18 +45,22 @@ func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	found, err := w.q.Sight(ctx, ask)
-	for _, d := range ask {
-		if w.viewers[d] = found[d]; len(found[d]) == 0 {
-			w.viewers[d] = collab.Viewers{{}} // nobody
-		}
-	}
+	found, err := w.q.Sight.Viewers(ctx, ask, w.until)
+	maps.Copy(w.viewers, found)
 	w.asked += len(ask)
 	w.spent.units += float64(len(ask))
 	return err
 }
 
-// barred reports whether somebody for whom the walk reads may not see a document. It was asked about; of the zero one it says false.
+// unknown returns the place of the first document of which the query's Sight has not said what is seen, -1 for none.
+func (w *walk) unknown(documents []collab.DocumentRef) int {
+	return slices.IndexFunc(documents, func(d collab.DocumentRef) bool {
+		_, known := w.viewers[d]
+		return w.q.Sight != nil && !known && d.Document != ""
+	})
+}
+
+// barred reports whether somebody for whom the walk reads may not see a document. It is known; of the zero one it says false.
 func (w *walk) barred(document collab.DocumentRef) bool { return !w.viewers[document].May() }
 
 // sees reports whether all for whom the walk reads may see a thread.
@@ -92,6 +98,10 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 	}
 	if err := w.ask(ctx, documents); err != nil {
 		return nil, nil, err
+	}
+	if i := w.unknown(collab.Map(entries, func(e entry) collab.DocumentRef { return e.document })); i >= 0 {
+		entries, rest = entries[:i], slices.Concat(entries[i:], rest)
+		w.ended = i == 0
 	}
 	found, err := w.GetAll(ctx, heads, w.strong())
 	if err != nil {

@@ -4,27 +4,30 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
+	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
 // seenAs is the sight of a user who sees every document, and is no member.
-func seenAs(user string) collab.Sight {
-	return func(_ context.Context, documents []collab.DocumentRef) (map[collab.DocumentRef]collab.Viewers, error) {
-		found := map[collab.DocumentRef]collab.Viewers{}
-		for _, d := range documents {
-			found[d] = collab.Viewers{{User: user, May: true}}
-		}
-		return found, nil
+type seenAs string
+
+func (user seenAs) Viewers(_ context.Context, documents []collab.DocumentRef, _ time.Time) (map[collab.DocumentRef]collab.Viewers, error) {
+	found := map[collab.DocumentRef]collab.Viewers{}
+	for _, d := range documents {
+		found[d] = collab.Viewers{{User: string(user), May: true}}
 	}
+	return found, nil
 }
 
 // loadHidden loads n threads of a document, one comment each, of which the user eve sees the public ones: one in each so many.
@@ -123,15 +126,8 @@ func BenchmarkSight(b *testing.B) {
 	loadHidden(b, on(table), doc, 500, 1, nil)
 	cfg.BaseEndpoint = aws.String(localstacktest.StartAWSLike(b).URL)
 	s := on(store.New(cfg, table.Name(), time.Now, rand.Reader))
-	asked := func() collab.Sight {
-		return collab.NewSight(func(ctx context.Context, documents []collab.DocumentRef) (viewers [][]collab.Viewer, err error) {
-			list, err := s.Directory.Viewings(ctx, documents, []string{"eve"}, false, true)
-			for _, of := range list {
-				viewers = append(viewers, collab.Map(of, func(v collab.Viewing) collab.Viewer { return v.Viewer(s.Millis()) }))
-			}
-			return viewers, err
-		})
-	}
+	checker := access.New(s.Directory, nil, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	asked := func() collab.Sight { return checker.People(collab.Settings{}, "eve") }
 	q := opened(b.Context(), s.Directory, doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"plan"}})
 	for _, size := range []int{10, 500} {
 		for _, of := range []struct {

@@ -32,6 +32,7 @@ type sources struct {
 	listing   bool                 // the folder or organization has further documents to list
 	listFrom  string               // the listing goes on with this document, inclusive
 	limit     int                  // documents in the next part of the listing
+	late      bool                 // nothing more is listed for this page, as it is not known who sees it
 	value     int                  // of the next source
 	from      position             // the walk's own, in the source that has its document and value
 }
@@ -68,6 +69,9 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	var group []source
 	for len(group) < n && !l.ended() {
 		if len(l.documents) == 0 {
+			if l.late {
+				break
+			}
 			if err := l.fill(ctx); err != nil {
 				return nil, err
 			}
@@ -100,6 +104,9 @@ func (l *sources) fill(ctx context.Context) error {
 	l.listing, l.limit = last != "", 100
 	if err := l.w.ask(ctx, documents); err != nil {
 		return err
+	}
+	if i := l.w.unknown(documents); i >= 0 {
+		l.listFrom, l.listing, l.late, documents = documents[i].Document, true, true, documents[:i]
 	}
 	l.add(slices.DeleteFunc(documents, l.w.barred))
 	return nil

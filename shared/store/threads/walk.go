@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -44,6 +45,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		met:    -1,
 
 		viewers: map[collab.DocumentRef]collab.Viewers{},
+		until:   s.Now().Add(askingTime),
 	}
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
 		return nil, collab.PageTokenError(nil)
@@ -76,6 +78,7 @@ type walk struct {
 	probed int                            // probes of them so far
 
 	viewers map[collab.DocumentRef]collab.Viewers // what the query's Sight has said so far
+	until   time.Time                             // when it is asked nothing more
 	met     int                                   // of q.IDs, counted from 1, the one last met: see meet; -1 for none
 
 	at       position // after what was offered or skipped
@@ -104,7 +107,9 @@ func (w *walk) byRange(ctx context.Context) (err error) {
 			return err
 		}
 		if len(group) == 0 {
-			w.complete = true
+			if w.complete = list.ended(); !w.complete {
+				w.at = position{Document: list.listFrom}
+			}
 			return nil
 		}
 		want := w.want()
