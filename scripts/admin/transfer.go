@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +16,7 @@ import (
 
 // toFile says where an export goes.
 type toFile struct {
-	File string `arg:"" optional:"" help:"File to write: FILE.part until it is whole. Where there is FILE.part, the export goes on from there. Left out: standard output."`
+	File string `arg:"" optional:"" help:"File to write: FILE.part until it is whole. Left out: standard output."`
 }
 
 type exportCommand struct {
@@ -29,7 +26,7 @@ type exportCommand struct {
 }
 
 func (c *exportCommand) run(ctx context.Context, a *admin) error {
-	_, from, err := a.client(ctx, c.Account)
+	from, err := a.client(ctx, c.Account)
 	if err != nil {
 		return err
 	}
@@ -54,15 +51,13 @@ func (c *copyCommand) run(ctx context.Context, a *admin) error {
 	return c.write(ctx, a, from, c.Organization, transfer.ExportOptions{Documented: true})
 }
 
-// client returns the deployment's operator and a client of an account of it, in this process.
-func (a *admin) client(ctx context.Context, account string) (*operator.Operator, *client.Client, error) {
+// client returns an operator's client of an account, in this process.
+func (a *admin) client(ctx context.Context, account string) (*client.Client, error) {
 	deployment, err := a.deployment.connect(ctx, a.stderr, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	o := operator.New(deployment)
-	c, err := o.Client(ctx, account)
-	return o, c, err
+	return operator.New(deployment).Client(ctx, account)
 }
 
 // write exports an organization to the file, or to standard output.
@@ -74,25 +69,11 @@ func (f *toFile) write(ctx context.Context, a *admin, from *client.Client, organ
 	if _, err := os.Stat(f.File); err == nil {
 		return fmt.Errorf("%s is there already: name a file that is not", f.File)
 	}
-	part, err := os.OpenFile(f.File+".part", os.O_RDWR|os.O_CREATE, 0o600)
+	part, err := os.OpenFile(f.File+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer part.Close()
-	if o.Resume, err = transfer.Resume(part, organization); err != nil {
-		return fmt.Errorf("%s: %w", part.Name(), err)
-	}
-	var at int64
-	if o.Resume != nil {
-		at = o.Resume.Offset
-		a.goesOn(o.Resume.Lines, part.Name())
-	}
-	if _, err := part.Seek(at, io.SeekStart); err != nil {
-		return err
-	}
-	if err := part.Truncate(at); err != nil {
-		return err
-	}
 	if err := transfer.Export(ctx, from, organization, part, o); err != nil {
 		return err
 	}
@@ -113,20 +94,15 @@ func (a *admin) progress() func(transfer.Progress) {
 	}
 }
 
-// goesOn says where an export or an import goes on.
-func (a *admin) goesOn(lines int64, file string) {
-	fmt.Fprintf(a.stderr, "It goes on after line %d of %s.\n", lines, file)
-}
-
 type importCommand struct {
 	Account   string            `arg:"" help:"Account to which it is added."`
-	File      string            `arg:"" type:"existingfile" help:"File that export or copy wrote. FILE.progress says how far it is in, until all is: there the import goes on if it is given again."`
+	File      string            `arg:"" type:"existingfile" help:"File that export or copy wrote. An import that was ended may be given again: what is there stays."`
 	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; may be given again."`
 }
 
 // run adds what the file holds, once all its lines are known to be lines, and prints those that were refused.
 func (c *importCommand) run(ctx context.Context, a *admin) error {
-	of, to, err := a.client(ctx, c.Account)
+	to, err := a.client(ctx, c.Account)
 	if err != nil {
 		return err
 	}
@@ -135,37 +111,12 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 		return err
 	}
 	defer file.Close()
-	sum := sha256.New()
-	o := transfer.ImportOptions{Documents: c.Documents}
-	if err := transfer.Check(io.TeeReader(file, sum), o); err != nil {
+	o := transfer.ImportOptions{Documents: c.Documents, Progress: a.progress()}
+	if err := transfer.Check(file, o); err != nil {
 		return fmt.Errorf("%s: %w; nothing was added", c.File, err)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
-	}
-	fmt.Fprint(sum, a.deployment.Table, c.Account, c.Documents)
-	now, kept := begun{Import: hex.EncodeToString(sum.Sum(nil))}, c.File+".progress"
-	if earlier := readBegun(kept); earlier.Import == now.Import {
-		there, err := of.Incarnation(ctx, c.Account, earlier.Progress.Organization)
-		if err != nil {
-			return err
-		}
-		if there == earlier.Incarnation { // else what it added was deleted
-			now, o.Resume = earlier, earlier.Progress
-			a.goesOn(o.Resume.Lines, c.File)
-		}
-	}
-	say := a.progress()
-	var unkept error
-	o.Progress = func(p transfer.Progress) {
-		say(p)
-		now.Progress = p
-		if now.Incarnation == 0 && unkept == nil {
-			now.Incarnation, unkept = of.Incarnation(ctx, c.Account, p.Organization)
-		}
-		if unkept == nil {
-			unkept = now.write(kept)
-		}
 	}
 	heading := "LINE\tKIND\tID\tFIELD\tWHY\n"
 	o.Refused = func(r transfer.Refusal) {
@@ -174,49 +125,15 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 		heading = ""
 	}
 	result, err := transfer.Import(ctx, to, file, o)
+	refused := int64(0)
 	for _, kind := range transfer.Kinds() {
+		refused += result.Refused[kind]
 		if n := result.Added[kind] + result.There[kind] + result.Refused[kind]; n > 0 {
 			fmt.Fprintf(a.stderr, "%s: %d added, %d there already, %d refused\n", kind, result.Added[kind], result.There[kind], result.Refused[kind])
 		}
 	}
-	if err != nil {
-		if unkept != nil {
-			err = fmt.Errorf("%w; given again, it begins from the beginning, as its progress could not be kept: %v", err, unkept)
-		}
-		return err
+	if err == nil && refused > 0 {
+		err = fmt.Errorf("%d lines were refused, all else is there", refused)
 	}
-	if err := os.Remove(kept); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if n := now.Progress.Refused; n > 0 {
-		return fmt.Errorf("%d lines were refused, all else is there", n)
-	}
-	return nil
-}
-
-// begun is an import as it is kept beside its file until all is in.
-type begun struct {
-	Import      string            `json:"import"`      // digest of the file, of where it goes, and of its documents' other ids
-	Incarnation int64             `json:"incarnation"` // of the organization that is added to
-	Progress    transfer.Progress `json:"progress"`
-}
-
-// readBegun returns what is kept, the zero value where it cannot be read.
-func readBegun(file string) (b begun) {
-	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &b) != nil {
-		return begun{}
-	}
-	return b
-}
-
-// write keeps it: an ended program leaves it as it was or as it is.
-func (b *begun) write(file string) error {
-	text, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(file+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return err
 }

@@ -123,15 +123,6 @@ func (o *Operator) Client(ctx context.Context, account string) (*client.Client, 
 	}), nil
 }
 
-// Incarnation returns which one of its id the organization is that is there, disabled or not; 0 where none is.
-func (o *Operator) Incarnation(ctx context.Context, account, organization string) (int64, error) {
-	org, err := o.directory.FindOrganization(ctx, account, organization, false)
-	if collab.CodeOf(err) == collab.NotFound {
-		return 0, nil
-	}
-	return org.Incarnation, err
-}
-
 // inProcess sends requests to a handler.
 type inProcess struct{ http.Handler }
 

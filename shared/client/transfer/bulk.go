@@ -46,14 +46,24 @@ func (i *importer) call(path string, request map[string]any) error {
 	return nil
 }
 
-// get runs an operation that lists, and calls each for what its first page answers.
+// get runs an operation that lists, and calls each for all objects that it answers.
 func (i *importer) get(path string, request map[string]any, each func(object)) error {
 	request["organizationId"] = i.org
-	list, _, err := client.Call[items](i.ctx, i.c, path, request)
-	for _, v := range list {
-		each(parse(v))
+	for {
+		list, next, err := client.Call[items](i.ctx, i.c, path, request)
+		if err != nil {
+			return err
+		}
+		for _, v := range list {
+			if o := parse(v); o != nil {
+				each(o)
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		request["pageToken"] = next
 	}
-	return err
 }
 
 // refuses reports whether an error says that the service does not take what was sent, and will not.
@@ -86,7 +96,10 @@ func (i *importer) one(l *line, err error) error {
 // the request beside them, some further ones nowhere.
 func (i *importer) bulk(
 	path, name string, batch []*line, common []string, further ...string,
-) (added, there []*line, err error) {
+) (added []*line, err error) {
+	if len(batch) == 0 {
+		return nil, nil
+	}
 	base := map[string]any{}
 	for _, name := range common {
 		if v, has := batch[0].Get(name); has {
@@ -94,20 +107,19 @@ func (i *importer) bulk(
 		}
 	}
 	body := func(l *line) jsontext.Value { return value(without(l.object, append(further, common...)...)) }
-	added, there, err = i.items(path, base, name, batch, body, nil)
+	added, err = i.items(path, base, name, batch, body, nil)
 	i.added(added...)
-	return added, there, err
+	return added, err
 }
 
 // place is a mistake in an item of a request: the item's number, and the field in it.
 var place = regexp.MustCompile(`^data\.\w+\[(\d+)\]\.?(.*)$`)
 
-// items sends lines as the items of a request: again, without those that are refused, until each was added, is there already, or is
-// refused. It fails where the import is not to go on. within, where it is not nil, finds the line that a field of an item is in.
+// items sends lines as the items of a request: again, without those that are refused, until each was added or refused. It fails where the import is not to go on. within, where it is not nil, finds the line that a field of an item is in.
 func (i *importer) items(
 	path string, base map[string]any, name string, batch []*line, body func(*line) jsontext.Value,
 	within func(l *line, field string) (*line, string),
-) (added, there []*line, err error) {
+) (added []*line, err error) {
 	left := batch
 	for try := 1; len(left) > 0; try++ {
 		request := maps.Clone(base)
@@ -120,33 +132,31 @@ func (i *importer) items(
 		answer, _, err := client.Call[client.Keyed[outcome]](i.ctx, i.c, path, request)
 		if err != nil {
 			if left, err = i.mistakes(left, err, within); err != nil {
-				return added, there, err
+				return added, err
 			}
 			continue
 		}
 		if len(answer) != len(left) {
-			return added, there, fmt.Errorf("%s answers %d items for %d", path, len(answer), len(left))
+			return added, fmt.Errorf("%s answers %d items for %d", path, len(answer), len(left))
 		}
 		var again []*line
 		for n, l := range left {
 			switch o := answer[n].Value; {
 			case o.Success:
 				added = append(added, l)
-			case o.Code == client.CodeAlreadyExists:
-				there = append(there, l)
 			case !o.Code.MayRepeat():
 				i.refuse(l, "", o.Message)
 			case try == maxTries:
-				return added, there, client.Errorf(o.Code, "%s", o.Message)
+				return added, client.Errorf(o.Code, "%s", o.Message)
 			default:
 				again = append(again, l)
 			}
 		}
 		if left = again; left != nil && !i.pause(try) {
-			return added, there, i.ctx.Err()
+			return added, i.ctx.Err()
 		}
 	}
-	return added, there, nil
+	return added, nil
 }
 
 // mistakes refuses the lines whose mistakes an error names, or all where it names none, and returns the others. It fails with an error

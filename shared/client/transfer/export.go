@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,9 +16,6 @@ import (
 
 // ExportOptions say how an organization is exported. The zero value exports all of one from this service.
 type ExportOptions struct {
-	// Resume is what Resume returned, of a file whose end the writer goes on from. nil for the beginning.
-	Resume *Position
-
 	// Documented asks for nothing but what the documented service has, too. Groups, preferences and read states are then not in the file: no
 	// documented operation lists them.
 	Documented bool
@@ -37,7 +33,7 @@ const most = 30
 
 // Export writes an organization to w as a file of this package. It reads by the operations of c: each thread is in the file as it was when it
 // was read, and the whole is no snapshot of one moment. It holds the folders, the ids of documents, and one page of an answer at a time. It
-// fails with the error of the operation that failed, or of w: Resume knows how to go on with what w has by then.
+// fails with the error of the operation that failed, or of w.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
 	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}}
 	err := e.run()
@@ -62,12 +58,7 @@ type exporter struct {
 
 func (e *exporter) run() error {
 	parts := []func() error{e.organization, e.readFolders, e.writeFolders, e.documents, e.users, e.people}
-	if e.Resume != nil {
-		parts = []func() error{e.readFolders, e.documents, e.users, e.people}
-	} else {
-		e.Resume = &Position{documents: map[string]bool{}}
-	}
-	e.progress = Progress{Organization: e.org, Lines: e.Resume.Lines}
+	e.progress = Progress{Organization: e.org}
 	for _, part := range parts {
 		if err := part(); err != nil {
 			return err
@@ -213,7 +204,7 @@ func (e *exporter) documents() error {
 			return err
 		}
 	}
-	written := e.Resume.documents
+	written := map[string]bool{}
 	for {
 		before := len(written)
 		var failed error
@@ -318,8 +309,24 @@ func annotationOf(document string, a object) object {
 	if v, _ := a.Get("visibility"); textOf(parse(v), "type") == "public" {
 		a = without(a, "visibility")
 	}
-	return with(a, "documentId", quoted(document))
+	return with(restricted(a), "documentId", quoted(document))
 }
+
+// restricted returns an annotation that names its creator where its visibility names nobody, as after all others were forgotten: requests
+// name somebody.
+func restricted(a object) object {
+	v, _ := a.Get("visibility")
+	visibility := parse(v)
+	if users, _ := visibility.Get("userIds"); textOf(visibility, "type") != "restricted" || len(itemsOf(users)) > 0 {
+		return a
+	}
+	from, _ := a.Get("from")
+	creator := cmp.Or(textOf(parse(from), "userId"), erasedUser)
+	return with(a, "visibility", value(with(visibility, "userIds", array(items{quoted(creator)}))))
+}
+
+// erasedUser stands where a person was whose data were deleted: nobody sees anything as this user.
+const erasedUser = "erased-user"
 
 // itemsOf returns the items of an array, nil for anything else.
 func itemsOf(v jsontext.Value) (items []jsontext.Value) {
@@ -454,6 +461,3 @@ func (e *exporter) skip(format string, args ...any) {
 		e.Skipped(fmt.Sprintf(format, args...))
 	}
 }
-
-// errNotOurs is that of a file that no export of the organization began.
-var errNotOurs = errors.New("the file was not begun by an export of this organization")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,10 +17,6 @@ import (
 // ImportOptions say how a file is imported. The zero value imports all of it as it is.
 type ImportOptions struct {
 	Documents map[string]string // new ids of documents, by those that the file has
-
-	// Resume is what Progress was last called with by an import of the same file, with the same Documents, that was ended: its lines are passed
-	// over. So whoever deleted since what they added begins from the beginning, which is the zero value.
-	Resume Progress
 
 	Progress func(Progress) // is called now and then, never twice at once; may be nil
 	Refused  func(Refusal)  // is called with each line that the service does not take; may be nil
@@ -50,7 +45,8 @@ func Check(r io.Reader, o ImportOptions) error {
 
 // Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it. Only
 // webhooks of an account with the setting events=all get the threads and comments. It may be repeated, also after one that was ended at any
-// place, with Resume or without: what is there already as the file has it stays, and what is there otherwise is refused and stays, too.
+// place: what is there already as the file has it stays. What is there otherwise is refused and stays, too, and nothing is added to it: what
+// belongs to a refused folder, document or annotation is refused with it, as other people might see it there.
 // What is disabled in the file is disabled once all is in; without the reach of an operator a repeat cannot look into it, and is refused
 // its lines. It holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of disabled documents.
 //
@@ -59,7 +55,7 @@ func Check(r io.Reader, o ImportOptions) error {
 func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions) (*Result, error) {
 	i := &importer{
 		ImportOptions: o, c: c, slots: make(chan struct{}, maxRequests),
-		result: &Result{Added: map[Kind]int64{}, There: map[Kind]int64{}, Refused: map[Kind]int64{}},
+		refused: map[thing]bool{}, result: &Result{Added: map[Kind]int64{}, There: map[Kind]int64{}, Refused: map[Kind]int64{}},
 	}
 	var cancel context.CancelCauseFunc
 	i.ctx, cancel = context.WithCancelCause(ctx)
@@ -83,7 +79,7 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 const (
 	maxBatchLines = 400     // of one request
 	maxBatchBytes = 1 << 20 // of one request, but for a larger line that stands alone
-	maxRequests   = 8       // side by side: of the batches from the first one that is not finished
+	maxRequests   = 8       // side by side
 	maxTries      = 20      // of items that fail for now
 )
 
@@ -95,25 +91,19 @@ type importer struct {
 	c    *client.Client
 	org  string
 
-	next     batch   // that lines are added to
-	last     step    // of the batch that was sent last
+	next     []*line // that are sent together
+	bytes    int     // of them
+	last     step    // of what was sent last
 	disabled []*line // documents that are
 	closed   bool    // the organization is
 	running  sync.WaitGroup
 	slots    chan struct{}
+	folders  map[string]object // that are there, once they are known
 
 	mu       sync.Mutex
 	result   *Result
 	progress Progress
-	sent     []*batch // from the first one that is not finished, in the order of the file
-}
-
-// batch is lines that are sent together.
-type batch struct {
-	lines   []*line // nil once it is finished
-	last    *line
-	bytes   int
-	refused int64
+	refused  map[thing]bool
 }
 
 // lines reads the lines of a file, with documents renamed.
@@ -172,22 +162,16 @@ func (i *importer) take(l *line) error {
 	switch {
 	case l.kind == Organization:
 		return i.organization(l)
-	case l.number <= i.Resume.Lines:
-		return nil
 	case !i.fits(l):
 		i.send()
 	}
-	i.next.lines, i.next.last, i.next.bytes = append(i.next.lines, l), l, i.next.bytes+l.size
+	i.next, i.bytes = append(i.next, l), i.bytes+l.size
 	return nil
 }
 
 // organization adds the organization.
 func (i *importer) organization(l *line) error {
 	i.org, i.closed = l.id, isTrue(l.object, "disabled")
-	if i.Resume.Lines > 0 {
-		i.progress = i.Resume
-		return nil
-	}
 	add := map[string]any{"organizations": []jsontext.Value{value(without(l.object, "disabled"))}}
 	if err := i.call(addOrganizations, add); err != nil {
 		return fmt.Errorf("the organization cannot be added: %w", err)
@@ -203,7 +187,7 @@ var ways = map[Kind]struct {
 	same []string
 	add  func(*importer, []*line) error
 }{
-	Folder:     {maxBatchLines, nil, (*importer).folders},
+	Folder:     {maxBatchLines, nil, (*importer).addFolders},
 	Document:   {most, []string{"folderId"}, (*importer).documents},
 	Annotation: {maxBatchLines, []string{"documentId"}, (*importer).threads},
 	Comment:    {maxBatchLines, []string{"documentId", "annotationId"}, (*importer).comments},
@@ -220,13 +204,13 @@ func single(add func(*importer, *line) error) func(*importer, []*line) error {
 
 // fits reports whether a line may be sent with those of the batch.
 func (i *importer) fits(l *line) bool {
-	if len(i.next.lines) == 0 {
+	if len(i.next) == 0 {
 		return true
 	}
-	first := i.next.lines[0]
+	first := i.next[0]
 	with := first
 	if l.kind == Comment && first.kind == Annotation { // after the annotation, whatever is between
-		with = i.next.last
+		with = i.next[len(i.next)-1]
 	} else if l.kind != first.kind {
 		return false
 	}
@@ -237,55 +221,81 @@ func (i *importer) fits(l *line) bool {
 			return false
 		}
 	}
-	return len(i.next.lines) < ways[l.kind].most && i.next.bytes+l.size <= maxBatchBytes
+	return len(i.next) < ways[l.kind].most && i.bytes+l.size <= maxBatchBytes
 }
 
 // send adds the lines of the batch, after those of earlier steps.
 func (i *importer) send() {
-	b := i.next
-	i.next = batch{}
-	if len(b.lines) == 0 {
+	batch := i.next
+	i.next, i.bytes = nil, 0
+	if len(batch) == 0 {
 		return
 	}
-	kind := b.lines[0].kind
+	kind := batch[0].kind
 	if next := (step{kind, kind == Comment}); next != i.last || kind == Folder {
 		i.running.Wait()
 		i.last = next
-	}
-	for _, l := range b.lines {
-		l.sent = &b
 	}
 	select {
 	case i.slots <- struct{}{}:
 	case <-i.ctx.Done():
 		return
 	}
-	i.mu.Lock()
-	i.sent = append(i.sent, &b)
-	i.mu.Unlock()
 	i.running.Go(func() {
-		if err := ways[kind].add(i, b.lines); err != nil {
-			i.stop(err)
-			return
+		if allowed := i.allowed(batch); len(allowed) > 0 {
+			if err := ways[kind].add(i, allowed); err != nil {
+				i.stop(err)
+				return
+			}
 		}
-		i.finish(&b)
-	})
-}
-
-// finish notes that what is to be done for a batch was done.
-func (i *importer) finish(b *batch) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	b.lines = nil
-	for len(i.sent) > 0 && i.sent[0].lines == nil {
-		first := i.sent[0]
-		i.sent = i.sent[1:]
 		<-i.slots
-		i.progress.Lines, i.progress.Kind, i.progress.Refused = first.last.number, first.last.kind, i.progress.Refused+first.refused
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.progress.Lines, i.progress.Kind = i.progress.Lines+int64(len(batch)), kind
 		if i.Progress != nil {
 			i.Progress(i.progress)
 		}
+	})
+}
+
+// thing is what other lines may belong to.
+type thing struct {
+	kind         Kind
+	document, id string // document of an annotation alone
+}
+
+// owners returns what a line belongs to.
+func (l *line) owners() (list []thing) {
+	in := textOf(l.object, "folderId")
+	switch l.kind {
+	case Folder:
+		in = textOf(l.object, "parentFolderId")
+	case Grant:
+		list = append(list, thing{kind: Kind(textOf(l.object, "type")), id: l.id})
 	}
+	if list = append(list, thing{kind: Folder, id: in}); l.kind != Document {
+		list = append(list, thing{kind: Document, id: l.document()})
+	}
+	if l.kind != Annotation {
+		list = append(list, thing{Annotation, l.document(), textOf(l.object, "annotationId")})
+	}
+	return list
+}
+
+// allowed refuses lines that belong to something that was refused, and returns the others.
+func (i *importer) allowed(list []*line) (allowed []*line) {
+	for _, l := range list {
+		i.mu.Lock()
+		owners := l.owners()
+		n := slices.IndexFunc(owners, func(t thing) bool { return i.refused[t] })
+		i.mu.Unlock()
+		if n < 0 {
+			allowed = append(allowed, l)
+		} else {
+			i.refuse(l, "", fmt.Sprintf("its %s was refused", owners[n].kind))
+		}
+	}
+	return allowed
 }
 
 // added counts lines that were added.
@@ -297,89 +307,123 @@ func (i *importer) added(list ...*line) {
 	}
 }
 
-// there counts a line that was there already, or refuses it where it is otherwise there.
-func (i *importer) there(l *line, differing []string) {
+// there counts a line that was there already, or refuses it where it is otherwise there, and reports which.
+func (i *importer) there(l *line, differing []string) bool {
 	if len(differing) > 0 {
 		i.refuse(l, "", fmt.Sprintf("it is there already, with another %s: it stays as it is", strings.Join(differing, ", ")))
-		return
+		return false
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.result.There[l.kind]++
+	return true
 }
 
+// refuse refuses a line, and with it what belongs to it.
 func (i *importer) refuse(l *line, field, message string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.result.Refused[l.kind]++
-	l.sent.refused++
+	switch l.kind {
+	case Folder, Document:
+		i.refused[thing{kind: l.kind, id: l.id}] = true
+	case Annotation:
+		i.refused[thing{Annotation, l.document(), l.id}] = true
+	}
 	if i.Refused != nil {
 		i.Refused(Refusal{Line: l.number, Kind: l.kind, ID: l.id, Field: field, Message: message})
 	}
 }
 
-// folders adds folders, in their order.
-func (i *importer) folders(batch []*line) error {
-	_, there, err := i.bulk("/v2/organizations/folders/add", "folders", batch, nil)
-	for _, l := range there {
-		if err == nil {
-			err = i.get("/v2/organizations/folders/get", map[string]any{"folderId": l.id}, func(found object) {
-				i.there(l, differing(l.object, ownAccess(found)))
-			})
+// otherwise returns the names of the fields that a folder or a document has otherwise than its line: all that the line has, and what decides
+// who sees it.
+func otherwise(l *line, found object) []string {
+	names := differing(l.object, found)
+	for _, name := range []string{"accessType", "folderId", "parentFolderId"} {
+		v, there := found.Get(name)
+		if _, has := l.Get(name); there && !has && v.Kind() != 'n' && textOf(found, name) != "root" {
+			names = append(names, name)
 		}
 	}
+	return names
+}
+
+// addFolders adds folders, in their order.
+func (i *importer) addFolders(batch []*line) error {
+	const path = "/v2/organizations/folders/get"
+	if i.folders == nil {
+		i.folders = map[string]object{}
+		err := i.get(path, map[string]any{}, func(found object) { i.folders[textOf(found, "folderId")] = ownAccess(found) })
+		if err != nil {
+			return err
+		}
+	}
+	var missing []*line
+	for _, l := range batch {
+		if found, there := i.folders[l.id]; len(i.allowed([]*line{l})) == 0 { // as its parent was refused just now
+			continue
+		} else if there {
+			i.there(l, otherwise(l, found))
+		} else {
+			missing = append(missing, l)
+		}
+	}
+	_, err := i.bulk("/v2/organizations/folders/add", "folders", missing, nil)
 	return err
 }
 
 // documents adds documents of one folder, and sets the access types that are their own.
 func (i *importer) documents(batch []*line) error {
-	added, there, err := i.bulk("/v2/organizations/documents/add", "documents", batch, []string{"folderId"}, "accessType", "disabled")
-	if err == nil && there != nil {
-		there, err = i.asInFile(there, i.there) // perhaps without their access type
+	there := map[string]object{}
+	err := i.get(documentsGet, map[string]any{"documentIds": idsOf(batch)}, func(found object) {
+		there[textOf(found, "id")] = renamed(ownAccess(found), "id", "documentId")
+	})
+	if err != nil {
+		return err
 	}
-	byAccess := map[string][]string{}
-	for _, l := range append(added, there...) {
-		if access := textOf(l.object, "accessType"); access != "" {
-			byAccess[access] = append(byAccess[access], l.id)
+	var missing, same []*line
+	for _, l := range batch {
+		found, is := there[l.id]
+		if !is {
+			missing = append(missing, l)
+			continue
 		}
-	}
-	for access, ids := range byAccess {
-		if err == nil {
-			err = i.call("/v2/organizations/documents/access/update", map[string]any{"documentIds": ids, "accessType": access})
-		}
-	}
-	return err
-}
-
-// asInFile returns those of up to 30 documents that are there as the file has them, but for what is set after they are added. each is called
-// for all that are there, with the names of the fields that are otherwise.
-func (i *importer) asInFile(list []*line, each func(l *line, differing []string)) (same []*line, err error) {
-	byID := map[string]*line{}
-	for _, l := range list {
-		byID[l.id] = l
-	}
-	err = i.get(documentsGet, map[string]any{"documentIds": slices.Collect(maps.Keys(byID))}, func(answer object) {
-		found := renamed(ownAccess(answer), "id", "documentId")
-		l := byID[textOf(found, "documentId")]
-		names := slices.DeleteFunc(differing(l.object, found), func(name string) bool {
-			_, own := found.Get("accessType")
-			return name == "disabled" || name == "accessType" && !own
-		})
-		if each(l, names); len(names) == 0 {
+		_, own := found.Get("accessType") // perhaps it was added, and an import was ended before it was set
+		names := slices.DeleteFunc(otherwise(l, found), func(name string) bool { return name == "disabled" || name == "accessType" && !own })
+		if i.there(l, names) {
 			same = append(same, l)
 		}
-	})
-	return same, err
+	}
+	added, err := i.bulk("/v2/organizations/documents/add", "documents", missing, []string{"folderId"}, "accessType", "disabled")
+	if err != nil {
+		return err
+	}
+	byAccess := map[string][]*line{}
+	for _, l := range append(added, same...) {
+		if access := textOf(l.object, "accessType"); access != "" {
+			byAccess[access] = append(byAccess[access], l)
+		}
+	}
+	for access, list := range byAccess {
+		err := i.call("/v2/organizations/documents/access/update", map[string]any{"documentIds": idsOf(list), "accessType": access})
+		if err != nil && !refuses(err) {
+			return err
+		}
+		for _, l := range list {
+			if err != nil {
+				i.refuse(l, "accessType", client.MessageOf(err))
+			}
+		}
+	}
+	return nil
 }
 
-// disable disables what is disabled in the file: documents that are there as the file has them, and the organization.
+// disable disables what is disabled in the file: documents that were not refused, and the organization.
 func (i *importer) disable() error {
-	for few := range slices.Chunk(i.disabled, most) {
-		same, err := i.asInFile(few, func(*line, []string) {})
-		if err == nil && same != nil {
-			err = i.call("/v2/organizations/documents/access/disablestate/update", map[string]any{"documentIds": idsOf(same), "disabled": true})
-		}
-		if err != nil {
+	list := slices.DeleteFunc(i.disabled, func(l *line) bool { return i.refused[thing{kind: Document, id: l.id}] })
+	for few := range slices.Chunk(list, most) {
+		request := map[string]any{"documentIds": idsOf(few), "disabled": true}
+		if err := i.call("/v2/organizations/documents/access/disablestate/update", request); err != nil {
 			return err
 		}
 	}
@@ -389,16 +433,16 @@ func (i *importer) disable() error {
 	return i.call(disableOrganizations, map[string]any{"organizationIds": []string{i.org}, "disabled": true})
 }
 
-func idsOf(list []*line) []string {
+func idsOf[L interface{ name() string }](list []L) []string {
 	ids := make([]string, len(list))
 	for n, l := range list {
-		ids[n] = l.id
+		ids[n] = l.name()
 	}
 	return ids
 }
 
 func (i *importer) users(batch []*line) error {
-	_, _, err := i.bulk("/v2/users/add", "users", batch, []string{"documentId", "folderId"})
+	_, err := i.bulk("/v2/users/add", "users", batch, []string{"documentId", "folderId"})
 	return err
 }
 

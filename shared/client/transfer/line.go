@@ -1,7 +1,10 @@
 package transfer
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-json-experiment/json"
 )
@@ -13,7 +16,6 @@ type line struct {
 	id     string // of what it is about, beside its document
 	object        // its fields, without the kind
 	size   int    // bytes
-	sent   *batch // nil until it is sent
 }
 
 // LineError is a line that no import takes.
@@ -68,6 +70,9 @@ func parseLine(number int64, text []byte) (*line, error) {
 			}
 		}
 	}
+	if l.kind == Annotation {
+		l.object = restricted(l.object)
+	}
 	return l, nil
 }
 
@@ -78,6 +83,8 @@ func cutEscape(name string) (string, bool) {
 	}
 	return name, false
 }
+
+func (l *line) name() string { return l.id }
 
 // document returns the document that a line names, "" for none.
 func (l *line) document() string { return textOf(l.object, "documentId") }
@@ -102,4 +109,34 @@ func (l *line) rename(documents map[string]string) (old string) {
 		l.id = to
 	}
 	return old
+}
+
+// errTorn is that of a last line that was not written to its end.
+var errTorn = errors.New("ends in its middle: the export did not come to its end")
+
+// lines reads the lines of a file.
+type lines struct {
+	r      *bufio.Reader
+	number int64 // of the last line, from 1
+}
+
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, MaxLine)} }
+
+// next returns the next line without its end, until next is called again. It fails with io.EOF after the last, and with errTorn, beside the
+// text, where that has no end.
+func (l *lines) next() (text []byte, err error) {
+	text, err = l.r.ReadSlice('\n')
+	if len(text) == 0 {
+		return nil, err
+	}
+	l.number++
+	switch err {
+	case nil:
+		return text[:len(text)-1], nil
+	case io.EOF:
+		return text, errTorn
+	case bufio.ErrBufferFull:
+		err = fmt.Errorf("has more than %d bytes", MaxLine)
+	}
+	return nil, err
 }

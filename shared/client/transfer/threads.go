@@ -14,7 +14,6 @@ import (
 const (
 	documentsGet      = "/v2/organizations/documents/get"
 	addAnnotations    = "/v2/commentannotations/add"
-	addAnnotationsV1  = "/v1/commentannotations/add"
 	getAnnotations    = "/v2/commentannotations/get"
 	updateAnnotations = "/v2/commentannotations/update"
 	addComments       = "/v2/commentannotations/comments/add"
@@ -40,62 +39,77 @@ func (i *importer) threads(batch []*line) error {
 			continue
 		}
 		t := list[len(list)-1]
-		if len(t.rest) == 0 && len(t.inline) < maxComments && fitsInline(t.line, l) {
+		if len(t.rest) == 0 && len(t.inline) < maxComments && fitsInline(t, l) {
 			t.inline = append(t.inline, l)
 		} else {
 			t.rest = append(t.rest, l)
 		}
 	}
-	byLine, byPath := map[*line]*thread{}, map[string][]*line{}
-	for _, t := range list {
-		byLine[t.line] = t
-		byPath[t.path()] = append(byPath[t.path()], t.line)
-	}
-	for path, lines := range byPath {
-		added, there, err := i.items(path, map[string]any{"documentId": list[0].document()}, "commentAnnotations", lines,
-			func(l *line) jsontext.Value { return byLine[l].asSent() },
-			func(l *line, field string) (*line, string) { return byLine[l].find(field) },
-		)
-		for _, l := range added {
-			if err == nil {
-				err = i.complete(byLine[l], nil)
-			}
-			delete(byLine, l)
-		}
-		for few := range slices.Chunk(there, most) {
-			if err == nil {
-				err = i.compare(few, byLine)
-			}
-			for _, l := range few {
-				delete(byLine, l)
-			}
-		}
-		if err != nil {
+	for few := range slices.Chunk(list, most) {
+		if err := i.fewThreads(few); err != nil {
 			return err
-		}
-	}
-	for _, t := range byLine { // those that were refused
-		for _, c := range append(t.inline, t.rest...) {
-			i.refuse(c, "", "its annotation was refused")
 		}
 	}
 	return nil
 }
 
-// fitsInline reports whether a comment may be added with its annotation, as there a request takes no attachments and no texts of tags.
-func fitsInline(a, c *line) bool {
-	if _, has := c.Get("attachments"); has || statusForV1(a.object) {
+// fewThreads asks which of at most 30 annotations are there, compares these, and adds the others.
+func (i *importer) fewThreads(list []*thread) error {
+	there := map[string]object{}
+	request := map[string]any{
+		"documentId": list[0].document(), "pageSize": most, "annotationIds": idsOf(list),
+	}
+	err := i.get(getAnnotations, request, func(a object) { there[textOf(a, "annotationId")] = a })
+	if err != nil && !refuses(err) {
+		return err
+	}
+	var missing []*line
+	byLine := map[*line]*thread{}
+	for _, t := range list {
+		found, is := there[t.id]
+		switch {
+		case err != nil:
+			i.refuse(t.line, "", client.MessageOf(err))
+			i.allowed(slices.Concat(t.inline, t.rest)) // none is
+		case is:
+			if err := i.compareThread(t, found); err != nil {
+				return err
+			}
+		default:
+			missing, byLine[t.line] = append(missing, t.line), t
+		}
+	}
+	added, err := i.items(addAnnotations, map[string]any{"documentId": list[0].document()}, "commentAnnotations", missing,
+		func(l *line) jsontext.Value { return byLine[l].asSent() },
+		func(l *line, field string) (*line, string) { return byLine[l].find(field) },
+	)
+	for _, l := range added {
+		if err == nil {
+			err = i.complete(byLine[l], nil)
+		}
+		delete(byLine, l)
+	}
+	if err != nil {
+		return err
+	}
+	for _, t := range byLine { // those that were refused
+		i.allowed(slices.Concat(t.inline, t.rest))
+	}
+	return nil
+}
+
+// fitsInline reports whether a comment may be added with its annotation, as there a request takes no attachments and no texts of tags. The
+// author of the first one would see a narrowed thread until an update says who created it.
+func fitsInline(t *thread, c *line) bool {
+	_, attachments := c.Get("attachments")
+	_, narrowed := t.Get("visibility")
+	author, _ := c.Get("from")
+	creator, _ := t.Get("from")
+	if attachments || narrowed && len(t.inline) == 0 && textOf(parse(author), "userId") != textOf(parse(creator), "userId") {
 		return false
 	}
 	tags, _ := c.Get("taggedUserContacts")
 	return !slices.ContainsFunc(itemsOf(tags), func(tag jsontext.Value) bool { _, has := parse(tag).Get("text"); return has })
-}
-
-// statusForV1 reports whether the status has a type that version 1 alone takes: an object.
-func statusForV1(a object) bool {
-	status, _ := a.Get("status")
-	kind, _ := parse(status).Get("type")
-	return kind.Kind() == '{'
 }
 
 // statusByUpdate reports whether no operation adds an annotation with its status, so that an update sets it: one without an icon.
@@ -107,43 +121,18 @@ func statusByUpdate(a object) bool {
 	return !svg && !icon && !slices.Contains(defaults, textOf(status, "id"))
 }
 
-// What requests take of annotations beside the operation that adds them.
-var (
-	annotationV1 = shapeOf[client.NewAnnotationV1]()
-	updatedData  = shapeOf[client.UpdatedData]()
-)
-
 // byUpdate are the fields of the annotation that the operation which adds it does not set.
 func (t *thread) byUpdate() []string {
 	names := []string{"documentId", "from", "statusUpdatedByUserId", "resolvedByUserId"}
-	if t.path() == addAnnotations {
-		if statusByUpdate(t.object) {
-			names = append(names, "status")
-		}
-		return names
-	}
-	for _, m := range t.object {
-		if annotationV1.fields[m.Key] == nil && updatedData.fields[m.Key] != nil {
-			names = append(names, m.Key)
-		}
+	if statusByUpdate(t.object) {
+		names = append(names, "status")
 	}
 	return names
-}
-
-// path is that of the operation that adds the annotation.
-func (t *thread) path() string {
-	if statusForV1(t.object) {
-		return addAnnotationsV1
-	}
-	return addAnnotations
 }
 
 // asSent returns the annotation with its comments as the operation that adds it takes it.
 func (t *thread) asSent() jsontext.Value {
 	a := without(t.object, t.byUpdate()...)
-	if t.path() == addAnnotationsV1 {
-		a = annotationV1.keepMembers(a)
-	}
 	if len(t.inline) > 0 {
 		a = with(a, "commentData", asSent(t.inline))
 	}
@@ -171,8 +160,8 @@ func (t *thread) find(field string) (*line, string) {
 	return c, strings.TrimPrefix(in, ".")
 }
 
-// complete adds what an annotation that is there is without: what an update alone sets, unless it has that, and its further comments. found
-// is it as it was found, nil for one that was just added.
+// complete adds what an annotation that is there is without: what an update alone sets, unless it has that, and then its further comments.
+// found is it as it was found, nil for one that was just added.
 func (i *importer) complete(t *thread, found object) error {
 	if found == nil {
 		i.added(append([]*line{t.line}, t.inline...)...)
@@ -187,7 +176,7 @@ func (i *importer) complete(t *thread, found object) error {
 			i.refuse(t.line, "", "it was added, but not all of it was set: "+client.MessageOf(err))
 		}
 	}
-	return i.comments(t.rest)
+	return i.comments(i.allowed(t.rest))
 }
 
 // change returns what an update is to set of an annotation that was added, and is otherwise as found; nil for nothing.
@@ -236,45 +225,20 @@ func over(there, v jsontext.Value) jsontext.Value {
 	return value(made)
 }
 
-// compare sees to annotations that are there already: they are as the file has them, or were not completed when an import was ended, or are
-// refused. Their comments are added where they are missing.
-func (i *importer) compare(lines []*line, threads map[*line]*thread) error {
-	request := map[string]any{
-		"organizationId": i.org, "documentId": lines[0].document(), "annotationIds": idsOf(lines), "pageSize": most,
-	}
-	for len(lines) > 0 {
-		page, next, err := client.Call[[]jsontext.Value](i.ctx, i.c, getAnnotations, request)
-		if err != nil {
-			return err
-		}
-		for n, v := range page {
-			if n >= len(lines) || v.Kind() == 'n' {
-				continue // it was deleted meanwhile
-			}
-			if err := i.compareThread(threads[lines[n]], parse(v)); err != nil {
-				return err
-			}
-		}
-		if next == "" {
-			break
-		}
-		lines, request["pageToken"] = lines[min(len(page), len(lines)):], next
-	}
-	return nil
-}
-
+// compareThread sees to an annotation that is there already: it is as the file has it, or was not completed when an import was ended, or is
+// refused. Comments that are missing are added, unless it is refused.
 func (i *importer) compareThread(t *thread, answer object) error {
 	found := object(forms[Annotation].keepMembers(annotationOf(t.document(), answer)))
-	names := differing(t.object, found)
 	open := append(t.byUpdate(), "suggestion")
-	wrong := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(open, name) })
-	if i.there(t.line, wrong); len(wrong) > 0 {
-		t.object = found // nothing of it is set
-	}
-	t.rest = append(t.inline, t.rest...)
+	wrong := slices.DeleteFunc(differing(t.object, found), func(name string) bool { return slices.Contains(open, name) })
+	t.inline, t.rest = nil, slices.Concat(t.inline, t.rest)
 	if !isTrue(answer, "commentsTruncated") {
 		comments, _ := answer.Get("comments")
 		t.rest = i.missing(t.rest, itemsOf(comments))
+	}
+	if !i.there(t.line, wrong) {
+		i.allowed(t.rest) // none is
+		return nil
 	}
 	return i.complete(t, found)
 }

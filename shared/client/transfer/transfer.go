@@ -67,7 +67,6 @@ type Progress struct {
 	Organization string // that it is about
 	Lines        int64  // of the file, from its beginning: they are written, or each is added, was there, or was refused
 	Kind         Kind   // of the last of them
-	Refused      int64  // of them, by an import and by those that it went on from
 }
 
 // The following are the fields of lines: those of the operation, without what names the organization, and what it is told beside.

@@ -128,9 +128,9 @@ func everything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["resolved"], "updatedData": {"status": {"id": "DONE", "type": "terminal"}, "resolvedByUserId": "bob", "statusUpdatedByUserId": "cid"}`)
 	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["of another"], "updatedData": {"from": {"email": null, "name": "Anna"}}`)
 	call(t, c, "/v2/commentannotations/comments/delete", `"organizationId": "acme", "documentId": "plan", "annotationId": "emptied"`)
-	call(t, c, "/v1/commentannotations/add", `"organizationId": "acme", "documentId": "budget", "commentAnnotations": [{"annotationId": "v1", "status": {"id": "s", "svg": "<svg/>", "type": {"own": [1]}},
-		"commentData": [{"commentId": 1, "commentText": "{{bob}}", "from": {"userId": "ann"}, "taggedUserContacts": [{"userId": "bob", "text": "@Bob"}]}]}]`)
-	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "budget", "annotationIds": ["v1"], "updatedData": {"visibility": {"type": "restricted", "userIds": ["bob"]}, "actions": [{"id": 1}]}`)
+	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "budget", "commentAnnotations": [{"annotationId": "private", "status": {"id": "s", "svg": "<svg/>", "type": "ongoing"},
+		"visibility": {"type": "restricted", "userIds": ["bob"]}, "actions": [{"id": 1}], "commentData": [{"commentId": 1, "commentText": "of another", "from": {"userId": "ann"}}]}]`)
+	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "budget", "annotationIds": ["private"], "updatedData": {"from": {"userId": "cid"}}`)
 	call(t, c, "/v2/organizations/usergroups/add", `"organizationId": "acme", "organizationUserGroups": [{"groupId": "g", "groupName": "G"}, {"groupId": "none"}]`)
 	call(t, c, "/v2/organizations/usergroups/users/add", `"organizationId": "acme", "organizationUserGroupId": "g", "userIds": ["ann", "stranger"]`)
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["ann", "bob"], "config": {"inbox": "MINE", "slack": "ALL"}`)
@@ -216,56 +216,6 @@ func TestRoundTrip(t *testing.T) {
 	same(t, "imported twice", file, export(t, two, transfer.ExportOptions{}))
 }
 
-// stopped is a writer whose program is killed after some bytes.
-type stopped struct {
-	bytes.Buffer
-	left int
-}
-
-func (s *stopped) Write(p []byte) (int, error) {
-	n, err := s.Buffer.Write(p[:min(len(p), s.left)])
-	if s.left -= n; s.left == 0 {
-		err = errors.New("killed")
-	}
-	return n, err
-}
-
-// TestResume: an export that was ended at any byte, be it in the middle of a line, is gone on with: no line is missing, none is twice.
-func TestResume(t *testing.T) {
-	c := serve(t).account(t, "one")
-	everything(t, c)
-	for n := range 40 { // so that there are documents of several requests
-		call(t, c, "/v2/commentannotations/add", fmt.Sprintf(`"organizationId": "acme", "documentId": "d%d", "createDocument": true, "commentAnnotations": [{"annotationId": "a"}]`, n))
-	}
-	want := export(t, c, transfer.ExportOptions{})
-	for _, part := range []float64{0, 0.001, 0.2, 0.5, 0.9, 0.97, 0.999, 1} {
-		at := int(part * float64(len(want)))
-		file := &stopped{left: at}
-		if err := transfer.Export(t.Context(), c, "acme", file, transfer.ExportOptions{Disabled: true}); err == nil || file.String() != want[:at] {
-			t.Fatalf("after byte %d it goes on: %v", at, err)
-		}
-		from, err := transfer.Resume(bytes.NewReader(file.Bytes()), "acme")
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept := ""
-		if from != nil {
-			kept = want[:from.Offset]
-			if n := int64(strings.Count(kept, "\n")); n != from.Lines {
-				t.Errorf("after byte %d: line %d begins at byte %d, which is line %d", at, from.Lines, from.Offset, n)
-			}
-		} else if part > 0.5 {
-			t.Errorf("after byte %d of %d it begins from the beginning", at, len(want))
-		}
-		same(t, fmt.Sprintf("gone on with after byte %d", at), want, kept+export(t, c, transfer.ExportOptions{Resume: from}))
-	}
-	for _, file := range []string{`{"kind":"organization","organizationId":"other"}` + "\n", "<html>\n"} {
-		if _, err := transfer.Resume(strings.NewReader(file), "acme"); err == nil {
-			t.Errorf("%s is gone on with", file)
-		}
-	}
-}
-
 // TestImportKilled: an import that is killed after any request, and repeated, adds all, and nothing twice.
 func TestImportKilled(t *testing.T) {
 	s := serve(t)
@@ -297,70 +247,6 @@ func TestImportKilled(t *testing.T) {
 		t.Errorf("only %d imports were killed", ended)
 	}
 	same(t, "after it was killed", file, export(t, two, transfer.ExportOptions{}))
-}
-
-// TestImportResumed: an import that was killed and goes on asks for what was left, and for at most eight batches again.
-func TestImportResumed(t *testing.T) {
-	s := serve(t)
-	one := s.account(t, "one")
-	everything(t, one)
-	var all strings.Builder
-	all.WriteString(export(t, one, transfer.ExportOptions{}))
-	for n := range 200 {
-		fmt.Fprintf(&all, `{"kind":"document","documentId":"d%03d","disabled":%t}`+"\n", n, n%50 == 0)
-	}
-	for n := range 200 { // each a request
-		fmt.Fprintf(&all, `{"kind":"annotation","documentId":"d%03d","annotationId":"a","createdAt":1700000000000,"lastUpdated":1700000000000}`+"\n", n)
-		fmt.Fprintf(&all, `{"kind":"comment","documentId":"d%03d","annotationId":"a","commentId":1,"commentText":"x","from":{"userId":"u"},"createdAt":1700000000000}`+"\n", n)
-	}
-	fmt.Fprintln(&all, `{"kind":"grant","userId":"bob","type":"folder","id":"nowhere"}`)
-	for n := range 100 {
-		fmt.Fprintf(&all, `{"kind":"group","groupId":"g%d"}`+"\n", n)
-	}
-	file := all.String()
-
-	// load imports the file until it was answered so many requests, and returns how many it was, and how far it came.
-	load := func(account string, resume transfer.Progress, until int64) (requests int64, at transfer.Progress, refused int) {
-		ctx, kill := context.WithCancel(t.Context())
-		defer kill()
-		var sent atomic.Int64
-		c := s.client(s.operator, account, roundTrip(func(r *http.Request) (*http.Response, error) {
-			answer, err := http.DefaultTransport.RoundTrip(r)
-			if sent.Add(1) == until {
-				kill()
-			}
-			return answer, err
-		}))
-		at = resume
-		_, err := transfer.Import(ctx, c, strings.NewReader(file), transfer.ImportOptions{
-			Resume: resume, Progress: func(p transfer.Progress) { at = p }, Refused: func(transfer.Refusal) { refused++ },
-		})
-		if (err != nil) != (until > 0) {
-			t.Fatal(err)
-		}
-		return sent.Load(), at, refused
-	}
-	s.account(t, "whole")
-	requests, at, _ := load("whole", transfer.Progress{}, 0)
-	whole := transfer.Progress{Organization: "acme", Lines: int64(strings.Count(file, "\n")), Kind: transfer.Group, Refused: 1}
-	if diff := cmp.Diff(whole, at); diff != "" {
-		t.Errorf("at the end (- want, + got):\n%s", diff)
-	}
-	want := export(t, s.client(s.operator, "whole", nil), transfer.ExportOptions{})
-	for n, part := range []float64{0.02, 0.2, 0.5, 0.8, 0.98} {
-		account := fmt.Sprintf("killed-%d", n)
-		s.account(t, account)
-		until := int64(part * float64(requests))
-		_, at, _ := load(account, transfer.Progress{}, until)
-		again, end, refused := load(account, at, 0)
-		if most := requests - until + 8*3; again > most { // a batch that is there is added, read, and perhaps updated
-			t.Errorf("killed after %d of %d requests, at line %d, it goes on with %d, want at most %d", until, requests, at.Lines, again, most)
-		}
-		if before := int(at.Refused); end != whole || refused != 1-before {
-			t.Errorf("killed after %d of %d requests, it ends with %+v, and is refused %d lines", until, requests, end, refused)
-		}
-		same(t, "gone on with", want, export(t, s.client(s.operator, account, nil), transfer.ExportOptions{}))
-	}
 }
 
 // TestDisabled: what is disabled goes out and in as an operator reaches it; else it is said that it cannot.
@@ -462,7 +348,6 @@ func TestOtherwiseThere(t *testing.T) {
 	call(t, two, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["bare"], "updatedData": {"status": {"id": "RESOLVED"}}`)
 	call(t, two, "/v2/commentannotations/comments/update", `"organizationId": "acme", "documentId": "plan", "annotationId": "full", "commentIds": [6], "updatedData": {"commentText": "other"}`)
 	call(t, two, "/v2/organizations/documents/access/update", `"organizationId": "acme", "documentIds": ["own"], "accessType": "restricted"`)
-	call(t, two, "/v2/organizations/folders/update", `"organizationId": "acme", "folders": [{"folderId": "a", "folderName": "Renamed"}]`)
 	want := export(t, two, transfer.ExportOptions{})
 	var refused []string
 	if _, err := transfer.Import(t.Context(), two, strings.NewReader(file), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
@@ -476,11 +361,101 @@ func TestOtherwiseThere(t *testing.T) {
 		"annotation full: it is there already, with another lastUpdated: it stays as it is",
 		"comment 6: it is there already, with another commentText, lastUpdated: it stays as it is",
 		"document own: it is there already, with another accessType: it stays as it is",
-		"folder a: it is there already, with another folderName: it stays as it is",
+		"grant own: its document was refused",
+		"readState ann: its annotation was refused",
+		"user dee: its document was refused",
 	}, refused); diff != "" {
 		t.Errorf("refused (- want, + got):\n%s", diff)
 	}
 	same(t, "after the second import", want, export(t, two, transfer.ExportOptions{}))
+}
+
+// TestPrivate: what is private in the file is read by nobody else in the account, whatever is there under the same ids.
+func TestPrivate(t *testing.T) {
+	const (
+		add     = "/v2/commentannotations/add"
+		folder  = `{"kind":"folder","folderId":"f","accessType":"restricted"}`
+		plan    = `{"kind":"document","documentId":"plan","documentName":""}`
+		comment = `{"kind":"comment","documentId":"plan","annotationId":"a","commentId":2,"commentText":"secret","from":{"userId":"ann"}}`
+		private = `{"kind":"annotation","documentId":"plan","annotationId":"a","from":{"userId":"bob"},"visibility":{"type":"restricted","userIds":["ann"]}}`
+		public  = `{"kind":"annotation","documentId":"plan","annotationId":"a","from":{"userId":"ann"}}`
+		there   = `"organizationId": "acme", "documentId": "plan", "createDocument": true, "commentAnnotations": [{"annotationId": "a"`
+		access  = "/v2/organizations/documents/access/update"
+	)
+	s := serve(t)
+	for name, test := range map[string]struct {
+		calls [][2]string // that prepare the account
+		lines []string
+		want  []string // refusals
+	}{
+		"another thread": {
+			[][2]string{{add, there + `, "commentData": [{"commentId": 1, "commentText": "Hello all", "from": {"userId": "cid"}}]}]`}},
+			[]string{plan, private, comment},
+			[]string{"annotation a: it is there already, with another visibility: it stays as it is", "comment 2: its annotation was refused"},
+		},
+		"another thread, and comments of another batch": {
+			[][2]string{{add, there + `}]`}},
+			[]string{plan, private, `{"kind":"annotation","documentId":"plan","annotationId":"b"}`, comment},
+			[]string{"annotation a: it is there already, with another visibility: it stays as it is", "comment 2: its annotation was refused"},
+		},
+		"an access type": {
+			[][2]string{{add, there[:strings.Index(there, "[")] + `[{"annotationId": "z"}]`}, {access, `"organizationId": "acme", "documentIds": ["plan"], "accessType": "public"`}},
+			[]string{`{"kind":"document","documentId":"plan","accessType":"restricted"}`, public, comment},
+			[]string{"annotation a: its document was refused", "comment 2: its document was refused", "document plan: it is there already, with another accessType: it stays as it is"},
+		},
+		"an access type of its own": {
+			[][2]string{
+				{"/v2/organizations/folders/add", `"organizationId": "acme", "folders": [{"folderId": "f", "accessType": "restricted"}]`},
+				{"/v2/organizations/documents/add", `"organizationId": "acme", "folderId": "f", "documents": [{"documentId": "plan"}]`},
+				{access, `"organizationId": "acme", "documentIds": ["plan"], "accessType": "public"`},
+			},
+			[]string{folder, `{"kind":"document","documentId":"plan","folderId":"f"}`, public, comment},
+			[]string{"annotation a: its document was refused", "comment 2: its document was refused", "document plan: it is there already, with another accessType: it stays as it is"},
+		},
+		"a folder's access type": {
+			[][2]string{{"/v2/organizations/folders/add", `"organizationId": "acme", "folders": [{"folderId": "f"}]`}},
+			[]string{folder, `{"kind":"folder","folderId":"g","parentFolderId":"f"}`, `{"kind":"document","documentId":"plan","folderId":"g"}`, public, comment},
+			[]string{
+				"annotation a: its document was refused", "comment 2: its document was refused", "document plan: its folder was refused",
+				"folder f: it is there already, with another accessType: it stays as it is", "folder g: its folder was refused",
+			},
+		},
+		"a status that no operation takes": {
+			nil,
+			[]string{plan, strings.Replace(private, `"from"`, `"status":{"id":"s","svg":"<svg/>","type":{"own":[1]}},"from"`, 1), comment},
+			[]string{"annotation a: must be a string, not an object", "comment 2: its annotation was refused"},
+		},
+		"nobody is named any more": {
+			nil, []string{plan, strings.Replace(private, `,"userIds":["ann"]`, "", 1), comment}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := s.account(t, strings.ReplaceAll(strings.NewReplacer(",", "", "'", "").Replace(name), " ", "-"))
+			call(t, c, "/v2/organizations/add", `"organizations": [{"organizationId": "acme"}]`)
+			for _, of := range test.calls {
+				call(t, c, of[0], of[1])
+			}
+			file := `{"kind":"organization","organizationId":"acme"}` + "\n" + strings.Join(test.lines, "\n") + "\n"
+			for range 2 {
+				var refused []string
+				_, err := transfer.Import(t.Context(), c, strings.NewReader(file), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
+					refused = append(refused, fmt.Sprintf("%s %s: %s", r.Kind, r.ID, r.Message))
+				}})
+				slices.Sort(refused)
+				if diff := cmp.Diff(test.want, refused); err != nil || diff != "" {
+					t.Errorf("%v (-want +got):\n%s", err, diff)
+				}
+			}
+			for user, sees := range map[string]bool{"mallory": false, "bob": test.want == nil} {
+				answer, _, err := client.Call[jsontext.Value](t.Context(), c, "/v2/commentannotations/get", map[string]any{
+					"organizationId": "acme", "asUserId": user,
+				})
+				if err != nil || strings.Contains(string(answer), "secret") != sees {
+					t.Errorf("%s reads %v %s", user, err, answer)
+				}
+			}
+		})
+	}
 }
 
 // TestBadLines: a line that is none of a file is named with its field and rule, before anything of the file is added.
@@ -490,7 +465,7 @@ func TestBadLines(t *testing.T) {
 		{"", "line 1 is not there: the file is empty"},
 		{"[]\n", ""},
 		{first + "{\n", ""},
-		{first + `{"kind":"document","documentId":"a"}` + "\n" + `{"kind":"annot`, "line 3 ends in its middle: the export did not come to its end, and can be resumed"},
+		{first + `{"kind":"document","documentId":"a"}` + "\n" + `{"kind":"annot`, "line 3 ends in its middle: the export did not come to its end"},
 		{first + `{"kind":"thing"}` + "\n", "line 2: kind must be one of [organization folder document annotation comment user grant group preference readState]"},
 		{first + first, "line 2: kind must be organization in the first line, and in no other"},
 		{`{"kind":"folder","folderId":"a"}` + "\n", "line 1: kind must be organization in the first line, and in no other"},
