@@ -90,7 +90,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
 		{"WebhooksLate", "A webhook endpoint with deliveries has waited ten minutes for deliver",
 			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		{"Quarantined", "An event that can't be delivered was put into the quarantine: see admin quarantine list",
+		{"Quarantined", "An event that can't be delivered was put into the quarantine: see admin pending get --kind parked",
 			s.metric(metrics.Quarantined, "Sum", "", 5), 1, 1, 1, quiet},
 		{"MailsHeld", "Mails wait, as their account has used up its quota, or the AWS account that of SES: the log of deliver says which",
 			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},

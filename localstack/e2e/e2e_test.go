@@ -190,16 +190,16 @@ func (d *deployment) connect(t *testing.T) {
 // addAccount makes an account as the operator does, one whose mails wait for no others.
 func (d *deployment) addAccount(t *testing.T) {
 	t.Helper()
-	for line := range strings.Lines(d.admin(t, "account", "create", "e2e")) {
+	for line := range strings.Lines(d.admin(t, "accounts", "add", "e2e")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		switch name {
-		case "key":
+		case "apiKey":
 			d.key = value
 		case "token":
 			d.token = value
 		}
 	}
-	d.admin(t, "settings", "set", "e2e", "mail-grouping=off")
+	d.admin(t, "settings", "update", "e2e", "--mail-grouping-off", "true")
 }
 
 func (d *deployment) addToken(t *testing.T, key, token string) {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"collabdata/scripts/console"
+	"collabdata/scripts/admin/console"
 )
 
 type consoleCommand struct {
@@ -19,7 +19,7 @@ type consoleCommand struct {
 
 // run serves the pages until the context ends.
 func (c *consoleCommand) run(ctx context.Context, a *admin) error {
-	deployment, err := a.deployment.connect(ctx, a.stderr, true)
+	o, err := a.connect(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -28,18 +28,11 @@ func (c *consoleCommand) run(ctx context.Context, a *admin) error {
 		return fmt.Errorf("%w\n--port N takes another one", err)
 	}
 	defer listener.Close()
-	pages, err := console.New(console.Config{Config: deployment, Explain: a.deployment.explain})
-	if err != nil {
-		return err
-	}
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		return err
 	}
-	session, err := console.NewSession(pages, port)
-	if err != nil {
-		return err
-	}
+	session := console.NewSession(console.New(console.Config{Operator: o, Explain: a.deployment.explain}), port)
 	fmt.Fprintf(
 		a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", a.deployment.Table,
 		session.Address(),

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,8 @@ import (
 	"strings"
 
 	"collabdata/infra/stack"
-	"collabdata/scripts/operator"
 	"collabdata/shared/app"
+	"collabdata/shared/app/operator"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -62,9 +61,7 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) 
 	urls := map[string]string{keys.EventsQueue: d.EventsQueueURL, keys.WebhooksQueue: d.WebhooksQueueURL}
 	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL returns the error
 	return operator.Config{
-		Service: app.New(app.Config{
-			DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log,
-		}),
+		App: app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log},
 		Queue: func(_ context.Context, name string) (*queue.Queue, error) {
 			if urls[name] == "" {
 				return nil, collab.Errorf(
@@ -74,7 +71,6 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) 
 			return queue.New(cfg, urls[name], log), nil
 		},
 		CheckURL: d.checkURL,
-		Random:   rand.Reader,
 	}, nil
 }
 
@@ -114,16 +110,5 @@ func (d *deployment) explain(ctx context.Context, err error) string {
 	case collab.CodeOf(err) == collab.Aborted:
 		return "someone else was changing the same thing: nothing was changed; try again"
 	}
-	for _, l := range listed {
-		if collab.CodeOf(err) == collab.NotFound && strings.HasPrefix(text, l.what+" ") {
-			return fmt.Sprintf("%s: see `admin %s`", text, l.by)
-		}
-	}
 	return text
-}
-
-// listed says by which command the things are listed, one of which does not exist.
-var listed = []struct{ what, by string }{
-	{"account", "account list"}, {"the API key", "key list ACCOUNT"}, {"organization", "organization list ACCOUNT"},
-	{"webhook", "webhook list ACCOUNT"},
 }

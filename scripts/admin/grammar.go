@@ -2,46 +2,176 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
-	"collabdata/scripts/operator"
+	"collabdata/scripts/admin/request"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/app/operator"
 )
 
-// grammar returns the commands of operator's table, as kong reads them: a pointer to a struct with a field for each noun, which has one for
-// each of its operations, of the type of its parameters.
-func grammar() any {
-	nouns := map[string]*[]reflect.StructField{}
-	var top []reflect.StructField
-	for _, op := range operator.Operations() {
-		noun, verb, two := strings.Cut(op.Name, " ")
-		if !two {
-			top = append(top, command(noun, op.Help, op.Params()))
-			continue
-		}
-		if nouns[noun] == nil {
-			nouns[noun] = new([]reflect.StructField)
-		}
-		*nouns[noun] = append(*nouns[noun], command(verb, op.Help, op.Params()))
-	}
-	var all []reflect.StructField
-	for _, n := range operator.Nouns {
-		all = append(all, command(n[0], n[1], reflect.StructOf(*nouns[n[0]])))
-	}
-	return reflect.New(reflect.StructOf(append(all, top...))).Interface()
+// node is a word of commands: one that runs an operation, or one with further words after it.
+type node struct {
+	word     string
+	endpoint *rpc.Endpoint
+	children []*node
 }
 
-func command(name, help string, params reflect.Type) reflect.StructField {
-	exported := strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "-", "")
-	return reflect.StructField{Name: exported, Type: params, Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q`, name, help))}
+// words are those of the command that calls an endpoint: of /v2/organizations/get they are organizations and get.
+func words(path string) []string {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return strings.Split(rest, "/")
 }
 
-// operation returns the row of a command.
-func operation(name string) (op operator.Operation, ok bool) {
-	for _, op := range operator.Operations() {
-		if op.Name == name {
-			return op, true
+// tree returns the commands of all operations. Where one's words begin with those of another, the rest becomes one word with hyphens.
+func tree() *node {
+	root := &node{}
+	list := operator.Endpoints()
+	slices.SortStableFunc(list, func(a, b rpc.Endpoint) int { return len(words(a.Path)) - len(words(b.Path)) })
+	for _, e := range list {
+		at, left := root, words(e.Path)
+		for len(left) > 0 {
+			i := slices.IndexFunc(at.children, func(n *node) bool { return n.word == left[0] })
+			if i >= 0 && at.children[i].endpoint != nil {
+				left = []string{strings.Join(left, "-")}
+				i = -1
+			}
+			if i < 0 {
+				at.children = append(at.children, &node{word: left[0]})
+				i = len(at.children) - 1
+			}
+			at, left = at.children[i], left[1:]
+		}
+		at.endpoint = new(e)
+	}
+	return root
+}
+
+// command returns the field by which kong reads a word of commands.
+func (n *node) command() reflect.StructField {
+	var t reflect.Type
+	help := ""
+	if n.endpoint != nil {
+		t = parameters(*n.endpoint)
+		help, _ = n.endpoint.Summary()
+	} else {
+		t = n.commands()
+		help = strings.Join(n.verbs(), ", ")
+	}
+	return reflect.StructField{Name: exported(n.word), Type: t, Tag: reflect.StructTag(fmt.Sprintf(`cmd:"" name:%q help:%q`, n.word, help))}
+}
+
+func (n *node) commands() reflect.Type {
+	fields := make([]reflect.StructField, len(n.children))
+	for i, c := range n.children {
+		fields[i] = c.command()
+	}
+	return reflect.StructOf(fields)
+}
+
+func (n *node) verbs() []string {
+	list := make([]string, len(n.children))
+	for i, c := range n.children {
+		list[i] = c.word
+	}
+	return list
+}
+
+// ofAPI reports whether an operation is called in the name of an account, which its first word names then.
+func ofAPI(e rpc.Endpoint) bool { return e.Audience != rpc.Operator }
+
+// account is the name of that word.
+const account = "account"
+
+// parameters returns the struct by which kong reads the request of an operation: required texts are words, what else there is are flags.
+func parameters(e rpc.Endpoint) reflect.Type {
+	var fields []reflect.StructField
+	add := func(name, tag, help string, t reflect.Type) {
+		fields = append(fields, reflect.StructField{
+			Name: exported(name), Type: t, Tag: reflect.StructTag(fmt.Sprintf(`%s name:%q help:%q`, tag, hyphened(name), help)),
+		})
+	}
+	text, list := reflect.TypeFor[string](), reflect.TypeFor[[]string]()
+	if ofAPI(e) {
+		add(account, `arg:""`, "The account in whose name it is called.", text)
+	}
+	for _, f := range request.Fields(e) {
+		help := strings.ReplaceAll(f.Help, "$", "$$")
+		switch {
+		case f.Required && (f.Kind == request.Text || f.Kind == request.Number):
+			add(f.Name, `arg:""`, help, text)
+		case f.Kind == request.List:
+			add(f.Name, required(f)+`sep:"," placeholder:"TEXT,…"`, help, list)
+		default:
+			placeholder := map[request.Kind]string{
+				request.Number: "N", request.YesNo: "true|false", request.Time: "TIME", request.JSON: "JSON", request.Text: "TEXT",
+			}[f.Kind]
+			if f.Values != nil {
+				placeholder = strings.Join(f.Values, "|")
+			}
+			add(f.Name, fmt.Sprintf(`%splaceholder:%q`, required(f), placeholder), help, text)
 		}
 	}
-	return op, false
+	return reflect.StructOf(fields)
+}
+
+func required(f request.Field) string {
+	if f.Required {
+		return `required:"" `
+	}
+	return ""
+}
+
+// values returns what kong has read, by the names of the request's fields.
+func values(e rpc.Endpoint, parsed reflect.Value) url.Values {
+	all := url.Values{}
+	names := []string{account}
+	for _, f := range request.Fields(e) {
+		names = append(names, f.Name)
+	}
+	for _, name := range names {
+		switch v := parsed.FieldByName(exported(name)); {
+		case !v.IsValid():
+		case v.Kind() == reflect.Slice:
+			all[name] = v.Interface().([]string)
+		case v.String() != "":
+			all.Set(name, v.String())
+		}
+	}
+	return all
+}
+
+// exported returns a name as that of a field of a struct.
+func exported(name string) string {
+	name = strings.ReplaceAll(name, "-", "_")
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// hyphened returns the name of a field as that of a flag: organization-id for organizationId.
+func hyphened(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 && !(name[i-1] >= 'A' && name[i-1] <= 'Z') {
+				b.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// find returns the operation of a command's words.
+func (n *node) find(path []string) *rpc.Endpoint {
+	for _, word := range path {
+		i := slices.IndexFunc(n.children, func(c *node) bool { return c.word == word })
+		if i < 0 {
+			return nil
+		}
+		n = n.children[i]
+	}
+	return n.endpoint
 }

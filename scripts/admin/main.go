@@ -1,24 +1,30 @@
-// Command admin is the operator's: its commands are the rows of package operator's table, and beside them those that write and read files,
-// and one that serves the console. `admin --help` lists them.
+// Command admin is the operator's program. Each operation that an operator may call is a command: the operator's own, such as
+// `admin accounts add acme`, and those of the API in the name of an account, such as `admin organizations get acme`. Further commands write
+// and read files, and serve the console. `admin --help` lists them.
 //
-// Results go to standard output: as a table where that is a terminal, else as lines with tabs between the values, with --json as JSON.
-// Lists begin with a line that names their values. What to do next goes to standard error. The exit code is 0 for success, 1 for failure,
-// 2 for a command line that makes no sense.
+// Results go to standard output: as a table where that is a terminal, else with tabs between the values, with -o json as JSON. Messages go
+// to standard error. The exit code is 0 for success, 1 for failure, 2 for a wrong command line.
 package main
 
 import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
+	"time"
 
-	"collabdata/scripts/operator"
+	"collabdata/scripts/admin/answer"
+	"collabdata/scripts/admin/request"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/app/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/version"
 
@@ -32,22 +38,41 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], person, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// commands is the grammar of the command line, with operator's table as a plugin.
+// commands is the grammar of the command line; the commands of the operations are a plugin.
 type commands struct {
 	Deployment deployment `embed:"" group:"Which deployment"`
-	JSON       bool       `name:"json" help:"Print the result as JSON."`
-	Yes        bool       `help:"Do not ask before what interrupts someone."`
+	Output     string     `short:"o" enum:"table,json" default:"table" help:"Form of the result: table or json."`
+	Yes        bool       `help:"Do not ask before an operation that interrupts someone."`
 
-	Version kong.VersionFlag `help:"Print the version of this program. A line of the service's log says that of the function."`
+	Version kong.VersionFlag `help:"Print the version of this program. The logs have those of the functions."`
 
 	kong.Plugins
+	Call    callCommand    `cmd:"" help:"Call an operation with its data as JSON."`
 	Export  exportCommand  `cmd:"" help:"Write an organization to a file of JSON lines."`
-	Import  importCommand  `cmd:"" help:"Add what such a file holds to an account. Nobody is notified."`
-	Copy    copyCommand    `cmd:"" help:"Write an organization to such a file, out of another service with the same operations."`
-	Console consoleCommand `cmd:"" help:"Serve pages on this machine that show all of this, and what is in the table."`
+	Import  importCommand  `cmd:"" help:"Add the contents of such a file to an account. Nobody is notified."`
+	Copy    copyCommand    `cmd:"" help:"Write an organization of another service with the same operations to such a file."`
+	Console consoleCommand `cmd:"" help:"Serve pages on this machine that show all of this."`
 }
 
-// ownCommand is one that is no operation of operator's table.
+// callCommand calls an operation by its path.
+type callCommand struct {
+	Account string `arg:"" help:"The account in whose name it is called; - for an operation of the operator."`
+	Path    string `arg:"" help:"Path of the operation, such as /v2/organizations/get."`
+	Data    string `arg:"" help:"The data of its request, as JSON."`
+}
+
+func (c *callCommand) run(ctx context.Context, a *admin) error {
+	e, ok := operator.Endpoint(c.Path)
+	if !ok {
+		return collab.Errorf(collab.InvalidArgument, "there is no operation %s", c.Path)
+	}
+	if !json.Valid([]byte(c.Data)) {
+		return collab.Errorf(collab.InvalidArgument, "the data must be JSON, such as {\"organizationIds\": [\"acme\"]}")
+	}
+	return a.call(ctx, e, c.Account, json.RawMessage(c.Data))
+}
+
+// ownCommand is a command that is no operation.
 type ownCommand interface {
 	run(ctx context.Context, a *admin) error
 }
@@ -57,8 +82,8 @@ const description = `The operator's commands of a collaboration data service.
 Say which deployment by --stack, or by --table (and the queues' URLs, where a command needs them). AWS is reached as the SDK's own
 variables and files say: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.
 
-Results go to standard output: as a table on a terminal, else as lines with tabs between the values, with --json as JSON. The exit code is
-0 for success, 1 for failure and 2 for a wrong command line.`
+Results go to standard output: as a table on a terminal, else with tabs between the values, with -o json as JSON. The exit code is 0 for
+success, 1 for failure and 2 for a wrong command line.`
 
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, person terminal, stdin io.Reader, stdout, stderr io.Writer) (code int) {
@@ -72,10 +97,11 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 			code = int(c)
 		}
 	}()
-	c := commands{Plugins: kong.Plugins{grammar()}}
+	operations := tree()
+	c := commands{Plugins: kong.Plugins{reflect.New(operations.commands()).Interface()}}
 	parser := kong.Must(
 		&c, kong.Name("admin"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Vars{"version": version.String(), "settings": operator.SettingsHelp()},
+		kong.Vars{"version": version.String()},
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
 	)
 	parsed, err := parser.Parse(args)
@@ -83,13 +109,17 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		fmt.Fprintf(stderr, "admin: %s\nSee admin --help.\n", explainWord(err))
 		return 2
 	}
-	a := &admin{deployment: &c.Deployment, yes: c.Yes, json: c.JSON, person: person, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &admin{deployment: &c.Deployment, yes: c.Yes, json: c.Output == "json", person: person, stdin: stdin, stdout: stdout, stderr: stderr}
 	selected := parsed.Selected().Target.Addr().Interface()
 	if own, ok := selected.(ownCommand); ok {
 		err = own.run(ctx, a)
 	} else {
-		op, _ := operation(strings.TrimPrefix(parsed.Selected().FullPath(), "admin "))
-		err = a.run(ctx, op, selected)
+		e := operations.find(strings.Fields(parsed.Selected().FullPath())[1:])
+		texts := values(*e, reflect.ValueOf(selected).Elem())
+		var data map[string]any
+		if data, err = request.Data(*e, texts, time.Now()); err == nil {
+			err = a.call(ctx, *e, texts.Get(account), data)
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\n", c.Deployment.explain(ctx, err))
@@ -149,53 +179,56 @@ type admin struct {
 	stderr     io.Writer
 }
 
-// run runs an operation, and prints its report; what is no result of it is for a person, and printed after it.
-func (a *admin) run(ctx context.Context, op operator.Operation, params any) error {
-	c, err := a.deployment.connect(ctx, a.stderr, !op.NoTable)
+// connect returns the deployment's operator.
+func (a *admin) connect(ctx context.Context, table bool) (*operator.Operator, error) {
+	c, err := a.deployment.connect(ctx, a.stderr, table)
+	if err != nil {
+		return nil, err
+	}
+	return operator.New(c), nil
+}
+
+// call calls an operation, and prints its answer.
+func (a *admin) call(ctx context.Context, e rpc.Endpoint, account string, data any) error {
+	o, err := a.connect(ctx, !strings.HasPrefix(e.Path, "/operator/deadletters/"))
 	if err != nil {
 		return err
 	}
-	r := operator.New(c).Command()
-	question, err := op.Ask(ctx, r, params)
-	if err == nil && op.Interrupts && question != "" {
-		err = a.confirm(question)
+	if question := question(e, account, data); question != "" {
+		if err := a.confirm(question); err != nil {
+			return err
+		}
 	}
+	r, err := o.Call(ctx, account, e.Path, data)
 	if err != nil {
 		return err
 	}
-	err = op.Run(ctx, r, params)
-	if err != nil && len(r.Parts) == 1 && r.Parts[0].Columns != nil && r.Parts[0].Rows == nil {
-		return err // it has not come to the list
-	}
-	print := func() error { return printLines(a.stdout, &r.Report, a.person.out) }
 	if a.json {
-		print = func() error { return printJSON(a.stdout, &r.Report) }
-	}
-	if failed := print(); err == nil {
-		err = failed
+		err = printJSON(a.stdout, r)
+	} else {
+		err = printTables(a.stdout, answer.Key(e.Path), r, a.person.out)
 	}
 	if err == nil {
-		a.say(&r.Report)
+		fmt.Fprintln(a.stderr, r.Message)
+	}
+	if err == nil && r.NextPageToken != "" {
+		fmt.Fprintf(a.stderr, "There are more: admin call %s %s '{…, \"pageToken\": %q}'\n", cmp.Or(account, "-"), e.Path, r.NextPageToken)
 	}
 	return err
 }
 
-// say tells a person what else there is to know.
-func (a *admin) say(r *operator.Report) {
-	lines := []string{r.Done}
-	for _, p := range r.Parts {
-		lines = append(lines, p.Bad)
-		if p.Columns != nil && len(p.Rows) == 0 {
-			lines = append(lines, cmp.Or(p.Empty, "There are none."))
-		} else if shown(p) {
-			lines = append(lines, p.Note)
-		}
+// question is what a person is asked before an operation that interrupts somebody, "" for none.
+func question(e rpc.Endpoint, account string, data any) string {
+	text, err := json.Marshal(data)
+	switch {
+	case err != nil:
+		return ""
+	case e.Question != "":
+		return fmt.Sprintf("%s %s", e.Question, text)
+	case ofAPI(e) && e.Idempotent() && (strings.HasSuffix(e.Path, "/delete") || strings.HasSuffix(e.Path, "/disablestate/update")):
+		return fmt.Sprintf("%s of account %q: %s", e.Path, account, text)
 	}
-	for _, line := range append(lines, r.Next...) {
-		if line != "" {
-			fmt.Fprintln(a.stderr, line)
-		}
-	}
+	return ""
 }
 
 // confirm asks a person a question. The error says that it is not to be done.

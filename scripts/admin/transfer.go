@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"collabdata/scripts/operator"
 	"collabdata/shared/client"
 	"collabdata/shared/client/transfer"
 )
@@ -53,11 +52,11 @@ func (c *copyCommand) run(ctx context.Context, a *admin) error {
 
 // client returns an operator's client of an account, in this process.
 func (a *admin) client(ctx context.Context, account string) (*client.Client, error) {
-	deployment, err := a.deployment.connect(ctx, a.stderr, true)
+	o, err := a.connect(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	return operator.New(deployment).Client(ctx, account)
+	return o.Client(ctx, account)
 }
 
 // write exports an organization to the file, or to standard output.

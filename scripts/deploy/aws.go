@@ -71,7 +71,7 @@ func (d *deployment) toAWS(ctx context.Context) error {
 The service answers at %s
 
 Make the first account, whose token is shown once:
-  make admin && .local/bin/admin --stack %s account create ID
+  make admin && .local/bin/admin --stack %s accounts add ID
 `, outputs["BaseUrl"], name)
 	if outputs["AlarmTopicArn"] != "" && settings["alarmMail"] == "" {
 		fmt.Fprintf(d.progress, `

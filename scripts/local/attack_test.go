@@ -331,8 +331,8 @@ func (a *arena) resident() int {
 
 // raise gives the attacker the largest quotas there are.
 func (a *arena) raise() {
-	a.admin("settings", "set", "dev", "write-units-per-second=unlimited", "events-per-minute=unlimited", "mails-per-day=unlimited",
-		fmt.Sprintf("webhook-endpoints=%d", maxEndpoint))
+	a.admin("settings", "update", "dev", "--write-units-per-second=-1", "--events-per-minute=-1", "--mails-per-day=-1",
+		fmt.Sprintf("--webhook-endpoints=%d", maxEndpoint))
 }
 
 // TestAttacks holds that an account that may do what it likes gets answers to each attack, and that another one's notifications and

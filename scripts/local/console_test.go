@@ -3,7 +3,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -11,16 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
-	"collabdata/shared/store"
-	"collabdata/shared/store/directory"
-	"collabdata/shared/store/hooks"
-	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
-	"collabdata/shared/testing/storetest"
 )
 
 // TestConsole looks at every kind of page of the console, over data whose every text is a script. Its pictures are in .local/screenshots.
@@ -108,42 +101,13 @@ func TestConsole(t *testing.T) {
 	}
 
 	environment := readEnvironment(t, filepath.Join(data, "env"))
-	db := localstacktest.Config(environment["AWS_ENDPOINT_URL_DYNAMODB"])
-	d := directory.New(store.New(db, environment["TABLE_NAME"], time.Now, rand.Reader))
-	o := outbox.New(d.Table)
-	for _, i := range []int{1, 2} {
-		at := storetest.Request(time.Now())
-		at.Account = "dev"
-		ev := &collab.Event{
-			ID: at.IDs.Next(), Type: collab.EventType(texts[i]), Account: "dev", OrganizationID: organization, DocumentID: document,
-			AnnotationID: "vectors", Time: at.Millis(),
-		}
-		_, err := o.Commit(t.Context(), at, nil, ev)
-		must(t, err)
-		w, err := o.Pending(t.Context(), collab.EventRef{Account: "dev", ID: ev.ID}, collab.EventWork)
-		must(t, err)
-		must(t, o.Quarantine(t.Context(), *w, texts[i+2]))
-	}
 	sqs := localstacktest.Config(environment["AWS_ENDPOINT_URL_SQS"])
 	dead, err := queue.New(sqs, environment["EVENTS_QUEUE_URL"], slog.New(slog.DiscardHandler)).DeadLetters(t.Context())
 	must(t, err)
 	must(t, dead.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: ids[0], ID: ids[1]}}))
-	var event string
-	for deadline := time.Now().Add(time.Minute); event == ""; {
-		list, _, err := hooks.New(o).Deliveries(t.Context(), "dev", "console", collab.DeliveryFilter{}, "", 100)
-		must(t, err)
-		if i := slices.IndexFunc(list, func(d collab.Delivery) bool {
-			return d.Type == collab.AnnotationAdded && d.State == collab.DeliveryDelivered
-		}); i >= 0 {
-			event = list[i].EventID
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing was delivered: %+v", list)
-		}
-	}
 	texts = slices.Concat([]string{"Hello " + texts[0]}, texts[1:])
 	browse(t, s, "console.cjs", map[string]any{
-		"texts": texts, "organization": organization, "document": document, "folder": folder, "event": event, "threads": len(annotations),
+		"texts": texts, "organization": organization, "document": document, "folder": folder,
 	})
 }
 

@@ -127,9 +127,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),
 		},
 	}
-	if p.console, err = s.console(); err != nil {
-		return err
-	}
+	p.console = s.console()
 	handler, err := p.handler(s.service.Handler())
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"collabdata/scripts/console"
+	"collabdata/scripts/admin/console"
 	"collabdata/scripts/page"
 	"collabdata/shared/api/openapi"
 )

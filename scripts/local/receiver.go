@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"collabdata/scripts/console"
+	"collabdata/scripts/admin/console"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 )
@@ -96,8 +96,8 @@ func (c *receiver) verify(ctx context.Context, name string, h http.Header, body 
 			}
 			for _, secret := range w.SigningSecrets(now.UnixMilli()) {
 				if event, err := client.VerifyWebhook(secret, h, body); err == nil {
-					ids := url.Values{"account": {a.id}, "webhook": {w.ID}, "event": {h.Get("webhook-id")}}
-					return event, console.Path + "/delivery?" + ids.Encode(), "", nil
+					ids := url.Values{"accountId": {a.id}, "eventId": {h.Get("webhook-id")}}
+					return event, console.Path + "/event?" + ids.Encode(), "", nil
 				}
 				problem = "no secret of the webhook fits its signature"
 			}

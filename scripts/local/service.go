@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,11 +12,11 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/scripts/console"
+	"collabdata/scripts/admin/console"
 	"collabdata/scripts/local/worker"
-	"collabdata/scripts/operator"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
+	"collabdata/shared/app/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	sender "collabdata/shared/mail"
@@ -67,12 +66,23 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	return p, err
 }
 
-// console returns the operator's pages.
-func (p *parts) console() (http.Handler, error) {
-	return console.New(console.Config{Home: "/", Config: operator.Config{
-		Service: p.service, CheckURL: webhook.NewGuard(private).CheckURL, Random: rand.Reader,
-		Queue: func(_ context.Context, name string) (*queue.Queue, error) { return p.queues[name], nil },
-	}})
+// console returns the operator's pages, whose header leads to the pages of this server.
+func (p *parts) console() http.Handler {
+	links := make([]console.Link, 0, len(header))
+	for _, l := range header {
+		if l.Path != console.Path {
+			links = append(links, console.Link(l))
+		}
+	}
+	return console.New(console.Config{
+		Header:  links,
+		Explain: func(_ context.Context, err error) string { return operator.Cause(err) },
+		Operator: operator.New(operator.Config{
+			App:      p.service.Config(),
+			Queue:    func(_ context.Context, name string) (*queue.Queue, error) { return p.queues[name], nil },
+			CheckURL: webhook.NewGuard(private).CheckURL,
+		}),
+	})
 }
 
 // prepareService makes the table and the accounts where they are missing, and puts the service together.

@@ -112,6 +112,9 @@ func New(c Config) *Service {
 	}
 }
 
+// Config returns what the service is put together from.
+func (s *Service) Config() Config { return s.config }
+
 // WithDisabled returns the same service for an operator who moves data: what is disabled is read and written as if it were enabled.
 func (s *Service) WithDisabled() *Service {
 	c := s.config

@@ -47,7 +47,7 @@ func (c Connected) Check(s Settings) error {
 		}
 	}
 	if most := s.Connections(); most != Unlimited && c.Account >= most {
-		return Errorf(ResourceExhausted, "the account has %d connections already: as many as its setting live-connections lets it", c.Account)
+		return Errorf(ResourceExhausted, "the account has %d connections already: as many as its setting liveConnections lets it", c.Account)
 	}
 	return nil
 }

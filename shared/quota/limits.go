@@ -27,6 +27,9 @@ const (
 // names are what a caller knows the kinds by.
 var names = [Kinds]string{"write units", "read units", "events", "mails"}
 
+// String returns the name of the kind for people.
+func (k Kind) String() string { return names[k] }
+
 // Limit is how much an account may use within a span of time. The zero Limit is none.
 type Limit struct {
 	Most int64

@@ -23,7 +23,19 @@ type Endpoint struct {
 	LeavesJob   bool // its answer may name a job: see jobs/get
 	Accepted    bool // what it answers is only begun: see Status
 	Public      bool // without credentials, and to GET too: a page for people
+
+	Audience Audience
+	Question string // for an operator: what a person is told before a program calls it, "" for nothing
 }
+
+// Audience is who may call an endpoint.
+type Audience string
+
+// The audiences.
+const (
+	Caller   Audience = ""         // a back end, with the credentials of an account
+	Operator Audience = "operator" // in process, with AWS credentials for the table
+)
 
 // Grants are the rights to the deployment that an endpoint has. The CDK app grants exactly these.
 type Grants uint16

@@ -48,8 +48,8 @@
 //	time      a time in ISO 8601, UTC, with milliseconds
 //	any       any JSON value; only as a whole string
 //
-// Variables that are there from the start: `${key}` and `${token}`, the credentials of the account; `${otherKey}` and `${otherToken}`,
-// those of a second one.
+// Variables that are there from the start: `${account}`, `${key}` and `${token}`, the id and the credentials of the account; `${otherKey}` and
+// `${otherToken}`, those of a second one.
 package apitest
 
 import (
@@ -62,6 +62,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"slices"
 	"strings"
@@ -69,6 +70,7 @@ import (
 	"time"
 
 	"collabdata/shared/api"
+	"collabdata/shared/api/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 )
@@ -82,6 +84,8 @@ type Target struct {
 	Client  *http.Client // nil for http.DefaultClient
 	Seeder  Seeder       // writes into the table of the service at BaseURL
 	Gateway bool         // API Gateway is in front of the handlers
+
+	Operator http.Handler // serves the operator's operations on that table
 }
 
 // Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract,
@@ -125,6 +129,9 @@ func folders() []string {
 		if !e.Public { // a page has no JSON
 			list = append(list, e.Path)
 		}
+	}
+	for _, e := range operator.Endpoints() {
+		list = append(list, e.Path)
 	}
 	return list
 }
@@ -179,6 +186,7 @@ func (s *script) run(t *testing.T, target Target) {
 func (s *script) begin(t *testing.T, target Target, vars variables) (account string) {
 	t.Helper()
 	account = s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
+	vars["account"] = textValue(account)
 	s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
 	if s.seed.Examples {
 		startExamples(t, target, vars)
@@ -223,11 +231,7 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 	if err != nil {
 		return "", err
 	}
-	client := target.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	res, err := client.Do(req)
+	res, err := target.send(req)
 	if err != nil {
 		return "", err
 	}
@@ -240,11 +244,29 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 	if err != nil {
 		return "", err
 	}
-	wrong := append(s.answer.check(res, body, vars), d.check(req, sent, res, body)...)
+	wrong := s.answer.check(res, body, vars)
+	if !ofOperator(req) { // the reference knows nothing of the others
+		wrong = append(wrong, d.check(req, sent, res, body)...)
+	}
 	if len(wrong) == 0 {
 		return "", nil
 	}
 	return fmt.Sprintf("%s\nthe answer is %d %s", strings.Join(wrong, "\n"), res.StatusCode, body), nil
+}
+
+func ofOperator(req *http.Request) bool { return strings.HasPrefix(req.URL.Path, "/operator/") }
+
+// send sends a request to the service, or to the operator's operations.
+func (target Target) send(req *http.Request) (*http.Response, error) {
+	if ofOperator(req) {
+		w := httptest.NewRecorder()
+		target.Operator.ServeHTTP(w, req)
+		return w.Result(), nil
+	}
+	if target.Client != nil {
+		return target.Client.Do(req)
+	}
+	return http.DefaultClient.Do(req)
 }
 
 // request returns the request, and its body.

@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
+	"collabdata/shared/app/operator"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/apitest"
@@ -24,7 +25,10 @@ func TestScripts(t *testing.T) {
 	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}}
 	s, url := serveWatched(t, o)
 	t.Cleanup(func() { o.report(t) })
-	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
+	apitest.Run(t, apitest.Target{
+		BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory},
+		Operator: operator.New(operator.Config{App: s.Config(), CheckURL: s.Guard.CheckURL}),
+	})
 }
 
 // TestExamples holds that each example of the reference works on what it names.

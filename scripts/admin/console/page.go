@@ -1,0 +1,278 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"collabdata/scripts/admin/answer"
+	"collabdata/scripts/admin/request"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/app/operator"
+)
+
+// shown is a page.
+type shown struct {
+	*Console
+	ctx    context.Context
+	path   string
+	values url.Values // of its address, or of its form
+
+	Title, Note, Details string
+	Good, Bad            string // what was done, what went wrong
+	Sections             []section
+	Form                 *form
+}
+
+func (s *Console) newPage(r *http.Request, values url.Values) *shown {
+	if values == nil {
+		values = url.Values{}
+	}
+	return &shown{Console: s, ctx: r.Context(), path: r.URL.Path, values: values}
+}
+
+// section is a part of an answer, or links.
+type section struct {
+	Title, Empty, Bad string
+	Columns           []string
+	Rows              [][]Cell
+	Facts             []fact
+	Links             []Cell
+	Folded            bool
+}
+
+// asFacts turns the table of one row, of what a view is about, into facts without a title.
+func (s *section) asFacts() {
+	s.Title = ""
+	if len(s.Rows) != 1 {
+		return
+	}
+	for i, name := range s.Columns {
+		if c := s.Rows[0][i]; c.Text != "" {
+			s.Facts = append(s.Facts, fact{answer.Words(name), c})
+		}
+	}
+}
+
+type fact struct {
+	Name string
+	Cell Cell
+}
+
+// Cell is a value as a page shows it.
+type Cell struct {
+	Text  string
+	Href  string
+	Class string
+}
+
+// Get returns a value that the page's address gives.
+func (p *shown) Get(name string) string { return p.values.Get(name) }
+
+// Scope names what of the address says where an id is looked for.
+func (p *shown) Scope() []string {
+	return slices.DeleteFunc(slices.Clone(inOrganization), func(name string) bool { return p.Get(name) == "" })
+}
+
+// ScopeText says of what an id may be.
+func (p *shown) ScopeText() string {
+	return [...]string{
+		"Id of an account or API key", "Id of an organization, event, webhook or job", "Id of a document, folder, thread or user",
+	}[len(p.Scope())]
+}
+
+// Above leads to what the page is in.
+func (p *shown) Above() (list []Cell) {
+	for _, v := range views {
+		if id := p.Get(v.id); id != "" && slices.Contains([]string{"accountId", "organizationId", "folderId", "documentId", "annotationId"}, v.id) {
+			list = append(list, Cell{Text: id, Href: p.to(v, id)})
+		}
+	}
+	return list
+}
+
+// to is the address of the page of a view about an id, in what this page is in.
+func (p *shown) to(v view, id string) string {
+	q := url.Values{v.id: {id}}
+	for _, name := range v.above {
+		q.Set(name, p.Get(name))
+	}
+	return Path + "/" + v.name + "?" + q.Encode()
+}
+
+// at is the address of a page that is given the ids of this one.
+func (p *shown) at(path string) string {
+	q := url.Values{}
+	for _, v := range views {
+		if id := p.Get(v.id); id != "" {
+			q.Set(v.id, id)
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+func (p *shown) link(e rpc.Endpoint) Cell {
+	text := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(e.Path, "/operator/"), "/v2/"), "/", " ")
+	return Cell{Text: text, Href: p.at(Path + e.Path)}
+}
+
+// operations are links to the operations whose requests may name what a view is about.
+func (p *shown) operations(v view) (list []Cell) {
+	for _, e := range operator.Endpoints() {
+		if takes(e, v.id) || takes(e, v.id+"s") || v.id == "accountId" && e.Audience != rpc.Operator && !takes(e, "organizationId") {
+			list = append(list, p.link(e))
+		}
+	}
+	return list
+}
+
+// ids are the names under which answers of operations hold an id that others name more fully.
+var ids = map[string]map[string]string{
+	"id": {
+		"/v2/organizations/get": "organizationId", "/v2/organizations/documents/get": "documentId", "/v2/notifications/get": "notificationId",
+	},
+}
+
+// section returns a part of an answer as a page shows it.
+func (p *shown) section(e rpc.Endpoint, part answer.Part) section {
+	sec := section{Title: part.Title, Empty: "There are none."}
+	said := func(i int) bool { // by the page itself, in each row
+		of := p.Get(fullName(e, part.Columns[i]))
+		return of != "" && len(part.Rows) > 1 && !slices.ContainsFunc(part.Rows, func(row []answer.Value) bool { return row[i].String() != of })
+	}
+	shown := make([]bool, len(part.Columns))
+	for i, name := range part.Columns {
+		if shown[i] = !said(i); shown[i] {
+			sec.Columns = append(sec.Columns, name)
+		}
+	}
+	for _, row := range part.Rows {
+		in := url.Values{}
+		for i, v := range row {
+			if name := fullName(e, part.Columns[i]); strings.HasSuffix(name, "Id") && !v.Object() {
+				in.Set(name, v.String())
+			}
+		}
+		var cells []Cell
+		for i, v := range row {
+			if shown[i] {
+				cells = append(cells, p.cell(fullName(e, part.Columns[i]), v, in))
+			}
+		}
+		sec.Rows = append(sec.Rows, cells)
+	}
+	for _, f := range part.Facts {
+		in := url.Values{}
+		for _, of := range part.Facts {
+			if name := fullName(e, of.Name); strings.HasSuffix(name, "Id") {
+				in.Set(name, of.Value.String())
+			}
+		}
+		sec.Facts = append(sec.Facts, fact{answer.Words(f.Name), p.cell(fullName(e, f.Name), f.Value, in)})
+	}
+	return sec
+}
+
+func fullName(e rpc.Endpoint, name string) string {
+	if full := ids[name][e.Path]; full != "" {
+		return full
+	}
+	return name
+}
+
+// cell returns a value as a page shows it. An id leads to its page, found by the ids next to it and those of the page.
+func (p *shown) cell(name string, v answer.Value, in url.Values) Cell {
+	c := Cell{Text: v.String()}
+	if text, ok := v.Time(); ok {
+		return Cell{Text: text, Class: "time"}
+	}
+	id := name
+	if user := v.Get("userId").String(); user != "" {
+		id, v = "userId", answer.Value{Scalar: user}
+	}
+	if to, ok := viewOf(id); ok && v.String() != "" {
+		q := url.Values{to.id: {v.String()}}
+		for _, above := range to.above {
+			from := in.Get(above)
+			if from == "" {
+				from = p.Get(above)
+			}
+			if q.Set(above, from); from == "" {
+				return c
+			}
+		}
+		c.Href = Path + "/" + to.name + "?" + q.Encode()
+	}
+	if yes, ok := v.Scalar.(bool); ok {
+		c.Text = map[bool]string{true: "yes", false: "no"}[yes]
+	}
+	c.Class = class(name, v)
+	return c
+}
+
+// class is how a value looks: a state that is good, or bad.
+func class(name string, v answer.Value) string {
+	switch v.Scalar {
+	case true:
+		if slices.Contains([]string{"disabled", "expired", "resting"}, name) {
+			return "bad"
+		}
+	case "delivered", "done", "in it", "sent":
+		return "good"
+	case "exhausted", "parked":
+		return "bad"
+	}
+	return ""
+}
+
+// form is the form of an operation.
+type form struct {
+	Action, Token, Label string
+	Post, Confirm        bool
+	Question, Bad        string
+	Account              *string // given where the operation is called in the name of one
+	Inputs               []input
+}
+
+// input is a field of a form.
+type input struct {
+	Name, Label, Help, Kind, Value string
+	Values                         []string
+	Required                       bool
+}
+
+func (s *Console) newForm(e rpc.Endpoint, given url.Values, account string) *form {
+	f := &form{Action: Path + e.Path, Token: s.form, Label: "Show", Post: changes(e)}
+	if f.Post {
+		f.Label = "Call"
+	}
+	if e.Audience != rpc.Operator {
+		f.Account = &account
+	}
+	for _, of := range request.Fields(e) {
+		in := input{
+			Name: of.Name, Label: answer.Words(of.Name), Help: of.Help, Kind: "text", Values: of.Values, Required: of.Required,
+			Value: strings.Join(given[of.Name], "\n"),
+		}
+		switch {
+		case of.Kind == request.YesNo:
+			in.Values = []string{"true", "false"}
+		case of.Kind == request.JSON || of.Kind == request.List:
+			in.Kind = "textarea"
+		case of.Kind == request.Time:
+			in.Help = strings.TrimSpace(in.Help + " 2027-01-31, 2027-01-31T12:00:00Z, 90d or 12h.")
+		case strings.HasSuffix(of.Name, "Secret"):
+			in.Kind = "password"
+		}
+		if e.Path == "/operator/events/get" && of.Name == "pageSize" {
+			continue
+		}
+		f.Inputs = append(f.Inputs, in)
+	}
+	return f
+}

@@ -1,0 +1,349 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
+)
+
+// Event is an event as it is answered: the reference that the outbox stores, and how far its delivery is.
+type Event struct {
+	AccountID      string           `json:"accountId"`
+	EventID        string           `json:"eventId"`
+	Type           collab.EventType `json:"type"`
+	Time           collab.Timestamp `json:"time"`
+	ActorID        string           `json:"actorId,omitempty"`
+	OrganizationID string           `json:"organizationId,omitempty"`
+	DocumentID     string           `json:"documentId,omitempty"`
+	AnnotationID   string           `json:"annotationId,omitempty"`
+	CommentIDs     []int64          `json:"commentIds,omitempty"`
+	Notifies       bool             `json:"notifies" doc:"It notifies people, not webhooks alone"`
+	Pending        *Pending         `json:"pending,omitempty" doc:"Its delivery, where that is not done"`
+	Deliveries     []EventDelivery  `json:"deliveries" doc:"Its deliveries to webhooks"`
+}
+
+// EventDelivery is the delivery of an event to a webhook.
+type EventDelivery struct {
+	WebhookID   string               `json:"webhookId"`
+	State       collab.DeliveryState `json:"state"`
+	Tries       int64                `json:"tries"`
+	LastStatus  int                  `json:"lastStatus,omitempty"`
+	LastReason  string               `json:"lastReason,omitempty"`
+	LastUpdated collab.Timestamp     `json:"lastUpdated"`
+}
+
+// EventsGetRequest names events by their ids, or by their thread.
+type EventsGetRequest struct {
+	ofAccount
+	EventIDs       []string `json:"eventIds" rule:"notnull,nonempty,max=30,each=id" doc:"These events; those that do not exist are left out"`
+	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Those that notified people of a thread, newest first: with documentId and annotationId"`
+	DocumentID     string   `json:"documentId" rule:"notnull,docid"`
+	AnnotationID   string   `json:"annotationId" rule:"notnull,id"`
+	rpc.PageRequest
+}
+
+// Validate checks that the request names events in one of both ways.
+func (r *EventsGetRequest) Validate(m *rpc.Violations) {
+	thread := r.OrganizationID != "" && r.DocumentID != "" && r.AnnotationID != ""
+	if thread == (r.EventIDs != nil) {
+		m.Add("eventIds", "or all of organizationId, documentId and annotationId are required")
+	}
+}
+
+// EventsGet is POST /operator/events/get.
+func EventsGet() rpc.Endpoint {
+	return endpoint("events/get", rpc.Method((*Service).EventsGet), "", `
+Shows events with how far their delivery is: by id, or those that notified people of a thread. Events are stored for 30 days.`)
+}
+
+// EventsGet returns events.
+func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetRequest) (*rpc.Page[Event], error) {
+	var at string
+	page, err := rpc.NewPage[Event](call, "event", req.PageRequest, &at)
+	if err == nil {
+		err = s.exists(ctx, req.AccountID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, next := rpc.Distinct(req.EventIDs), ""
+	if ids == nil {
+		if ids, next, err = s.eventsOf(ctx, req, at, 100); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		ev, err := s.event(ctx, req.AccountID, id)
+		if err != nil {
+			return nil, err
+		}
+		if ev != nil {
+			page.Add(*ev)
+		}
+	}
+	if next != "" {
+		page.Next(next)
+	}
+	return page, nil
+}
+
+// mostLooked bounds how many notifications of a document are looked at for those of a thread.
+const mostLooked = 1_000
+
+// eventsOf returns the ids of the events that made notifications about a thread, newest first. most is how many notifications
+// of the document it reads at once.
+func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string, most int) (ids []string, next string, err error) {
+	org, err := s.Directory.FindOrganization(ctx, req.AccountID, req.OrganizationID, false)
+	if err != nil {
+		return nil, "", err
+	}
+	documents, err := s.Directory.DocumentsByID(ctx, org, []string{req.DocumentID})
+	if err == nil && len(documents) == 0 {
+		err = missing("document", req.DocumentID)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	q := collab.NotificationQuery{Of: documents[0].Ref(org)}
+	for looked := 0; len(ids) == 0 && looked < mostLooked; looked += most {
+		var list []collab.InboxEntry
+		if list, next, err = s.Inbox.Notifications(ctx, org, q, at, most); err != nil {
+			return nil, "", err
+		}
+		for _, n := range list {
+			if n.AnnotationID == req.AnnotationID {
+				ids = append(ids, n.ID)
+			}
+		}
+		if at = next; next == "" {
+			break
+		}
+	}
+	return ids, next, nil
+}
+
+// event returns an event with its deliveries, nil for one that does not exist.
+func (s *Service) event(ctx context.Context, acct, id string) (*Event, error) {
+	ev, err := s.Outbox.Event(ctx, acct, id)
+	if collab.CodeOf(err) == collab.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	shown := &Event{
+		AccountID: acct, EventID: id, Type: ev.Type, Time: collab.Timestamp(ev.Time), OrganizationID: ev.OrganizationID,
+		DocumentID: ev.DocumentID, AnnotationID: ev.AnnotationID, Notifies: ev.Notify, Deliveries: []EventDelivery{},
+	}
+	if ev.Actor != nil {
+		shown.ActorID = ev.Actor.UserID
+	}
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
+		w, err := s.Outbox.Pending(ctx, collab.EventRef{Account: acct, ID: id}, kind)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			shown.Pending = new(pending(*w))
+		}
+	}
+	endpoints, err := s.Hooks.Endpoints(ctx, acct)
+	for _, h := range endpoints {
+		d, err := s.Hooks.Delivery(ctx, collab.EndpointRef{LaneRef: collab.LaneRef{Account: acct, WebhookID: h.ID}, CreatedAt: h.CreatedAt}, id)
+		if collab.CodeOf(err) == collab.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		of := EventDelivery{WebhookID: h.ID, State: d.State, Tries: int64(d.Tries), LastUpdated: collab.Timestamp(d.LastUpdated)}
+		if n := len(d.Attempts); n > 0 {
+			of.LastStatus, of.LastReason = d.Attempts[n-1].Status, d.Attempts[n-1].Reason
+		}
+		shown.Deliveries = append(shown.Deliveries, of)
+	}
+	return shown, err
+}
+
+// EventsExplainRequest names an event, and perhaps one person.
+type EventsExplainRequest struct {
+	ofAccount
+	EventID string `json:"eventId" rule:"required,id" doc:"The event"`
+	UserID  string `json:"userId" rule:"notnull,id" doc:"This person alone"`
+	rpc.PageRequest
+}
+
+// Explanation says how an event reaches a person.
+type Explanation struct {
+	UserID  string           `json:"userId"`
+	Name    string           `json:"name,omitempty"`
+	Inbox   string           `json:"inbox" doc:"in it, would be notified, or why not"`
+	InboxAt collab.Timestamp `json:"inboxAt,omitzero" doc:"Since when it is in the inbox"`
+	ReadAt  collab.Timestamp `json:"readAt,omitzero" doc:"When the person read it"`
+	Mail    string           `json:"mail" doc:"sent, would be sent, or why not"`
+	MailAt  collab.Timestamp `json:"mailAt,omitzero" doc:"When the mail left"`
+	Email   string           `json:"email,omitempty" doc:"The address of the mail"`
+}
+
+// EventsExplain is POST /operator/events/explain.
+func EventsExplain() rpc.Endpoint {
+	return endpoint("events/explain", rpc.Method((*Service).EventsExplain), "", `
+Explains who is notified of an event, and why others are not, by access, preferences and addresses as they are now. It says when the event
+reached an inbox, was read, or left as mail.`)
+}
+
+// EventsExplain returns an explanation for each person that an event concerns.
+func (s *Service) EventsExplain(ctx context.Context, call *rpc.Call, req *EventsExplainRequest) (*rpc.Page[Explanation], error) {
+	var at string
+	page, err := rpc.NewPage[Explanation](call, "explanation", req.PageRequest, &at)
+	if err != nil {
+		return nil, err
+	}
+	ref := collab.EventRef{Account: req.AccountID, ID: req.EventID}
+	if req.UserID != "" {
+		_, e, err := s.Deliverer.ExplainTo(ctx, ref, req.UserID)
+		if e != nil {
+			page.Add(explained(*e))
+		}
+		return page, err
+	}
+	e, err := s.Deliverer.Explain(ctx, ref, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range e.People {
+		page.Add(explained(p))
+	}
+	if e.Next != "" {
+		page.Next(e.Next)
+	}
+	return page, nil
+}
+
+func explained(e delivery.Explanation) Explanation {
+	outcome := func(o delivery.Outcome, reached, would string) string {
+		switch {
+		case o.Why != "":
+			return "no: " + o.Why
+		case o.At != 0:
+			return reached
+		}
+		return would
+	}
+	return Explanation{
+		UserID: e.UserID, Name: collab.Deref(e.Name), Email: collab.Deref(e.Email),
+		Inbox: outcome(e.Inbox, "in it", "would be notified"), InboxAt: collab.Timestamp(e.Inbox.At), ReadAt: collab.Timestamp(e.Inbox.ReadAt),
+		Mail: outcome(e.Mail, "sent", "would be sent"), MailAt: collab.Timestamp(e.Mail.At),
+	}
+}
+
+// Pending is work that is not done.
+type Pending struct {
+	Kind      collab.WorkKind  `json:"kind"`
+	AccountID string           `json:"accountId"`
+	EventID   string           `json:"eventId,omitempty"`
+	WebhookID string           `json:"webhookId,omitempty"`
+	JobID     string           `json:"jobId,omitempty"`
+	Stage     string           `json:"stage,omitempty" doc:"Of an event's delivery"`
+	Error     string           `json:"error,omitempty" doc:"Why an event is parked"`
+	Since     collab.Timestamp `json:"since"`
+	Next      collab.Timestamp `json:"next" doc:"When it is tried next"`
+	Postponed int64            `json:"postponed,omitempty"`
+}
+
+func pending(w outbox.Work) Pending {
+	p := Pending{
+		Kind: w.Kind, AccountID: w.Account, Since: collab.Timestamp(w.Since), Next: collab.Timestamp(w.Next), Postponed: w.Postponed,
+	}
+	switch w.Kind {
+	case collab.LaneWork:
+		p.WebhookID = w.ID
+	case collab.JobWork:
+		p.JobID = w.ID
+	default:
+		p.EventID, p.Stage = w.ID, cmp.Or(string(w.Stage), "new")
+	}
+	return p
+}
+
+// PendingKind is a kind of pending work.
+type PendingKind string
+
+// Values returns the kinds.
+func (PendingKind) Values() []string {
+	return collab.Map(pendingKinds(), func(k collab.WorkKind) string { return string(k) })
+}
+
+func pendingKinds() []collab.WorkKind {
+	return []collab.WorkKind{collab.EventWork, collab.ParkedWork, collab.LaneWork, collab.JobWork}
+}
+
+// PendingGetRequest may name a kind.
+type PendingGetRequest struct {
+	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: its delivery is not done; parked: it failed for hours, or its account is disabled; lane: a webhook with deliveries that wait; job: a deletion that is not swept"`
+}
+
+// PendingGet is POST /operator/pending/get.
+func PendingGet() rpc.Endpoint {
+	return endpoint("pending/get", rpc.Method((*Service).PendingGet), "", `
+Lists the work that is not done, oldest first: of each kind the first by account of ten parts, 10 each.`)
+}
+
+const pendingOfShard = 10
+
+// PendingGet lists pending work.
+func (s *Service) PendingGet(ctx context.Context, call *rpc.Call, req *PendingGetRequest) ([]Pending, error) {
+	kinds := pendingKinds()
+	if req.Kind != "" {
+		kinds = []collab.WorkKind{collab.WorkKind(req.Kind)}
+	}
+	list := []Pending{}
+	var mu sync.Mutex
+	unreadable := 0
+	err := store.Each(ctx, len(kinds)*keys.DueShards, func(ctx context.Context, i int) error {
+		work, _, err := s.Outbox.Work(ctx, kinds[i/keys.DueShards], i%keys.DueShards, "", pendingOfShard, func(error) {
+			mu.Lock()
+			defer mu.Unlock()
+			unreadable++
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, collab.Map(work, pending)...)
+		return err
+	})
+	slices.SortFunc(list, func(a, b Pending) int { return cmp.Compare(a.Since, b.Since) })
+	call.Message = fmt.Sprintf("%s pending", rpc.Count(len(list), "entry"))
+	if unreadable > 0 {
+		call.Message += fmt.Sprintf("; %d cannot be read", unreadable)
+	}
+	return list, err
+}
+
+// EventsRetryRequest names a parked event.
+type EventsRetryRequest struct {
+	ofAccount
+	EventID string `json:"eventId" rule:"required,id" doc:"The event"`
+}
+
+// EventsRetry is POST /operator/events/retry.
+func EventsRetry() rpc.Endpoint {
+	return endpoint("events/retry", rpc.Method((*Service).EventsRetry), "", `
+Retries a parked event, once the cause of its failure is mended. The relay sends it within a minute.
+
+NOT_FOUND where it is not parked.`)
+}
+
+// EventsRetry moves a parked event back into the pending work.
+func (s *Service) EventsRetry(ctx context.Context, call *rpc.Call, req *EventsRetryRequest) (any, error) {
+	call.Message = fmt.Sprintf("event %q is delivered within a minute or so", req.EventID)
+	return nil, s.Outbox.Retry(ctx, collab.EventRef{Account: req.AccountID, ID: req.EventID})
+}

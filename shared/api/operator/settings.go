@@ -1,0 +1,160 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Settings are those of an account, with the defaults where nothing was set.
+type Settings struct {
+	AdvancedQueriesOff         bool          `json:"advancedQueriesOff"`
+	NotificationPreferencesOff bool          `json:"notificationPreferencesOff"`
+	DefaultAccess              collab.Access `json:"defaultAccess"`
+	AllEvents                  bool          `json:"allEvents"`
+	MailGroupingOff            bool          `json:"mailGroupingOff"`
+	MailToMembersOnly          bool          `json:"mailToMembersOnly"`
+	MailFromName               string        `json:"mailFromName"`
+	MailProduct                string        `json:"mailProduct"`
+	MailLink                   string        `json:"mailLink"`
+	WriteUnitsPerSecond        int64         `json:"writeUnitsPerSecond"`
+	ReadUnitsPerSecond         int64         `json:"readUnitsPerSecond"`
+	EventsPerMinute            int64         `json:"eventsPerMinute"`
+	MailsPerDay                int64         `json:"mailsPerDay"`
+	WebhookEndpoints           int64         `json:"webhookEndpoints"`
+	LiveConnections            int64         `json:"liveConnections"`
+	PermissionProviderURL      string        `json:"permissionProviderUrl"`
+}
+
+func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
+	shown := Settings{
+		AdvancedQueriesOff: s.AdvancedQueriesOff, NotificationPreferencesOff: s.NotificationPreferencesOff,
+		DefaultAccess: cmp.Or(s.DefaultAccess, collab.AccessOrganizationPrivate), AllEvents: s.AllEvents,
+		MailGroupingOff: s.MailGroupingOff, MailToMembersOnly: s.MailToMembersOnly,
+		MailFromName: s.MailLook.FromName, MailProduct: s.MailLook.Product, MailLink: s.MailLook.Link,
+		WriteUnitsPerSecond: cmp.Or(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond),
+		ReadUnitsPerSecond:  cmp.Or(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond),
+		EventsPerMinute:     cmp.Or(s.EventsPerMinute, collab.EventsPerMinute), MailsPerDay: cmp.Or(s.MailsPerDay, collab.MailsPerDay),
+		WebhookEndpoints: cmp.Or(s.WebhookEndpoints, collab.WebhookEndpoints), LiveConnections: cmp.Or(s.LiveConnections, collab.LiveConnections),
+	}
+	if p != nil {
+		shown.PermissionProviderURL = p.URL
+	}
+	return shown
+}
+
+// SettingsGet is POST /operator/settings/get.
+func SettingsGet() rpc.Endpoint {
+	return endpoint("settings/get", rpc.Method((*Service).SettingsGet), "", `Shows the settings of an account.`)
+}
+
+// SettingsGet returns the settings of an account. The secret of its permission provider is not shown.
+func (s *Service) SettingsGet(ctx context.Context, _ *rpc.Call, req *ofAccount) (Settings, error) {
+	a, err := s.Accounts.Account(ctx, req.AccountID)
+	if err != nil {
+		return Settings{}, err
+	}
+	p, err := s.Accounts.PermissionProvider(ctx, a.ID)
+	return settingsOf(a.Settings, p), err
+}
+
+// SettingsUpdateRequest changes those settings of an account that it names. Numbers are quotas: 0 is the default, -1 is unlimited.
+type SettingsUpdateRequest struct {
+	ofAccount
+	AdvancedQueriesOff         *bool          `json:"advancedQueriesOff" rule:"notnull" doc:"Operations that the reference says need advanced queries are refused"`
+	NotificationPreferencesOff *bool          `json:"notificationPreferencesOff" rule:"notnull" doc:"The operations on notification preferences are refused"`
+	DefaultAccess              *collab.Access `json:"defaultAccess" rule:"notnull" doc:"The access type of documents that neither have one nor inherit one"`
+	AllEvents                  *bool          `json:"allEvents" rule:"notnull" doc:"Webhooks get an event for each change, not only for requests with triggerNotification"`
+	MailGroupingOff            *bool          `json:"mailGroupingOff" rule:"notnull" doc:"Each event is a mail of its own; else the events of a thread within five minutes are one mail"`
+	MailToMembersOnly          *bool          `json:"mailToMembersOnly" rule:"notnull" doc:"Mails go to addresses of members alone, not to every address that requests name"`
+	MailFromName               *string        `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's"`
+	MailProduct                *string        `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
+	MailLink                   *string        `json:"mailLink" rule:"notnull" doc:"The URL to which mails lead, with {organizationId}, {documentId} and {annotationId} for ids; empty for the deployment's"`
+	WriteUnitsPerSecond        *int64         `json:"writeUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Write units of the table, averaged over 10 s"`
+	ReadUnitsPerSecond         *int64         `json:"readUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Read units of the table, averaged over 10 s"`
+	EventsPerMinute            *int64         `json:"eventsPerMinute" rule:"notnull,min=-1,max=1000000000" doc:"Events that requests record"`
+	MailsPerDay                *int64         `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Mails; what is over waits"`
+	WebhookEndpoints           *int64         `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
+	LiveConnections            *int64         `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Connected pages at the same time"`
+	PermissionProviderURL      *string        `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
+	PermissionProviderSecret   *string        `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`
+}
+
+// Validate checks what rules cannot say.
+func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
+	check := func(field string, value *string, rule func(string) error) {
+		if value == nil {
+			return
+		}
+		if err := rule(*value); err != nil {
+			m.Add(field, "%v", err)
+		}
+	}
+	check("mailFromName", r.MailFromName, collab.CheckMailName)
+	check("mailProduct", r.MailProduct, collab.CheckMailName)
+	check("mailLink", r.MailLink, collab.CheckMailLink)
+	if n := collab.Deref(r.WebhookEndpoints); n > collab.MaxWebhooks {
+		m.Add("webhookEndpoints", "must be at most %d", collab.MaxWebhooks)
+	}
+	if r.DefaultAccess != nil && *r.DefaultAccess == collab.AccessRestricted {
+		m.Add("defaultAccess", "must be organizationPrivate or public")
+	}
+	switch url, secret := collab.Deref(r.PermissionProviderURL), collab.Deref(r.PermissionProviderSecret); {
+	case url != "" && secret == "":
+		m.Add("permissionProviderSecret", "is required with permissionProviderUrl")
+	case url == "" && secret != "":
+		m.Add("permissionProviderUrl", "is required with permissionProviderSecret")
+	case strings.Trim(secret, wordCharacters+".~+/=") != "": // RFC 6750
+		m.Add("permissionProviderSecret", "must be letters, digits and - . _ ~ + / =, as it is a bearer token")
+	}
+}
+
+// SettingsUpdate is POST /operator/settings/update.
+func SettingsUpdate() rpc.Endpoint {
+	return endpoint("settings/update", rpc.Method((*Service).SettingsUpdate), "", `
+Changes the settings of an account that it names. Functions follow within 60 s. Numbers are quotas: 0 is the default, -1 is unlimited.`)
+}
+
+// SettingsUpdate changes settings, and returns all.
+func (s *Service) SettingsUpdate(ctx context.Context, call *rpc.Call, req *SettingsUpdateRequest) (Settings, error) {
+	if url := collab.Deref(req.PermissionProviderURL); url != "" {
+		if err := s.CheckURL(url); err != nil {
+			return Settings{}, collab.Errorf(collab.InvalidArgument, "data.permissionProviderUrl %v", err)
+		}
+	}
+	_, err := s.Accounts.ChangeAccount(ctx, req.AccountID, func(a *collab.Account) error {
+		to := &a.Settings
+		set(&to.AdvancedQueriesOff, req.AdvancedQueriesOff)
+		set(&to.NotificationPreferencesOff, req.NotificationPreferencesOff)
+		set(&to.DefaultAccess, req.DefaultAccess)
+		set(&to.AllEvents, req.AllEvents)
+		set(&to.MailGroupingOff, req.MailGroupingOff)
+		set(&to.MailToMembersOnly, req.MailToMembersOnly)
+		set(&to.MailLook.FromName, req.MailFromName)
+		set(&to.MailLook.Product, req.MailProduct)
+		set(&to.MailLook.Link, req.MailLink)
+		set(&to.WriteUnitsPerSecond, req.WriteUnitsPerSecond)
+		set(&to.ReadUnitsPerSecond, req.ReadUnitsPerSecond)
+		set(&to.EventsPerMinute, req.EventsPerMinute)
+		set(&to.MailsPerDay, req.MailsPerDay)
+		set(&to.WebhookEndpoints, req.WebhookEndpoints)
+		set(&to.LiveConnections, req.LiveConnections)
+		return nil
+	})
+	if err == nil && req.PermissionProviderURL != nil {
+		var p *collab.PermissionProvider
+		if *req.PermissionProviderURL != "" {
+			p = &collab.PermissionProvider{URL: *req.PermissionProviderURL, Secret: *req.PermissionProviderSecret}
+		}
+		err = s.Accounts.SetPermissionProvider(ctx, req.AccountID, p)
+	}
+	if err != nil {
+		return Settings{}, err
+	}
+	call.Message = fmt.Sprintf("the settings of account %q were updated: functions follow within 60 s", req.AccountID)
+	return s.SettingsGet(ctx, call, &req.ofAccount)
+}
