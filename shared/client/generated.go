@@ -745,11 +745,12 @@ func (o Users) GetData(ctx context.Context, request *UsersGetDataRequest, option
 
 // DeleteData deletes the personal data of users, by POST /v2/users/data/delete.
 //
-// Their access ends, and nobody tells them anything more. A job takes out of everything what they wrote and what names them: see
-// Personal data above, and users/data/delete/status for when it is done, some minutes later, 24 hours at most. A comment of theirs
-// is deleted where nobody answered after it; else it stays as one of erased-user, without content. What is added under the id of
-// such a user after the response is new, and stays. Posted to webhooks as user.erased, once for each user. A user of whom there is
-// nothing is no error. NOT_FOUND when an organization does not exist; it may be disabled.
+// When it answers, they are no longer members, and have no grants and no place in groups; nobody tells them anything more. A job
+// takes out of annotations, comments and notifications what they wrote and who they are: see Personal data above, and
+// users/data/delete/status for when it is done, some minutes later. A comment of theirs is deleted where nobody answered after it;
+// else it stays as one of erased-user, without content. What is added under the id of such a user after the response is new, and
+// stays. Posted to webhooks as user.erased, once for each user. A user of whom there is nothing is no error. NOT_FOUND when an
+// organization does not exist; it may be disabled.
 func (o Users) DeleteData(ctx context.Context, request *UsersDeleteDataRequest, options ...Option) (*DataDeletion, error) {
 	data, _, err := call[*DataDeletion](ctx, o.client, "/v2/users/data/delete", request, writing(options))
 	return data, err
@@ -757,9 +758,8 @@ func (o Users) DeleteData(ctx context.Context, request *UsersDeleteDataRequest, 
 
 // DeleteDataStatus says how far a deletion of personal data has come, by POST /v2/users/data/delete/status.
 //
-// It begins two minutes after users/data/delete, reads all there is twice, and waits until the receivers of webhooks have heard
-// whom they are to forget: 24 hours at most, while one does not answer. NOT_FOUND for a job that does not exist, or has been done
-// for 30 days.
+// It begins a minute after users/data/delete, and reads all there is once. NOT_FOUND for a job that does not exist, or has been
+// done for 30 days.
 func (o Users) DeleteDataStatus(ctx context.Context, request *UsersDeleteDataStatusRequest) (*DataDeletionStatus, error) {
 	data, _, err := call[*DataDeletionStatus](ctx, o.client, "/v2/users/data/delete/status", request, nil)
 	return data, err
@@ -3051,7 +3051,7 @@ type UsersDeleteDataRequest struct {
 type DataDeletion struct {
 	// See users/data/delete/status; kept for 30 days
 	JobID string `json:"jobId"`
-	// How many parts it has
+	// How many parts it has: 1
 	TasksCount int64 `json:"tasksCount"`
 	// What it does not reach, and until when that is there
 	Remains []Remnant `json:"remains"`
@@ -3059,7 +3059,7 @@ type DataDeletion struct {
 
 // Remnant is the value of remains: what it does not reach, and until when that is there.
 type Remnant struct {
-	// backups or logs
+	// events, answers, backups or logs
 	Where string `json:"where"`
 	// When the last of it is gone, unless the operator has other settings
 	Until time.Time `json:"until"`
@@ -3077,9 +3077,9 @@ type UsersDeleteDataStatusRequest struct {
 type DataDeletionStatus struct {
 	// Nothing that it reaches is left
 	IsDeleteCompleted bool `json:"isDeleteCompleted"`
-	// How many parts are not done
+	// How many parts are not done: 1 or 0
 	TasksLeft int64 `json:"tasksLeft"`
-	// In milliseconds since epoch; absent before the first task is completed
+	// In milliseconds since epoch; absent before
 	LastTaskCompletedTime int64 `json:"lastTaskCompletedTime,omitzero"`
 	// What it does not reach, and until when that is there
 	Remains []Remnant `json:"remains"`
@@ -3653,7 +3653,7 @@ type EventWebhook struct {
 
 // EventErased is the value of erased: whose data are being deleted.
 type EventErased struct {
-	// Whose data are deleted; erased-user once all who were to hear of it have heard
+	// Whose data are deleted
 	UserID string `json:"userId"`
 	// In these organizations; none for all of the account
 	OrganizationIDs []string `json:"organizationIds,omitzero"`

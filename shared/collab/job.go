@@ -18,13 +18,10 @@ type JobStatus struct {
 	State     JobState
 	StartedAt Millis // when the deletion was answered
 	Done      int64  // items that were swept
-	Left      int64  // threads, documents and others whose items are to be swept; parts of a deletion of personal data
+	Left      int64  // threads, documents and others whose items are to be swept
 	Erasure   bool   // it deletes personal data
-	LastAt    Millis // when it has done a part of that last, 0 for not yet
+	LastAt    Millis // when it had done that, 0 for not yet
 }
-
-// ErasureTasks is how many parts a deletion of personal data has: see package erasure.
-const ErasureTasks = 3
 
 // Thing is a kind of what has a Lifetime.
 type Thing string

@@ -1,5 +1,7 @@
 package collab
 
+import "encoding/json"
+
 // PersonalData is a piece of what an organization has of a person: one of its fields is set.
 type PersonalData struct {
 	Member       *Member        // the person as a member
@@ -29,9 +31,9 @@ type PersonalComment struct {
 	Comment
 }
 
-// PersonalPosition is where a walk over a person's data goes on: in which part, of documents in which one, and after which key there.
+// PersonalPosition is where a list of a person's data goes on: in its walk, or once that has ended after a notification.
 type PersonalPosition struct {
-	Part     int    `json:"p,omitempty"`
-	Document string `json:"d,omitempty"`
-	After    string `json:"a,omitempty"`
+	Walk   json.RawMessage `json:"w,omitempty"`
+	Walked bool            `json:"n,omitempty"`
+	After  string          `json:"a,omitempty"`
 }

@@ -14,6 +14,12 @@ func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
 	if err != nil || w == nil {
 		return err
 	}
+	account, _, err := d.enabled(ctx, m.Account, "")
+	if err != nil {
+		return err
+	}
+	ctx, charge := d.metered(ctx)
+	defer charge(m.Account, account.Settings, 0)
 	next, err := d.Jobs.RunJob(ctx, m.Account, m.ID)
 	if err != nil {
 		return err

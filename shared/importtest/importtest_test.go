@@ -135,7 +135,7 @@ var storeParts = map[string][]string{
 	"shared/store/inbox":       {"shared/store", "shared/store/outbox"},
 	"shared/store/threads":     {"shared/store", "shared/store/directory", "shared/store/outbox"},
 	"shared/store/erasure": {
-		"shared/store", "shared/store/connections", "shared/store/directory", "shared/store/hooks", "shared/store/inbox", "shared/store/outbox",
+		"shared/store", "shared/store/directory", "shared/store/inbox", "shared/store/outbox", "shared/store/threads",
 	},
 	"shared/store/deletion": {
 		"shared/store", "shared/store/directory", "shared/store/erasure", "shared/store/outbox", "shared/store/inbox", "shared/store/threads",

@@ -5,33 +5,33 @@ import (
 )
 
 // APIKey is the item of an API key.
-func APIKey(key string) Key { return Key{"KEY#" + Escape(key), "KEY"} }
+func APIKey(key string) Key { return apiKey.Key(Parts{ID: key}) }
 
 // Account is the item of an account: its settings and whether it is disabled.
-func Account(acct string) Key { return Key{Join("ACCOUNT", acct), "ACCOUNT"} }
+func Account(acct string) Key { return account.Key(Parts{Acct: acct}) }
 
 // Quota is until when an account has paid for what it used of its quotas.
-func Quota(acct string) Key { return Key{Join("A", acct, "QUOTA"), "QUOTA"} }
+func Quota(acct string) Key { return quota.Key(Parts{Acct: acct}) }
 
 // PermissionProvider is the address and secret of an account's permission provider.
-func PermissionProvider(acct string) Key { return Key{Join("PROVIDER", acct), "PROVIDER"} }
+func PermissionProvider(acct string) Key { return permissionProvider.Key(Parts{Acct: acct}) }
 
 // Accounts is the operator's list of accounts; the sort key is the account.
 const Accounts = "ACCOUNTS"
 
 // AccountEntry is an account's entry in the operator's list.
-func AccountEntry(acct string) Key { return Key{Accounts, Escape(acct)} }
+func AccountEntry(acct string) Key { return accountEntry.Key(Parts{Acct: acct}) }
 
 // AccountAPIKey lists an API key under its account.
-func AccountAPIKey(acct, key string) Key { return Key{Account(acct).PK, "KEY#" + Escape(key)} }
+func AccountAPIKey(acct, key string) Key { return accountAPIKey.Key(Parts{Acct: acct, ID: key}) }
 
 // Idempotency is the item of an Idempotency-Key; hash is the SHA-256 of path and key.
 func Idempotency(acct string, hash [32]byte) Key {
-	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
+	return keptAnswer.Key(Parts{Acct: acct, ID: hex.EncodeToString(hash[:])})
 }
 
 // Job is what one request deletes, and what is left to do.
-func Job(acct, id string) Key { return Key{Join("A", acct, "JOB", id), "JOB"} }
+func Job(acct, id string) Key { return job.Key(Parts{Acct: acct, ID: id}) }
 
 // JobProgress is how far a job has come.
-func JobProgress(acct, id string) Key { return Key{Job(acct, id).PK, "PROGRESS"} }
+func JobProgress(acct, id string) Key { return jobProgress.Key(Parts{Acct: acct, ID: id}) }

@@ -2,19 +2,19 @@ package keys
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 
 	"collabdata/shared/collab"
 )
 
 // DocumentPartition holds the heads and comments of a document's annotations, and is the partition of index upd.
 func DocumentPartition(doc collab.DocumentRef) string {
-	return below(doc.OrganizationRef, "D") + "#" + documentPart(doc)
+	return thread.Partition(inDocument(doc, Parts{}))
 }
 
 // Annotation is the head of an annotation.
 func Annotation(doc collab.DocumentRef, ann string) Key {
-	return Key{DocumentPartition(doc), Annotations + Escape(ann)}
+	return thread.Key(inDocument(doc, Parts{Ann: ann}))
 }
 
 // Values of Narrowed. A thread that is narrowed to some names them in its head.
@@ -30,7 +30,7 @@ const AfterComments = commentPart + "~"
 
 // Comment is a comment of an annotation.
 func Comment(doc collab.DocumentRef, ann string, id int64) Key {
-	return Key{DocumentPartition(doc), Annotations + Escape(ann) + commentPart + CommentDigits(id)}
+	return commentOf.Key(inDocument(doc, Parts{Ann: ann, Comment: id}))
 }
 
 // CommentDigits writes a comment id as the 16 digits that keys carry.
@@ -39,30 +39,24 @@ func CommentDigits(id int64) string { return digits(id, 16) }
 // ParseAnnotation reads the sort key of a head or comment: the annotation's id, and the comment's, 0 for a head. It fails on text that is
 // neither.
 func ParseAnnotation(sk string) (ann string, comment int64, err error) {
-	parts, err := Split(sk)
-	switch {
-	case err != nil:
-		return "", 0, err
-	case len(parts) == 2 && parts[0]+"#" == Annotations:
-		return parts[1], 0, nil
-	case len(parts) == 4 && parts[0]+"#" == Annotations && parts[2] == "CMT":
-		comment, err = strconv.ParseInt(parts[3], 10, 64)
-		if err == nil && comment > 0 && CommentDigits(comment) == parts[3] {
-			return parts[1], comment, nil
-		}
+	var p Parts
+	if strings.Contains(sk, "#CMT#") && commentOf.sk.parse(sk, &p) && p.Comment > 0 || thread.sk.parse(sk, &p) {
+		return p.Ann, p.Comment, nil
 	}
 	return "", 0, fmt.Errorf("not the sort key of an annotation: %q", sk)
 }
 
 // SeenPartition holds what users have seen of a document.
-func SeenPartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#SEEN" }
+func SeenPartition(doc collab.DocumentRef) string { return seen.Partition(inDocument(doc, Parts{})) }
 
 // Seen says up to when a user has seen all of a document.
-func Seen(doc collab.DocumentRef, user string) Key { return Key{SeenPartition(doc), Escape(user)} }
+func Seen(doc collab.DocumentRef, user string) Key {
+	return seen.Key(inDocument(doc, Parts{User: user}))
+}
 
 // SeenThread says the same of one annotation, where that differs.
 func SeenThread(doc collab.DocumentRef, user, ann string) Key {
-	return Key{SeenPartition(doc), Join(user, ann)}
+	return seenThread.Key(inDocument(doc, Parts{User: user, Ann: ann}))
 }
 
 // SeenOf holds the SeenThread items of an annotation in index st, of all users, so that its deletion finds them.
@@ -72,30 +66,35 @@ func SeenOf(doc collab.DocumentRef, ann string) string { return SeenPartition(do
 func SeenBy(birth, user string) string { return Join(birth, user) }
 
 // GonePartition holds what left a document lately: see AnnotationGone.
-func GonePartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#LEFT" }
+func GonePartition(doc collab.DocumentRef) string {
+	return goneThread.Partition(inDocument(doc, Parts{}))
+}
 
 // AnnotationGone says that an annotation was deleted at a time, or shown to fewer people from then on.
 func AnnotationGone(doc collab.DocumentRef, ms int64, ann string) Key {
-	return Key{GonePartition(doc), UpdatedInDocument(ms, ann)}
+	return goneThread.Key(inDocument(doc, Parts{At: ms, Ann: ann}))
 }
 
 // ParseAnnotationGone reads the sort key of an AnnotationGone. It fails on text that is none.
-func ParseAnnotationGone(sk string) (ms int64, ann string, err error) { return ParseListed(sk) }
+func ParseAnnotationGone(sk string) (ms int64, ann string, err error) {
+	p, err := goneThread.ParseSK(sk)
+	return p.At, p.Ann, err
+}
 
 // AnnotationID is the look-up item that finds an annotation id without its document.
 func AnnotationID(doc collab.DocumentRef, ann string) Key {
-	return Key{AnnotationIDPartition(doc.OrganizationRef, ann), documentPart(doc)}
+	return threadID.Key(inDocument(doc, Parts{Ann: ann}))
 }
 
 // AnnotationIDPartition holds the look-up items of an annotation id.
 func AnnotationIDPartition(org collab.OrganizationRef, ann string) string {
-	return below(org, "ID", ann)
+	return threadID.Partition(inOrganization(org, Parts{Ann: ann}))
 }
 
 // ParseAnnotationID reads the document of a look-up item's sort key. It fails on text that is none.
 func ParseAnnotationID(org collab.OrganizationRef, sk string) (collab.DocumentRef, error) {
-	doc, n, err := parsePart(sk)
-	return collab.DocumentRef{OrganizationRef: org, Document: doc, Incarnation: n}, err
+	p, err := threadID.ParseSK(sk)
+	return collab.DocumentRef{OrganizationRef: org, Document: p.Doc, Incarnation: p.DocN}, err
 }
 
 // LocationPartition holds a location's heads in index in.

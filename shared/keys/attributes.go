@@ -44,9 +44,6 @@ const (
 	Began  = "run"    // milliseconds: of an attempt that has not reported an end
 	Deaths = "dead"   // runs that never reported an end
 
-	Owned = "org"  // of a connection or a ticket: its organization
-	Watch = "user" // its user
-
 	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
 	PaidReads  = "pdr" // the same for its read units
 	PaidEvents = "pde" // the same for events

@@ -1,7 +1,7 @@
 package keys
 
 // Event is an event whose delivery has begun.
-func Event(acct, id string) Key { return Key{Join("A", acct, "EVT", id), "EVT"} }
+func Event(acct, id string) Key { return eventOf.Key(Parts{Acct: acct, Event: id}) }
 
 // RecipientPage is a page of an event's recipients, as they were worked out, by the cursor at which it begins.
 func RecipientPage(acct, id, cursor string) Key {

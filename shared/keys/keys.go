@@ -15,56 +15,7 @@
 // what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`,
 // `TICKET`), and who is connected (`LIVE`, `CONNECTION`).
 //
-//	item                            partition key                     sort key
-//	API key                         KEY#<key>                         KEY
-//	account                         ACCOUNT#<acct>                    ACCOUNT
-//	  its API keys                  the same                          KEY#<key>
-//	  its permission provider       PROVIDER#<acct>                   PROVIDER
-//	account in the operator's list  ACCOUNTS                          <acct>
-//	account's use of its quotas     A#<acct>#QUOTA                    QUOTA
-//	organization                    A#<acct>                          ORG#<org>
-//	document, folder, user, group   A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>, GRP#<group>
-//	  which folder is in which      the same                          TREE
-//	user of a group                 A#<acct>#O#<org>#GRP#<group>      <user>
-//	grant of a user; her groups     A#<acct>#O#<org>#GRANT            <user>#F#<folder>, <user>#D#<doc>; <user>#G#<group>
-//	user who was removed            A#<acct>#O#<org>#GONE             <user>
-//	  from a document               A#<acct>#O#<org>#D#<doc>#GONE     <user>
-//	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>
-//	comment                         the same                          ANN#<ann>#CMT#<16 digits>
-//	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>
-//	preference for a document       A#<acct>#O#<org>#CFG              <doc>#<user>
-//	  for the organization          A#<acct>#O#<org>                  CFG#<user>
-//	what a user has seen of it      A#<acct>#O#<org>#D#<doc>#SEEN     <user>
-//	  of an annotation in it        the same                          <user>#<ann>
-//	annotation that is gone         A#<acct>#O#<org>#D#<doc>#LEFT     <15 digits time>#<ann>
-//	notification                    A#<acct>#O#<org>#NTF#<id>         NTF
-//	  more of whom it was for       the same                          TO#<15 digits time>#<the first user>
-//	  in a user's list              A#<acct>#O#<org>#U#<user>         <15 digits time>#<id>
-//	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>
-//	  in the list of its document   A#<acct>#O#<org>#D#<doc>#NTF      <15 digits time>#<id>
-//	  read state of a user          A#<acct>#O#<org>#READ#<user>      <15 digits time>#<id>
-//	event                           A#<acct>#EVT#<id>                 EVT
-//	  pages of its recipients       the same                          RECIPIENTS#<cursor>
-//	  nobody is told any more       the same                          WITHDRAWN
-//	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M        <ann>#<user>#<event id>
-//	pending event, job              DUE#<its kind>#<0 to 9>           <acct>#<its id>
-//	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
-//	event in quarantine             QUARANTINE                        <acct>#<event id>
-//	webhook endpoint                HOOK#<acct>                       <id>
-//	  when one was added last       the same                          !
-//	  its deliveries                A#<acct>#HOOK#<id>#<15 digits time created>        <event id>
-//	  those that wait               the same                          ~<15 digits time>#<event id>
-//	  those not attempted yet       A#<acct>#HOOK#<id>#<15 digits time created>#NEW    <event id>
-//	  which endpoints there were    HOOK#<acct>                       !<id>#<15 digits time created>
-//	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
-//	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET
-//	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
-//	what a deletion means; left     A#<acct>#JOB#<id>                 JOB, PROGRESS
-//	ticket for a connection         TICKET#<acct>                     <id>
-//	connection                      CONNECTION#<id>                   CONNECTION
-//	  of a user                     LIVE#<acct>#O#<org>               <user>#<id>
-//	  that watches a document       LIVE#<acct>#O#<org>#D#<doc>       <user>#<id>
-//	  how many of the account       LIVE#<acct>                       <15 digits time>
+// The kinds of items with their keys are the table in kinds.go: keys are built and parsed from it, and a walk follows from it.
 //
 // # Indexes
 //
@@ -222,25 +173,47 @@ func parsePart(text string) (id string, incarnation int64, err error) {
 	return id, incarnation, err
 }
 
+// inOrganization returns parts with those of an organization.
+func inOrganization(org collab.OrganizationRef, p Parts) Parts {
+	p.Acct, p.Org, p.OrgN = org.Account, org.Organization, org.Incarnation
+	return p
+}
+
+// inDocument returns parts with those of a document.
+func inDocument(doc collab.DocumentRef, p Parts) Parts {
+	p.Doc, p.DocN = doc.Document, doc.Incarnation
+	return inOrganization(doc.OrganizationRef, p)
+}
+
+// inFolder returns the parts of a folder and a user.
+func inFolder(folder collab.FolderRef, user string) Parts {
+	return inOrganization(folder.OrganizationRef, Parts{Folder: folder.Folder, FolderN: folder.Incarnation, User: user})
+}
+
+// Organization is the organization that parts name.
+func (p *Parts) Organization() collab.OrganizationRef {
+	return collab.OrganizationRef{Account: p.Acct, Organization: p.Org, Incarnation: p.OrgN}
+}
+
+// Document is the document that parts name.
+func (p *Parts) Document() collab.DocumentRef {
+	return collab.DocumentRef{OrganizationRef: p.Organization(), Document: p.Doc, Incarnation: p.DocN}
+}
+
 func documentPart(doc collab.DocumentRef) string { return part(doc.Document, doc.Incarnation) }
 
-// below is a partition below an organization, or for no parts its own.
+// below is a partition of an index below an organization.
 func below(org collab.OrganizationRef, parts ...string) string {
-	pk := Join("A", org.Account, "O") + "#" + part(org.Organization, org.Incarnation)
-	if len(parts) > 0 {
-		pk += "#" + Join(parts...)
-	}
-	return pk
+	return OrganizationPartition(org) + "#" + Join(parts...)
 }
 
 // DocumentOf returns the document below an organization that a partition of heads and comments belongs to. It fails on text that is none.
 func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, error) {
-	text, ok := strings.CutPrefix(pk, below(org, "D")+"#")
-	doc, n, err := parsePart(text)
-	if !ok && err == nil {
-		err = fmt.Errorf("not the partition of a document of %q: %q", org.Organization, pk)
+	var p Parts
+	if doc := p.Document(); !thread.pk.parse(pk, &p) || p.Organization() != org {
+		return doc, fmt.Errorf("not the partition of a document of %q: %q", org.Organization, pk)
 	}
-	return collab.DocumentRef{OrganizationRef: org, Document: doc, Incarnation: n}, err
+	return p.Document(), nil
 }
 
 // DocumentIDOf returns the id of the document that a partition of heads and comments belongs to. It fails on text that is none.

@@ -1,30 +1,25 @@
 package keys
 
-import (
-	"strconv"
-	"strings"
-
-	"collabdata/shared/collab"
-)
+import "collabdata/shared/collab"
 
 // Notification is a stored notification.
 func Notification(org collab.OrganizationRef, id string) Key {
-	return Key{below(org, "NTF", id), "NTF"}
+	return notification.Key(inOrganization(org, Parts{ID: id}))
 }
 
 // UserNotification points to a notification from a user's list.
 func UserNotification(org collab.OrganizationRef, user string, ms int64, id string) Key {
-	return Key{below(org, "U", user), Time(ms) + "#" + Escape(id)}
+	return inboxEntry.Key(inOrganization(org, Parts{User: user, At: ms, ID: id}))
 }
 
 // AllNotification points to a notification from the organization's list for all.
 func AllNotification(org collab.OrganizationRef, ms int64, id string) Key {
-	return Key{below(org, "ALL"), Time(ms) + "#" + Escape(id)}
+	return allEntry.Key(inOrganization(org, Parts{At: ms, ID: id}))
 }
 
 // DocumentNotification points to a notification from the list of its document.
 func DocumentNotification(doc collab.DocumentRef, ms int64, id string) Key {
-	return Key{DocumentPartition(doc) + "#NTF", Time(ms) + "#" + Escape(id)}
+	return documentEntry.Key(inDocument(doc, Parts{At: ms, ID: id}))
 }
 
 // Audience lists users whom a notification that was made at a time is for, besides those in its own item, under the first of them.
@@ -39,43 +34,43 @@ func audienceOf(ms int64) string { return "TO#" + Time(ms) + "#" }
 
 // ParseListed reads the sort key of a notification in a list: when it was made, and its id. It fails on text that is none.
 func ParseListed(sk string) (ms int64, id string, err error) {
-	at, escaped, _ := strings.Cut(sk, "#")
-	if ms, err = strconv.ParseInt(at, 10, 64); err == nil {
-		id, err = Unescape(escaped)
-	}
-	return ms, id, err
+	p, err := inboxEntry.ParseSK(sk)
+	return p.At, p.ID, err
 }
 
 // NotificationState is what a user did with a notification of the list for all: read, clicked.
 func NotificationState(org collab.OrganizationRef, user string, ms int64, id string) Key {
-	return Key{below(org, "READ", user), Time(ms) + "#" + Escape(id)}
+	return notificationState.Key(inOrganization(org, Parts{User: user, At: ms, ID: id}))
 }
 
 // MailEntry is a mail to a user about an event of a thread; ann is "" for an event that belongs to none. Several become one mail.
 func MailEntry(doc collab.DocumentRef, ann, user, event string) Key {
-	return Key{MailPartition(doc), Join(ann, user, event)}
+	return mailEntry.Key(inDocument(doc, Parts{Ann: ann, User: user, Event: event}))
 }
 
 // MailPartition holds the mails about events of a document.
-func MailPartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#M" }
+func MailPartition(doc collab.DocumentRef) string {
+	return mailEntry.Partition(inDocument(doc, Parts{}))
+}
 
 // MailsOf begins the sort keys of the mails to a user about the events of a thread.
 func MailsOf(ann, user string) string { return Join(ann, user, "") }
 
 // ParseMailEntry reads the sort key of a mail: its event. It fails on text that is none.
 func ParseMailEntry(sk string) (event string, err error) {
-	return Unescape(sk[strings.LastIndexByte(sk, '#')+1:])
+	p, err := mailEntry.ParseSK(sk)
+	return p.Event, err
 }
 
 // MailSecret is the secret that signs the tokens by which the recipients of an account's mails unsubscribe.
-func MailSecret(acct string) Key { return Key{Join("UNSUBSCRIBE", acct), "SECRET"} }
+func MailSecret(acct string) Key { return mailSecret.Key(Parts{Acct: acct}) }
 
 // UnsubscribedAddress says that an address, by its hash, gets no mail of an account.
-func UnsubscribedAddress(acct, hash string) Key { return Key{noMail(acct), "ADDRESS#" + hash} }
+func UnsubscribedAddress(acct, hash string) Key {
+	return noMailAddress.Key(Parts{Acct: acct, ID: hash})
+}
 
 // UnsubscribedUser says that a user of an organization gets no mail. It outlives the organization: who wanted no mail gets none.
 func UnsubscribedUser(acct, org, user string) Key {
-	return Key{noMail(acct), "USER#" + Join(org, user)}
+	return noMailUser.Key(Parts{Acct: acct, Org: org, User: user})
 }
-
-func noMail(acct string) string { return Join("A", acct, "NOMAIL") }

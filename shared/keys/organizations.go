@@ -17,7 +17,7 @@ const (
 )
 
 // Organization is the item of an organization.
-func Organization(acct, org string) Key { return Key{Join("A", acct), Organizations + Escape(org)} }
+func Organization(acct, org string) Key { return organization.Key(Parts{Acct: acct, Org: org}) }
 
 // Thing is the item of an organization of org's account, or of a folder or a document in org.
 func Thing(org collab.OrganizationRef, kind collab.Thing, id string) Key {
@@ -31,27 +31,29 @@ func Thing(org collab.OrganizationRef, kind collab.Thing, id string) Key {
 }
 
 // OrganizationPartition holds the organization's documents, folders and members.
-func OrganizationPartition(org collab.OrganizationRef) string { return below(org) }
+func OrganizationPartition(org collab.OrganizationRef) string {
+	return member.Partition(inOrganization(org, Parts{}))
+}
 
 // InOrganization reports whether a partition is one of an organization, whatever the incarnation: every one but that of its own item.
 func InOrganization(pk, acct, org string) bool {
-	rest, ok := strings.CutPrefix(pk, below(collab.OrganizationRef{Account: acct, Organization: org}))
+	rest, ok := strings.CutPrefix(pk, OrganizationPartition(collab.OrganizationRef{Account: acct, Organization: org}))
 	return ok && (rest == "" || rest[0] == '#' || rest[0] == '!')
 }
 
 // Document is the item of a document.
 func Document(org collab.OrganizationRef, doc string) Key {
-	return Key{below(org), Documents + Escape(doc)}
+	return document.Key(inOrganization(org, Parts{Doc: doc}))
 }
 
 // Folder is the item of a folder.
 func Folder(org collab.OrganizationRef, folder string) Key {
-	return Key{below(org), Folders + Escape(folder)}
+	return folderOf.Key(inOrganization(org, Parts{Folder: folder}))
 }
 
 // Member is the item of a user of the organization.
 func Member(org collab.OrganizationRef, user string) Key {
-	return Key{below(org), Members + Escape(user)}
+	return member.Key(inOrganization(org, Parts{User: user}))
 }
 
 // FolderPartition holds the documents and folders of a folder in index in.
@@ -61,16 +63,29 @@ func FolderPartition(org collab.OrganizationRef, folder string) string {
 
 // Preference is a user's notification preference for documents of an id.
 func Preference(org collab.OrganizationRef, doc, user string) Key {
-	return Key{PreferencePartition(org), PreferencesFor(doc) + Escape(user)}
+	return documentPreference.Key(inOrganization(org, Parts{Doc: doc, User: user}))
 }
 
 // OrganizationPreference is a user's notification preference for the organization.
 func OrganizationPreference(org collab.OrganizationRef, user string) Key {
-	return Key{below(org), Preferences + Escape(user)}
+	return preference.Key(inOrganization(org, Parts{User: user}))
 }
 
 // PreferencePartition holds the users' notification preferences for documents of an organization, those too that are not there yet.
-func PreferencePartition(org collab.OrganizationRef) string { return below(org, "CFG") }
+func PreferencePartition(org collab.OrganizationRef) string {
+	return documentPreference.Partition(inOrganization(org, Parts{}))
+}
 
 // PreferencesFor begins the sort keys of the preferences for documents of an id.
 func PreferencesFor(doc string) string { return Escape(doc) + "#" }
+
+// PartsOf are the parts of an organization of in's account, or of a folder or a document in that.
+func PartsOf(in collab.OrganizationRef, kind collab.Thing, id string, incarnation int64) Parts {
+	switch kind {
+	case collab.AnOrganization:
+		return Parts{Acct: in.Account, Org: id, OrgN: incarnation}
+	case collab.AFolder:
+		return inOrganization(in, Parts{Folder: id, FolderN: incarnation})
+	}
+	return inOrganization(in, Parts{Doc: id, DocN: incarnation})
+}

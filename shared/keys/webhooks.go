@@ -1,11 +1,5 @@
 package keys
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
-
 // LaneKind is the kind of the partitions that hold the lanes of webhook endpoints.
 const LaneKind = "lane"
 
@@ -13,35 +7,30 @@ const LaneKind = "lane"
 func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
-func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }
+func Webhook(acct, id string) Key { return webhook.Key(Parts{Acct: acct, ID: id}) }
 
 // FormerWebhook says that an account had an endpoint, whose deliveries are kept for some time. It sorts before all endpoints.
 func FormerWebhook(acct, id string, created int64) Key {
-	return Key{Webhook(acct, "").PK, beforeWebhooks + Escape(id) + "#" + Time(created)}
+	return formerWebhook.Key(Parts{Acct: acct, ID: id, Created: created})
 }
 
 // ParseFormerWebhook reads the sort key of a FormerWebhook. It fails on text that is none.
 func ParseFormerWebhook(sk string) (id string, created int64, err error) {
-	escaped, at, _ := strings.Cut(strings.TrimPrefix(sk, beforeWebhooks), "#")
-	if created, err = strconv.ParseInt(at, 10, 64); err == nil {
-		id, err = Unescape(escaped)
-	}
-	return id, created, err
+	p, err := formerWebhook.ParseSK(sk)
+	return p.ID, p.Created, err
 }
 
 // LastWebhook is changed by whoever adds an endpoint to an account. It sorts before all endpoints.
-func LastWebhook(acct string) Key { return Key{Webhook(acct, "").PK, beforeWebhooks} }
-
-const beforeWebhooks = "!"
+func LastWebhook(acct string) Key { return lastWebhook.Key(Parts{Acct: acct}) }
 
 // Delivery is the delivery of an event to the webhook endpoint that was created at a time, once it was attempted.
 func Delivery(acct, hook string, created int64, event string) Key {
-	return Key{Join("A", acct, "HOOK", hook, Time(created)), Escape(event)}
+	return delivery.Key(Parts{Acct: acct, ID: hook, Created: created, Event: event})
 }
 
 // NewDelivery is a delivery before its first attempt.
 func NewDelivery(acct, hook string, created int64, event string) Key {
-	return Key{Join("A", acct, "HOOK", hook, Time(created), "NEW"), Escape(event)}
+	return newDelivery.Key(Parts{Acct: acct, ID: hook, Created: created, Event: event})
 }
 
 // Waits begins the sort keys of waiting deliveries, behind all event ids.
@@ -54,9 +43,9 @@ func Waiting(delivery Key, ms int64) Key {
 
 // ParseWaiting reads the sort key of where a delivery waits: the delivery's and the time. It fails on text that is none.
 func ParseWaiting(sk string) (delivery string, ms int64, err error) {
-	at, delivery, ok := strings.Cut(strings.TrimPrefix(sk, Waits), "#")
-	if ms, err = strconv.ParseInt(at, 10, 64); err != nil || !ok || Waits+Time(ms)+"#"+delivery != sk {
-		return "", 0, fmt.Errorf("not where a delivery waits: %q", sk)
+	p, err := waitingDelivery.ParseSK(sk)
+	if err != nil {
+		return "", 0, err
 	}
-	return delivery, ms, nil
+	return Escape(p.Event), p.At, nil
 }

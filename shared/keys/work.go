@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"fmt"
 	"hash/fnv"
 	"strconv"
 )
@@ -20,7 +19,9 @@ var sharding = []struct {
 }
 
 // WorkPartition holds the pending work of a kind in a shard, 0 to DueShards-1, by account.
-func WorkPartition(kind string, shard int) string { return Join("DUE", kind, strconv.Itoa(shard)) }
+func WorkPartition(kind string, shard int) string {
+	return pendingWork.Partition(Parts{Kind: kind, Shard: strconv.Itoa(shard)})
+}
 
 // Work is pending work of a kind for an account: an event, or a lane, in the shard that both decide.
 func Work(kind, acct, id string) Key {
@@ -38,14 +39,8 @@ func Work(kind, acct, id string) Key {
 
 // ParseWork reads the sort key of pending work. It fails on text that is none.
 func ParseWork(sk string) (acct, id string, err error) {
-	parts, err := Split(sk)
-	if err == nil && len(parts) != 2 {
-		err = fmt.Errorf("not the sort key of pending work: %q", sk)
-	}
-	if err != nil {
-		return "", "", err
-	}
-	return parts[0], parts[1], nil
+	p, err := pendingWork.ParseSK(sk)
+	return p.Acct, p.ID, err
 }
 
 // AfterAccount sorts after the pending work of an account, and before that of the next.

@@ -17,30 +17,29 @@ type DataDeleteRequest struct {
 // DataDeletion is a deletion of personal data that has begun.
 type DataDeletion struct {
 	JobID      string    `json:"jobId" doc:"See users/data/delete/status; kept for 30 days"`
-	TasksCount int64     `json:"tasksCount" doc:"How many parts it has"`
+	TasksCount int64     `json:"tasksCount" doc:"How many parts it has: 1"`
 	Remains    []Remnant `json:"remains" doc:"What it does not reach, and until when that is there"`
 }
 
 // Remnant is what a deletion of personal data does not reach.
 type Remnant struct {
-	Where   string           `json:"where" doc:"backups or logs"`
+	Where   string           `json:"where" doc:"events, answers, backups or logs"`
 	Until   collab.Timestamp `json:"until" doc:"When the last of it is gone, unless the operator has other settings"`
 	Message string           `json:"message" doc:"What it is, for people"`
 }
 
-// How long what a deletion does not reach is there, unless the operator has other settings.
-const (
-	deletionTime   = 24 * time.Hour      // at most
-	backupsAreKept = 35 * 24 * time.Hour // by point-in-time recovery
-	logsAreKept    = 30 * 24 * time.Hour
-)
+// deletionTime is how long a deletion takes at most.
+const deletionTime = 24 * time.Hour
 
 // remains says what is left of personal data whose deletion ends at a time.
 func remains(end collab.Millis) []Remnant {
+	const day = 24 * time.Hour
 	until := func(d time.Duration) collab.Timestamp { return collab.Timestamp(end + d.Milliseconds()) }
 	return []Remnant{
-		{"backups", until(backupsAreKept), "the table's backups have it; whoever restores one deletes it again"},
-		{"logs", until(logsAreKept), "logs name organizations and requests; the record of a failure may name an item by its key"},
+		{"events", until(30 * day), "ids, and the name of who acted, in events, deliveries to webhooks and jobs"},
+		{"answers", until(day), "answers that were kept for an Idempotency-Key"},
+		{"backups", until(35 * day), "the table's backups have it; whoever restores one deletes it again"},
+		{"logs", until(30 * day), "logs name organizations and requests; the record of a failure may name an item by its key"},
 	}
 }
 
@@ -48,11 +47,12 @@ func remains(end collab.Millis) []Remnant {
 func DataDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/data/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).DataDelete), LeavesJob: true, Accepted: true, Description: `
-Deletes the personal data of users. Their access ends, and nobody tells them anything more. A job takes out of everything what they wrote
-and what names them: see Personal data above, and users/data/delete/status for when it is done, some minutes later, 24 hours at most. A
-comment of theirs is deleted where nobody answered after it; else it stays as one of erased-user, without content. What is added under the id
-of such a user after the response is new, and stays. Posted to webhooks as user.erased, once for each user. A user of whom there is nothing
-is no error. NOT_FOUND when an organization does not exist; it may be disabled.`}
+Deletes the personal data of users. When it answers, they are no longer members, and have no grants and no place in groups; nobody tells them
+anything more. A job takes out of annotations, comments and notifications what they wrote and who they are: see Personal data above, and
+users/data/delete/status for when it is done, some minutes later. A comment of theirs is deleted where nobody answered after it; else it stays
+as one of erased-user, without content. What is added under the id of such a user after the response is new, and stays. Posted to webhooks as
+user.erased, once for each user. A user of whom there is nothing is no error. NOT_FOUND when an organization does not exist; it may be
+disabled.`}
 }
 
 // DataDelete begins to delete the data of users. It fails with NOT_FOUND when an organization does not exist.
@@ -74,7 +74,7 @@ func (s *Service) DataDelete(ctx context.Context, call *rpc.Call, req *DataDelet
 		return DataDeletion{}, err
 	}
 	call.Items, call.JobID, call.Message = len(users), job, "Data deletion process has been initiated."
-	return DataDeletion{job, collab.ErasureTasks, remains(call.Millis() + deletionTime.Milliseconds())}, nil
+	return DataDeletion{job, 1, remains(call.Millis() + deletionTime.Milliseconds())}, nil
 }
 
 // DataDeleteStatusRequest is the data of POST /v2/users/data/delete/status.
@@ -85,8 +85,8 @@ type DataDeleteStatusRequest struct {
 // DataDeletionStatus is how far a deletion of personal data has come.
 type DataDeletionStatus struct {
 	IsDeleteCompleted     bool          `json:"isDeleteCompleted" doc:"Nothing that it reaches is left"`
-	TasksLeft             int64         `json:"tasksLeft" doc:"How many parts are not done"`
-	LastTaskCompletedTime collab.Millis `json:"lastTaskCompletedTime,omitzero" doc:"In milliseconds since epoch; absent before the first task is completed"`
+	TasksLeft             int64         `json:"tasksLeft" doc:"How many parts are not done: 1 or 0"`
+	LastTaskCompletedTime collab.Millis `json:"lastTaskCompletedTime,omitzero" doc:"In milliseconds since epoch; absent before"`
 	Remains               []Remnant     `json:"remains" doc:"What it does not reach, and until when that is there"`
 }
 
@@ -94,9 +94,8 @@ type DataDeletionStatus struct {
 func DataDeleteStatus() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/data/delete/status", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).DataDeleteStatus), Description: `
-Says how far a deletion of personal data has come. It begins two minutes after users/data/delete, reads all there is twice, and waits until
-the receivers of webhooks have heard whom they are to forget: 24 hours at most, while one does not answer. NOT_FOUND for a job that does not
-exist, or has been done for 30 days.`}
+Says how far a deletion of personal data has come. It begins a minute after users/data/delete, and reads all there is once. NOT_FOUND for a
+job that does not exist, or has been done for 30 days.`}
 }
 
 // DataDeleteStatus returns how far a deletion has come. It fails with NOT_FOUND for a job that does not exist, or deletes other things.

@@ -45,7 +45,7 @@ type bounds struct {
 // New returns what deletes threads, notifications, and in the directory of the threads.
 func New(t *threads.Store, in *inbox.Store) *Store {
 	return &Store{
-		t.Directory, t.Outbox, in, t, erasure.New(t.Directory, t.Outbox, in),
+		t.Directory, t.Outbox, in, t, erasure.New(t, in),
 		bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -95,13 +96,17 @@ func (s *Store) ChangeMembers(
 	return errs
 }
 
-// deleteGrants deletes all grants of a user in an organization, and takes the user out of its groups. It returns how many these were, and
-// calls first before it deletes any.
+// deleteGrants deletes the grants of a user in an organization that were written until a time, and takes the user out of its groups. It
+// returns how many these were, and calls first before it deletes any.
 func (s *Store) deleteGrants(
-	ctx context.Context, org collab.OrganizationRef, user string, first func() error,
+	ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis, first func() error,
 ) (n int, err error) {
 	items, err := s.Query(ctx, store.Scan{
-		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true, Project: []string{keys.PK, keys.SK},
+		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true,
+		Project: []string{keys.PK, keys.SK, keys.LastUpdated, keys.AddedBy},
+	})
+	items = slices.DeleteFunc(items, func(it store.Item) bool {
+		return it.Number(keys.LastUpdated) > until || it.Text(keys.AddedBy) >= collab.EarliestID(until+1)
 	})
 	if err == nil && len(items) > 0 {
 		err = first()

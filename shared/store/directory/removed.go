@@ -34,13 +34,34 @@ func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	return it
 }
 
-// CutOff marks users as taken out of an organization, members or not: they are told nothing more of what names them there.
-func (s *Store) CutOff(ctx context.Context, org collab.OrganizationRef, users []string) error {
+// EndAccess takes users out of an organization, members or not, with their grants and places in groups: they are told nothing more of what
+// names them there. Those that were written after a time stay: they were added again.
+func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users []string, at collab.Millis) error {
 	in := collab.Resource{OrganizationRef: org}
 	if err := s.flagRemovals(ctx, in); err != nil {
 		return err
 	}
-	return store.Each(ctx, len(users), func(ctx context.Context, i int) error { return s.Put(ctx, s.removedItem(in, users[i])) })
+	itemKeys := collab.Map(users, func(u string) keys.Key { return keys.Member(org, u) })
+	members, err := s.GetAll(ctx, itemKeys, true)
+	if err != nil {
+		return err
+	}
+	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
+		m := members[itemKeys[i]]
+		if m.Number(keys.LastUpdated) > at {
+			return nil
+		}
+		mark := s.removedItem(in, users[i])
+		mark[keys.LastUpdated] = store.Number(at)
+		if err := s.Put(ctx, mark); err != nil {
+			return err
+		}
+		if _, err := s.deleteGrants(ctx, org, users[i], at, func() error { return nil }); err != nil || m == nil {
+			return err
+		}
+		_, err := s.Write(ctx, store.DeleteRead(m, keys.LastUpdated))
+		return err
+	})
 }
 
 // DeleteMembers takes users out of a resource; out of an organization with all their grants in it, and out of its groups. Users who are
@@ -71,7 +92,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 			}
 		}
 		if in.Folder.Folder == "" && in.Document.Document == "" {
-			n, err := s.deleteGrants(ctx, in.OrganizationRef, user, func() error { return mark(user) })
+			n, err := s.deleteGrants(ctx, in.OrganizationRef, user, collab.MaxMillis, func() error { return mark(user) })
 			if found = found || n > 0; err != nil {
 				return err
 			}

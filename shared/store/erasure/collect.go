@@ -3,33 +3,22 @@ package erasure
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 )
 
-// What one walk looks at, before it ends.
+// What one call of Collect looks at, before it ends.
 const (
 	mostLooked      = 10_000     // items
 	mostLookedBytes = 10_000_000 // of these
 )
 
-// errFull ends a walk.
-type errFull struct{}
-
-func (errFull) Error() string { return "the page is full" }
-
-// walk is one walk over a person's data.
-type walk struct {
-	*Store
-	org   collab.OrganizationRef
-	user  string
-	at    collab.PersonalPosition // after what was taken last
-	take  func(collab.PersonalData) bool
-	items int
-	bytes int
+// shown are the kinds that Collect shows.
+var shown = map[string]bool{
+	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
+	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true,
 }
 
 // Collect shows take what an organization has of a person, from a position on, until take returns false for what has no room, or much was
@@ -37,214 +26,122 @@ type walk struct {
 func (s *Store) Collect(
 	ctx context.Context, org collab.OrganizationRef, user string, from collab.PersonalPosition, take func(collab.PersonalData) bool,
 ) (next *collab.PersonalPosition, err error) {
-	w := &walk{Store: s, org: org, user: user, at: from, take: take}
-	parts := []func(context.Context) error{w.profile, w.grants, w.preferences, w.documents, w.notifications}
-	for err == nil && 0 <= w.at.Part && w.at.Part < len(parts) {
-		if err = parts[w.at.Part](ctx); err == nil {
-			w.at = collab.PersonalPosition{Part: w.at.Part + 1}
-		}
-	}
-	if _, full := err.(errFull); full {
-		return &w.at, nil
-	}
-	return nil, err
-}
-
-// found shows a piece of data, and notes where it was.
-func (w *walk) found(d collab.PersonalData, after string) error {
-	if !w.take(d) {
-		return errFull{}
-	}
-	w.at.After = after
-	return nil
-}
-
-// looked counts an item that was read.
-func (w *walk) looked(it store.Item) error {
-	w.items++
-	if w.bytes += it.Size(); w.items >= mostLooked || w.bytes >= mostLookedBytes {
-		return errFull{}
-	}
-	return nil
-}
-
-// each calls f with the items of a span after the position, and notes that they were passed.
-func (w *walk) each(ctx context.Context, pk string, span store.Span, f func(sk []string, it store.Item) error) error {
-	for it, err := range w.Items(ctx, store.Scan{PK: pk, Keys: span.After(w.at.After)}) {
-		if err == nil {
-			err = f(strings.Split(it.Text(keys.SK), "#"), it)
-		}
-		if err == nil {
-			w.at.After = it.Text(keys.SK)
-			err = w.looked(it)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// profile finds the person as a member, and what they prefer in the organization.
-func (w *walk) profile(ctx context.Context) error {
-	members, err := w.Members(ctx, w.org, []string{w.user})
-	if m, ok := members[w.user]; ok && err == nil {
-		err = w.found(collab.PersonalData{Member: &m}, "")
-	}
-	if err != nil {
-		return err
-	}
-	p, exists, err := store.Read[collab.Preferences](ctx, w.Table, keys.OrganizationPreference(w.org, w.user))
-	if err != nil || !exists {
-		return err
-	}
-	return w.found(collab.PersonalData{Preferences: &collab.PersonalPreferences{Preferences: p}}, "")
-}
-
-// grants finds the person's grants and groups.
-func (w *walk) grants(ctx context.Context) error {
-	span := store.Children(keys.GrantsOf(w.user))
-	return w.each(ctx, keys.GrantPartition(w.org), span, func(_ []string, it store.Item) error {
-		_, doc, folder, group, err := keys.ParseGrant(w.org, it.Text(keys.SK))
-		if err != nil {
-			return nil // of a later version
-		}
-		if group != "" {
-			return w.found(collab.PersonalData{Group: group}, it.Text(keys.SK))
-		}
-		m, err := w.GrantOf(it, w.user)
-		if err != nil {
-			return err
-		}
-		g := &collab.PersonalGrant{Folder: folder.Folder, Document: doc.Document, Member: m}
-		return w.found(collab.PersonalData{Grant: g}, it.Text(keys.SK))
-	})
-}
-
-// preferences finds what the person prefers for documents.
-func (w *walk) preferences(ctx context.Context) error {
-	return w.each(ctx, keys.PreferencePartition(w.org), store.Everything, func(sk []string, it store.Item) error {
-		if part(sk, 1) != keys.Escape(w.user) {
-			return nil
-		}
-		p := &collab.PersonalPreferences{}
-		var err error
-		if p.Document, err = keys.Unescape(sk[0]); err != nil {
-			return store.Unreadable(it.Key(), err)
-		}
-		if err := it.Decode(&p.Preferences); err != nil {
-			return err
-		}
-		return w.found(collab.PersonalData{Preferences: p}, it.Text(keys.SK))
-	})
-}
-
-// documents finds the annotations and comments of all documents in which the person is.
-func (w *walk) documents(ctx context.Context) error {
-	after, within, span := w.at.Document, w.at.After, store.Children(keys.Documents)
-	if strings.HasPrefix(after, keys.Documents) {
-		span.From = after
-	}
-	for it, err := range w.Items(ctx, store.Scan{PK: keys.OrganizationPartition(w.org), Keys: span}) {
-		if err != nil {
-			return err
-		}
-		if it[keys.DeletedAt] != nil {
-			continue
-		}
-		doc, err := w.DocumentOf(w.org, it)
-		if err != nil {
-			return err
-		}
-		if sk := it.Text(keys.SK); sk == after {
-			w.at.After = within
-		} else {
-			w.at.Document, w.at.After = sk, ""
-		}
-		if err := w.looked(it); err != nil {
-			return err
-		}
-		if err := w.document(ctx, doc); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// document finds what a document has.
-func (w *walk) document(ctx context.Context, doc collab.DocumentRef) error {
-	var head store.Item // of the thread whose comments come
-	if ann, _, err := keys.ParseAnnotation(w.at.After); err == nil {
-		if head, err = w.Get(ctx, keys.Annotation(doc, ann)); err != nil {
-			return err
-		}
-	}
-	return w.each(ctx, keys.DocumentPartition(doc), store.Everything, func(_ []string, it store.Item) error {
-		ann, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
-		switch {
-		case err != nil:
-			return nil // of a later version
-		case comment == 0:
-			head = it
-			a := collab.Thread{Document: doc.Document}
-			if err := it.Decode(&a.Annotation); err != nil {
-				return err
-			}
-			if a.ID = ann; a.CreatorID == w.user || names(a.AssignedTo, w.user) {
-				return w.found(collab.PersonalData{Annotation: &a}, it.Text(keys.SK))
-			}
-		case head != nil && it.Text(keys.Birth) == head.Text(keys.AddedBy):
-			c := collab.PersonalComment{Document: doc.Document, Annotation: ann}
-			if err := it.Decode(&c.Comment); err != nil {
-				return err
-			}
-			if c.ID = comment; c.AuthorID == w.user || names(c.TaggedUserContacts, w.user) {
-				return w.found(collab.PersonalData{Comment: &c}, it.Text(keys.SK))
+	items, bytes := 0, 0
+	more := func() bool { return items < mostLooked && bytes < mostLookedBytes }
+	if !from.Walked {
+		at := store.From(keys.AnOrganization, keys.PartsOf(org, collab.AnOrganization, org.Organization, org.Incarnation))
+		if from.Walk != nil {
+			if err := json.Unmarshal(from.Walk, &at); err != nil {
+				return nil, collab.PageTokenError(err)
 			}
 		}
-		return nil
-	})
-}
-
-// names reports whether a user object is a user's, or one in a list of tags.
-func names(users collab.JSON, user string) bool {
-	type object struct {
-		UserID string `json:"userId"`
-	}
-	var one object
-	var list []object
-	if json.Unmarshal(users, &one) == nil {
-		return one.UserID == user
-	}
-	_ = json.Unmarshal(users, &list) // what is stored is one or the other
-	for _, u := range list {
-		if u.UserID == user {
-			return true
+		w := &store.Walk{
+			Want: func(k *keys.Kind) bool { return shown[k.Name] }, Users: []string{user},
+			Enter: func(f store.Found) bool { return f.Item[keys.DeletedAt] == nil },
+		}
+		c := collection{Store: s, user: user, take: take}
+		for len(at) > 0 && !c.full && more() {
+			at, err = s.Table.Step(ctx, w, at, func(ctx context.Context, found []store.Found) (int, error) {
+				for i, f := range found {
+					if err := c.show(ctx, f); err != nil || c.full {
+						return i, err
+					}
+					items, bytes = items+1, bytes+f.Size()
+				}
+				return len(found), nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if len(at) > 0 {
+			text, err := collab.EncodeJSON(at)
+			return &collab.PersonalPosition{Walk: json.RawMessage(text)}, err
 		}
 	}
-	return false
-}
-
-// notifications finds those in the person's inbox.
-func (w *walk) notifications(ctx context.Context) error {
-	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: w.user}}
-	for {
+	from.Walked, from.Walk = true, nil
+	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
+	for more() {
 		const atOnce = 100
-		list, next, err := w.Inbox.Notifications(ctx, w.org, q, w.at.After, atOnce)
+		list, after, err := s.Inbox.Notifications(ctx, org, q, from.After, atOnce)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range list {
-			if err := w.found(collab.PersonalData{Notification: &e}, e.Position); err != nil {
+			if !take(collab.PersonalData{Notification: &e}) {
+				return &from, nil
+			}
+			from.After = e.Position
+		}
+		if from.After = after; after == "" {
+			return nil, nil
+		}
+		items += atOnce
+	}
+	return &from, nil
+}
+
+// collection is one call of Collect.
+type collection struct {
+	*Store
+	user string
+	take func(collab.PersonalData) bool
+	head store.Item // of the thread whose comments come
+	full bool
+}
+
+// show shows what an item has of the person.
+func (c *collection) show(ctx context.Context, f store.Found) error {
+	var d collab.PersonalData
+	document := f.Parts.Doc
+	switch f.Kind.Name {
+	case keys.AMember:
+		m, err := c.GrantOf(f.Item, c.user)
+		if d.Member = &m; err != nil {
+			return err
+		}
+	case keys.ADocumentGrant, keys.AFolderGrant:
+		m, err := c.GrantOf(f.Item, c.user)
+		if d.Grant = (&collab.PersonalGrant{Folder: f.Parts.Folder, Document: document, Member: m}); err != nil {
+			return err
+		}
+	case keys.APlaceInGroup:
+		d.Group = f.Parts.Group
+	case keys.AnOrganizationPreference, keys.APreference:
+		d.Preferences = &collab.PersonalPreferences{Document: document}
+		if err := f.Decode(&d.Preferences.Preferences); err != nil {
+			return err
+		}
+	case keys.AThread:
+		c.head = f.Item
+		a := collab.Thread{Document: document}
+		if err := f.Decode(&a.Annotation); err != nil {
+			return err
+		}
+		if a.ID = f.Parts.Ann; a.CreatorID != c.user && !names(a.AssignedTo, c.user) {
+			return nil
+		}
+		d.Annotation = &a
+	default:
+		head := keys.Annotation(f.Parts.Document(), f.Parts.Ann)
+		if c.head == nil || c.head.Key() != head {
+			it, err := c.Get(ctx, head)
+			if c.head = it; err != nil {
 				return err
 			}
 		}
-		if next == "" {
+		of := collab.PersonalComment{Document: document, Annotation: f.Parts.Ann}
+		if c.head == nil || f.Text(keys.Birth) != c.head.Text(keys.AddedBy) {
 			return nil
 		}
-		w.at.After = next
-		if w.items += atOnce; w.items >= mostLooked {
-			return errFull{}
+		if err := f.Decode(&of.Comment); err != nil {
+			return err
 		}
+		if of.ID = f.Parts.Comment; of.AuthorID != c.user && !names(of.TaggedUserContacts, c.user) {
+			return nil
+		}
+		d.Comment = &of
 	}
+	c.full = !c.take(d)
+	return nil
 }

@@ -1,16 +1,15 @@
-// Package erasure forgets people: it takes their data out of the organizations of an account, and shows what these are.
+// Package erasure deletes personal data by field, and shows it.
 //
-// Nothing lists what names a person, and nothing need: a job reads all that the account has in the organizations meant, and asks of each item
-// what becomes of it. The first pass clears what there is, and learns by what names the people were known. What was under way then may have
-// written more, so after that has ended a second pass reads all of it once more. At last, once the receivers of webhooks have heard of whom
-// they are to forget, the job forgets that itself.
+// A request ends the access of the people, and keeps a job. The job walks the organizations once, a minute later, when no request is under way
+// that began before. It deletes what is a person's own, blanks what they wrote, and puts the erased user where the attributes that the table
+// in package keys names have them. It looks for no text. What expires without people's words is not looked at.
 //
-// What was added after the deletion was answered is new, and stays: each item says when it was added. Who writes into a thread that was
-// there before, and names a person who is being forgotten, may find the name gone.
+// What was added after the request is new, and stays: each item says when it was added.
 package erasure
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"collabdata/shared/collab"
@@ -18,45 +17,35 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 )
 
-// Store is the table with what forgets people in it. Safe for concurrent use. Its methods fail as those of store.Table do, besides what they
-// name.
+// Store is the table with what deletes personal data in it. Safe for concurrent use. Its methods fail as those of store.Table do, besides what
+// they name.
 type Store struct {
 	*directory.Store
-	Outbox *outbox.Store
-	Inbox  *inbox.Store
-	Hooks  *hooks.Store
+	Outbox  *outbox.Store
+	Inbox   *inbox.Store
+	Threads *threads.Store
 
-	skew    time.Duration // store.ClockSkew, but in tests
-	atOnce  int           // comments that a step deletes from the end of threads, before it ends
-	queries int           // that a step makes to read what it looks at, and up to queryAtOnce more
+	skew  time.Duration // store.ClockSkew, but in tests
+	most  int           // queries of a step, 0 for as many as a walk makes
+	inOne int           // organizations in which a request itself ends the access
 }
 
-// New returns what forgets people in the parts of a table.
-func New(d *directory.Store, o *outbox.Store, in *inbox.Store) *Store {
-	return &Store{Store: d, Outbox: o, Inbox: in, Hooks: hooks.New(o), skew: store.ClockSkew, atOnce: 500, queries: 200}
+// New returns what deletes personal data in the directory of threads.
+func New(t *threads.Store, in *inbox.Store) *Store {
+	return &Store{Store: t.Directory, Outbox: t.Outbox, Inbox: in, Threads: t, skew: store.ClockSkew, inOne: 1_000}
 }
 
-// The parts of a job.
-const (
-	firstPass = iota
-	secondPass
-	hearing // of webhooks' receivers: whom they are to forget
-)
+// begins is how long a job waits: no request lives longer than 30 s, so what one wrote that had begun before is there.
+const begins = time.Minute
 
-const (
-	mostCutOff  = 30               // organizations in which a request itself ends the access of people
-	hearingTime = 24 * time.Hour   // that receivers have at most
-	hearingLook = 10 * time.Minute // from one look at whether they have heard to the next
-)
-
-// Erase begins to delete the data of users, at most 30, in organizations, which exist, or for nil in all of the account. It returns the job,
-// which ends their access at once and goes on for some minutes: more in large organizations, a day while receivers of webhooks do not
-// answer. It records an event for each user. A repeat of the request begins nothing more.
+// Erase begins to delete the data of users, at most 30, in organizations, which exist, or for nil in all of the account. It ends their access,
+// records an event for each user, and returns the job that does the rest; of an account of more than 1,000 organizations the job ends the
+// access, too. A repeat of the request begins nothing more.
 func (s *Store) Erase(ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef) (string, error) {
 	job, err := s.Outbox.Job(ctx, req.Account, req.JobID())
 	if collab.CodeOf(err) == collab.NotFound {
@@ -78,49 +67,43 @@ func (s *Store) Erase(ctx context.Context, req *request.Request, users []string,
 func (s *Store) begin(
 	ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef,
 ) (job outbox.Job, err error) {
-	e := &outbox.JobErasure{Users: users, Before: req.Millis() + s.skew.Milliseconds()}
+	e := &outbox.JobErasure{Users: users, Organizations: organizations, Before: req.Millis() + s.skew.Milliseconds()}
 	for i, user := range users {
 		e.Events = append(e.Events, req.IDs.For(i, user))
 	}
-	for _, org := range organizations {
-		e.Organizations = append(e.Organizations, org.Organization)
-	}
-	all := organizations
-	if all == nil {
-		for org, err := range s.organizations(ctx, req.Account, "", mostCutOff+1) {
-			if err != nil {
-				return job, err
-			}
-			if all = append(all, org); len(all) > mostCutOff {
-				break
-			}
-		}
-	}
-	if e.CutOff = len(all) <= mostCutOff; e.CutOff {
-		for _, org := range all {
-			if err := s.CutOff(ctx, org, users); err != nil {
-				return job, err
-			}
-		}
-	}
 	job = outbox.Job{
 		ID: req.JobID(), Account: req.Account, In: collab.OrganizationRef{Account: req.Account},
-		SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(), Erasure: e,
+		SweepAt: s.Millis() + begins.Milliseconds(), Erasure: e,
 	}
-	_, err = s.Outbox.AddJob(ctx, job)
+	if e.CutOff, _, err = s.endAccess(ctx, &job, ""); err == nil {
+		_, err = s.Outbox.AddJob(ctx, job)
+	}
 	return job, err
 }
 
-// organizations yields the organizations of an account after an id, "" for all; most is how many are expected.
-func (s *Store) organizations(ctx context.Context, acct, after string, most int) func(func(collab.OrganizationRef, error) bool) {
-	return func(yield func(collab.OrganizationRef, error) bool) {
-		for o, err := range s.ListOrganizations(ctx, acct, after, most) {
-			org := collab.OrganizationRef{Account: acct, Organization: o.ID, Incarnation: o.Incarnation}
-			if !yield(org, err) || err != nil {
-				return
+// endAccess ends the access of the people of a job in organizations, in all of the account in those after one, "" for the first. It reports
+// whether that is done, and which it did last.
+func (s *Store) endAccess(ctx context.Context, job *outbox.Job, after string) (done bool, last string, err error) {
+	list := job.Erasure.Organizations
+	if done = true; list == nil {
+		for o, err := range s.ListOrganizations(ctx, job.Account, after, s.inOne) {
+			if err != nil {
+				return false, after, err
 			}
+			if done = len(list) < s.inOne; !done {
+				break
+			}
+			list = append(list, collab.OrganizationRef{Account: job.Account, Organization: o.ID, Incarnation: o.Incarnation})
 		}
 	}
+	last = after
+	err = store.Each(ctx, len(list), func(ctx context.Context, i int) error {
+		return s.EndAccess(ctx, list[i], job.Erasure.Users, job.Erasure.Before)
+	})
+	if len(list) > 0 {
+		last = list[len(list)-1].Organization
+	}
+	return done && err == nil, last, err
 }
 
 // announce records those events of a job that are not recorded yet, and returns all.
@@ -130,11 +113,11 @@ func (s *Store) announce(ctx context.Context, job *outbox.Job) ([]*collab.Event,
 	if err != nil {
 		return nil, err
 	}
+	in := collab.Map(e.Organizations, func(org collab.OrganizationRef) string { return org.Organization })
 	var all, missing []*collab.Event
 	for i, user := range e.Users {
 		ev := &collab.Event{
-			ID: e.Events[i], Type: collab.UserErased, Account: job.Account, Time: e.Before,
-			Erased: &collab.EventErased{UserID: user, OrganizationIDs: e.Organizations},
+			ID: e.Events[i], Type: collab.UserErased, Account: job.Account, Time: e.Before, Erased: &collab.EventErased{UserID: user, OrganizationIDs: in},
 		}
 		if all = append(all, ev); found[keys.Event(job.Account, ev.ID)] == nil {
 			missing = append(missing, ev)
@@ -148,76 +131,50 @@ func (s *Store) announce(ctx context.Context, job *outbox.Job) ([]*collab.Event,
 	return all, err
 }
 
-// CutOffRest does what the request of a job had no time for: it ends the access of the people in all organizations, and records the events.
-// It reports whether there are more organizations, and notes in p where it goes on.
-func (s *Store) CutOffRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (more bool, err error) {
-	if e := job.Erasure; !e.CutOff {
-		n := 0
-		for org, err := range s.organizations(ctx, job.Account, p.From, mostCutOff) {
-			if err == nil && n == mostCutOff {
-				return true, nil
-			}
-			if err == nil {
-				err = s.CutOff(ctx, org, e.Users)
-			}
-			if err != nil {
-				return true, err
-			}
-			n, p.From = n+1, org.Organization
+// EndRest does what the request of a job left: it ends the access of the people in further organizations, and records the events. It reports
+// whether there are more organizations, and notes in p where it goes on.
+func (s *Store) EndRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (more bool, err error) {
+	if !job.Erasure.CutOff {
+		done, last, err := s.endAccess(ctx, job, p.From)
+		if p.From = last; err != nil || !done {
+			return true, err
 		}
-		p.CutOffAt = s.Millis() + s.skew.Milliseconds()
 	}
-	p.From = ""
 	_, err = s.announce(ctx, job)
-	return false, err
+	return err != nil, err
 }
 
-// Step does some of a job: about 1 MB of a pass, or a look at who has heard. It notes in p how far that has come.
-func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
-	done := false
-	if p.Next < hearing {
-		done, err = s.pass(ctx, job, p)
-	} else if done, err = s.heard(ctx, job, p.StartedAt); err == nil && !done {
-		p.State, p.Due = collab.JobWaiting, s.Millis()+hearingLook.Milliseconds()
+// Step does some of a job, and notes in p how far that has come.
+func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
+	e := job.Erasure
+	at := store.From(keys.AnAccount, keys.Parts{Acct: job.Account})
+	if e.Organizations != nil {
+		at = store.From(keys.AnOrganization, collab.Map(e.Organizations, func(org collab.OrganizationRef) keys.Parts {
+			return keys.PartsOf(org, collab.AnOrganization, org.Organization, org.Incarnation)
+		})...)
 	}
-	if err != nil || !done {
+	if p.From != "" {
+		if err := json.Unmarshal([]byte(p.From), &at); err != nil {
+			return store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
+		}
+	}
+	r := &pass{Store: s, people: newPeople(e.Users), before: e.Before, earlier: collab.EarliestID(e.Before + 1), threads: map[keys.Key]*thread{}}
+	w := &store.Walk{Want: personal, Users: e.Users, Most: s.most}
+	at, err := s.Table.Step(ctx, w, at, func(ctx context.Context, found []store.Found) (int, error) {
+		return len(found), store.Each(ctx, len(found), func(ctx context.Context, i int) error { return r.item(ctx, found[i]) })
+	})
+	if err != nil {
 		return err
 	}
-	p.LastAt, p.From = s.Millis(), ""
-	if p.Next++; p.Next == secondPass {
-		p.State, p.Due = collab.JobWaiting, s.Millis()+outbox.SweepAfter.Milliseconds()
+	p.Done += r.written.Load()
+	if p.From = ""; len(at) == 0 {
+		p.Next, p.LastAt = job.Size(), s.Millis()
+		return nil
 	}
-	if p.Next == job.Size() { // what is kept of the job names nobody
-		p.Names = nil
-		e := *job.Erasure
-		e.Users = nil
-		job.Erasure = &e
-	}
-	return nil
+	text, err := collab.EncodeJSON(at)
+	p.From = string(text)
+	return err
 }
 
-// heard reports whether all receivers of a job's events have heard, or had the time for it, and takes the users out of the events then.
-func (s *Store) heard(ctx context.Context, job *outbox.Job, since collab.Millis) (bool, error) {
-	hooks, err := s.Hooks.Endpoints(ctx, job.Account)
-	if err != nil {
-		return false, err
-	}
-	late := s.Millis() >= since+hearingTime.Milliseconds()
-	for _, id := range job.Erasure.Events {
-		pending, err := s.Outbox.Pending(ctx, collab.EventRef{Account: job.Account, ID: id}, collab.EventWork)
-		if err != nil || pending != nil && !late {
-			return false, err
-		}
-		for _, hook := range hooks {
-			e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: job.Account, WebhookID: hook.ID}, CreatedAt: hook.CreatedAt}
-			d, err := s.Hooks.Delivery(ctx, e, id)
-			if collab.CodeOf(err) == collab.NotFound {
-				continue
-			}
-			if err != nil || d.State == collab.DeliveryPending && !hook.Disabled && !late {
-				return false, err
-			}
-		}
-	}
-	return true, nil
-}
+// personal reports whether a kind has personal data that are deleted: it is a user's own, or has user objects.
+func personal(k *keys.Kind) bool { return k.Of != "" && (k.NamesUser() || k.Users != "") }

@@ -4,307 +4,241 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/store/connections"
 	"collabdata/shared/store/outbox"
 )
 
-// pass clears some of what the account has, and reports whether it has come to its end. p notes where it goes on, and by what names the
-// people are known.
-func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (done bool, err error) {
-	var left []place
-	if p.From == "" {
-		left = []place{{Kind: anAccount}}
-	} else if err := json.Unmarshal([]byte(p.From), &left); err != nil {
-		return false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
-	}
-	r := s.newRun(job, p.Names)
-	items, left, err := r.read(ctx, left)
-	if err != nil {
-		return false, err
-	}
-	r.derived = max(r.derived, p.CutOffAt)
-	r.last = p.Next == secondPass
-	r.left = p.Unfinished
-	for _, it := range items {
-		r.learnFrom(it)
-	}
-	if r.learned() { // they are kept first: what is written next may be all that tells them
-		p.Names = r.known()
-		return false, nil
-	}
-	err = store.Each(ctx, len(items), func(ctx context.Context, i int) error { return r.item(ctx, items[i]) })
-	if err != nil {
-		return false, err
-	}
-	p.Names, p.Done, p.Unfinished = r.known(), p.Done+r.written, r.left
-	if r.again { // the rest of these is the next step's
-		return false, nil
-	}
-	if len(left) > 0 {
-		text, err := collab.EncodeJSON(left)
-		p.From = string(text)
-		return false, err
-	}
-	if r.last && r.left { // another job names them, and goes on
-		p.From, p.Unfinished = "", false
-		p.State, p.Due = collab.JobWaiting, s.Millis()+outbox.SweepAfter.Milliseconds()
-		return false, nil
-	}
-	p.Unfinished = false
-	return true, nil
-}
-
-// learnFrom remembers the names and addresses that an item has of the people, in user objects, or as members and by grants.
-func (r *run) learnFrom(it store.Item) {
-	org, rest, ok := keys.ParseOrganization(r.job.Account, it.Text(keys.PK))
-	if ok && !r.within(org.Organization) || !r.old(it) {
-		return
-	}
-	for name := range it {
-		if text := it.Text(name); text != "" && (text[0] == '{' || text[0] == '[') {
-			r.json(name, []byte(text), object)
-		}
-	}
-	sk, user := strings.Split(it.Text(keys.SK), "#"), ""
-	switch {
-	case !ok:
-	case part(rest, 0) == "" && sk[0]+"#" == keys.Members:
-		user = part(sk, 1)
-	case part(rest, 0) == "GRANT":
-		user = sk[0]
-	}
-	if r.escaped[user] {
-		r.learn(map[string]any{"name": it.Text("name"), "email": it.Text("mail")})
-	}
-}
-
-// run is one step of a pass.
-type run struct {
+// pass is one step of a job.
+type pass struct {
 	*Store
 	*people
-	job     *outbox.Job
-	saved   int           // names that the job has kept
-	earlier string        // than this is the mark of a request that added what is to be forgotten
-	derived collab.Millis // what was made until then of what is to be forgotten, be it of a later event
-	last    bool          // it is the second pass
+	before  collab.Millis // what was added later is new
+	earlier string        // than this is the mark of a request that added what is not new
+	written atomic.Int64
 
 	mu      sync.Mutex
-	threads map[string]*thread // by the key of the head
-	deleted int                // comments at the end of threads
-	written int64
-	again   bool
-	left    bool
-}
-
-func (s *Store) newRun(job *outbox.Job, names []string) *run {
-	e := job.Erasure
-	return &run{
-		Store: s, people: newPeople(e.Users, names), job: job, saved: len(names), earlier: collab.EarliestID(e.Before + 1), derived: e.Before,
-		threads: map[string]*thread{},
-	}
-}
-
-// learned reports whether there are names that the job has not kept yet.
-func (r *run) learned() bool { return len(r.known()) > r.saved }
-
-// within reports whether the people are forgotten in an organization.
-func (r *run) within(org string) bool {
-	return r.job.Erasure.Organizations == nil || slices.Contains(r.job.Erasure.Organizations, org)
+	threads map[keys.Key]*thread // that the step changes, by their heads
 }
 
 // old reports whether an item was added before the deletion was answered. What does not say when it was is old.
-func (r *run) old(it store.Item) bool {
-	if mark := it.Text(keys.AddedBy); mark != "" {
+func (r *pass) old(f store.Found) bool {
+	if f.Parts.At != 0 {
+		return f.Parts.At <= r.before
+	}
+	if mark := f.Text(keys.AddedBy); mark != "" {
 		return mark < r.earlier
 	}
-	at := it.Number(keys.LastUpdated)
-	if at == 0 {
-		at = it.Number(keys.CreatedAt)
-	}
-	return at <= r.job.Erasure.Before
-}
-
-// made reports whether what a key names by a time was made before that, or of what was there before.
-func (r *run) made(digits string) bool {
-	ms, err := strconv.ParseInt(digits, 10, 64)
-	return err != nil || ms <= r.derived
-}
-
-// part returns a part of a split key, "" where there are fewer.
-func part(parts []string, n int) string {
-	if n < len(parts) {
-		return parts[n]
-	}
-	return ""
-}
-
-// item decides what becomes of an item, by what its key says that it is.
-func (r *run) item(ctx context.Context, it store.Item) error {
-	k := it.Key()
-	pk, sk := strings.Split(k.PK, "#"), strings.Split(k.SK, "#")
-	if org, rest, ok := keys.ParseOrganization(r.job.Account, k.PK); ok {
-		if !r.within(org.Organization) {
-			return nil
+	for _, name := range []string{keys.LastUpdated, keys.CreatedAt, keys.StartedAt} {
+		if at := f.Number(name); at != 0 {
+			return at <= r.before
 		}
-		return r.inOrganization(ctx, org, rest, sk, it)
 	}
+	return true
+}
+
+// item deletes an item that is one of the people's own, or takes them out of it.
+func (r *pass) item(ctx context.Context, f store.Found) error {
 	switch {
-	case pk[0] == "LIVE", pk[0] == "TICKET":
-		return r.live(ctx, pk, sk, it)
-	case len(pk) == 2: // organizations
-		id, err := keys.Unescape(part(sk, 1))
-		if err != nil || !r.within(id) {
+	case f.Kind.NamesUser():
+		if !r.old(f) {
 			return nil
 		}
-		return r.fields(ctx, it)
-	case pk[2] == "NOMAIL":
-		org, err := keys.Unescape(part(sk, 1))
-		if err != nil || sk[0] != "USER" || !r.escaped[part(sk, 2)] || !r.within(org) || !r.old(it) {
-			return nil
+		r.written.Add(1)
+		_, err := r.Write(ctx, store.DeleteRead(f.Item, keys.AddedBy, keys.LastUpdated, keys.CreatedAt))
+		return err
+	case f.Kind.Name == keys.AThread, f.Kind.Name == keys.AComment:
+		return r.inThread(ctx, f)
+	case f.Kind.Name == keys.ANotification:
+		if id, at, theirs := r.theirs(f); theirs {
+			r.written.Add(1)
+			return r.Inbox.DeleteNotification(ctx, f.Parts.Organization(), "", outbox.JobNotification{ID: id, At: at})
 		}
-		return r.remove(ctx, it)
 	}
-	return r.other(ctx, it)
+	return r.change(ctx, f, nil)
 }
 
-// inOrganization is item for what is in an organization; rest is what follows that in its partition, and sk its sort key, both split.
-func (r *run) inOrganization(ctx context.Context, org collab.OrganizationRef, rest, sk []string, it store.Item) error {
-	user := "" // whose item it is
-	switch part(rest, 0) {
-	case "":
-		switch sk[0] + "#" {
-		case keys.Members, keys.Preferences:
-			user = part(sk, 1)
-		default:
-			return r.fields(ctx, it)
-		}
-	case "GRP", "GRANT":
-		user = sk[0]
-	case "GONE":
-		if !r.last { // it keeps them from being told more, until nothing names them
-			return nil
-		}
-		user = sk[0]
-	case "CFG":
-		user = part(sk, 1)
-	case "U", "READ":
-		if r.made(sk[0]) {
-			return r.remove(ctx, it)
-		}
-		return nil
-	case "NTF":
-		return r.notification(ctx, org, sk, it)
-	case "D":
-		switch part(rest, 2) {
-		case "":
-			return r.inThread(ctx, it)
-		case "GONE":
-			if !r.last {
-				return nil
-			}
-			user = sk[0]
-		case "SEEN":
-			user = sk[0]
-		case "M":
-			if r.escaped[part(sk, 1)] && part(sk, 2) < collab.EarliestID(r.derived+1) {
-				return r.remove(ctx, it)
-			}
-			return nil
-		case "NTF":
-			if doc, err := keys.DocumentOf(org, strings.TrimSuffix(it.Text(keys.PK), "#NTF")); err == nil && r.last && it[keys.DeletedAt] != nil {
-				if err := r.Inbox.SweepListed(ctx, doc, it.Text(keys.SK)); err != nil {
-					return err
-				}
-				return r.Delete(ctx, it.Key())
-			}
-			return nil
-		default:
-			return r.other(ctx, it)
-		}
-	default:
-		return r.other(ctx, it)
+// theirs reports whether a notification was caused by one of the people, or is for them alone, with its id and time.
+func (r *pass) theirs(f store.Found) (id string, at collab.Millis, theirs bool) {
+	var n struct {
+		Body store.Encoded[collab.Notification] `dynamodbav:"body"`
+		All  bool                               `dynamodbav:"all,omitempty"`
+		To   []string                           `dynamodbav:"to,omitempty"`
 	}
-	if r.escaped[user] && r.old(it) {
-		return r.remove(ctx, it)
+	if f.Decode(&n) != nil {
+		return "", 0, false
 	}
-	return r.fields(ctx, it)
+	of := n.Body.Value
+	alone := !n.All && len(n.To) > 0 && len(n.To) < collab.MaxAudience && !slices.ContainsFunc(n.To, func(u string) bool { return !r.ids[u] })
+	return of.ID, of.CreatedAt, of.CreatedAt <= r.before && of.ID != "" && (r.ids[of.ActionUser.UserID] || alone)
 }
 
-// other is item for what this version does not know: it goes where an attribute of it is one of the people.
-func (r *run) other(ctx context.Context, it store.Item) error {
-	for name := range it {
-		if r.ids[it.Text(name)] {
-			return r.remove(ctx, it)
-		}
-	}
-	return r.fields(ctx, it)
-}
-
-// live ends a connection of one of the people, and deletes a ticket for one. What lists a connection is deleted with it.
-func (r *run) live(ctx context.Context, pk, sk []string, it store.Item) error {
-	began := it.Number(keys.StartedAt)
-	if pk[0] == "TICKET" {
-		if !r.ids[it.Text(keys.Watch)] || !r.within(it.Text(keys.Owned)) {
-			return nil
-		}
-		began = it.Number(keys.Lease) - connections.TicketTTL.Milliseconds()
-	}
-	if began > r.job.Erasure.Before {
-		return nil
-	}
-	if pk[0] == "LIVE" {
-		id, err := keys.Unescape(part(sk, 1))
-		if err == nil {
-			err = connections.Store{Table: r.Table}.Disconnect(ctx, id, 0)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return r.remove(ctx, it)
-}
-
-// change writes what without leaves of an item, nil for nothing to change, unless others have written it since it was read: then it is read
-// and changed once more. same are the attributes that say so.
-func (r *run) change(ctx context.Context, it store.Item, without func(store.Item) store.Item, same ...string) error {
+// change takes the people out of an item, and then does what more says, nil for nothing more. Where others wrote it since it was read, it reads
+// it and does so once more.
+func (r *pass) change(ctx context.Context, f store.Found, more func(after store.Item) store.Item) error {
 	mark, first := r.NewMark(), true
-	if same == nil {
-		same = []string{keys.Rev, keys.AddedBy}
-	}
 	return r.Try(ctx, "an item", mark, func(ctx context.Context) ([]store.Write, error) {
 		if !first {
-			var err error
-			if it, err = r.Get(ctx, it.Key()); err != nil || it == nil {
+			it, err := r.Get(ctx, f.Key())
+			if f.Item = it; err != nil || it == nil || !r.old(f) {
 				return nil, err
 			}
 		}
 		first = false
-		after := without(it)
-		if after == nil || maps.EqualFunc(it, after, equal) {
+		after := r.without(f.Item, f.Kind)
+		if more != nil {
+			after = more(after)
+		}
+		if reflect.DeepEqual(f.Item, after) {
 			return nil, nil
 		}
-		r.count()
-		return []store.Write{store.Change(it, after, mark, same...)}, nil
+		if th := r.thread(f); th != nil {
+			if err := th.touch(ctx, r, f); err != nil {
+				return nil, err
+			}
+		}
+		r.written.Add(1)
+		return []store.Write{store.Change(f.Item, after, mark, keys.Rev, keys.AddedBy)}, nil
 	})
 }
 
-// remove deletes an item, unless another is there by now.
-func (r *run) remove(ctx context.Context, it store.Item) error {
-	r.count()
-	_, err := r.Write(ctx, store.DeleteRead(it, keys.AddedBy, keys.LastUpdated, keys.CreatedAt))
-	return err
+// inThread deletes personal data in a head or a comment that is not new.
+func (r *pass) inThread(ctx context.Context, f store.Found) error {
+	theirs := r.ids[f.Text(keys.Creator)]
+	switch {
+	case !r.old(f):
+		return nil
+	case f.Kind.Name == keys.AThread && theirs:
+		return r.change(ctx, f, r.head)
+	case !theirs || f.Kind.Name == keys.AThread:
+		return r.change(ctx, f, nil)
+	}
+	answered, err := r.thread(f).lastAnswer(ctx, r, f)
+	if err != nil || answered <= f.Text(keys.SK) { // else it is deleted
+		return err
+	}
+	return r.change(ctx, f, blank)
 }
 
-func (r *run) count() {
+// head takes the words of a thread that one of the people made out of its head; what places it stays.
+func (r *pass) head(it store.Item) store.Item {
+	pk, by, _ := strings.Cut(it.Text(keys.By), "#U#")
+	if user, err := keys.Unescape(by); err == nil && r.ids[user] {
+		it[keys.By] = store.Text(pk + "#U#" + collab.ErasedUser)
+	}
+	delete(it, "ctx")
+	var kept map[string]json.RawMessage
+	if json.Unmarshal([]byte(it.Text("kept")), &kept) == nil && kept["suggestion"] != nil {
+		delete(kept, "suggestion")
+		if text, err := collab.EncodeJSON(kept); err == nil {
+			it["kept"] = store.Text(string(text))
+		}
+	}
+	return it
+}
+
+// blank returns what stays of a comment of one of the people that others answered after: that there was one, and when.
+func blank(it store.Item) store.Item {
+	var c collab.Comment
+	by, err := collab.EncodeJSON(collab.Erased())
+	if err != nil || it.Decode(&c) != nil {
+		return it
+	}
+	left := collab.Comment{From: by, AuthorID: collab.ErasedUser, CreatedAt: c.CreatedAt, LastUpdated: c.LastUpdated, AddedAt: c.AddedAt}
+	return store.Overlay[collab.Comment](it, store.ItemOf(it.Key(), left))
+}
+
+// thread is a thread that a step changes.
+type thread struct {
+	touching, answering sync.Once
+	touched, failed     error
+	answered            string // the sort key of its last comment by anybody else, "" for none
+}
+
+// thread returns the thread of an item; nil where that is in none.
+func (r *pass) thread(f store.Found) *thread {
+	if f.Kind.Name != keys.AThread && f.Kind.Name != keys.AComment {
+		return nil
+	}
+	k := keys.Annotation(f.Parts.Document(), f.Parts.Ann)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.written++
+	if r.threads[k] == nil {
+		r.threads[k] = &thread{}
+	}
+	return r.threads[k]
+}
+
+// touch moves the time of a thread before it changes, so that who follows it reads it again.
+func (th *thread) touch(ctx context.Context, r *pass, f store.Found) error {
+	th.touching.Do(func() { th.touched = r.Threads.Touch(ctx, f.Parts.Document(), f.Parts.Ann, r.Millis()) })
+	return th.touched
+}
+
+// lastAnswer returns the sort key of the last comment in a thread by anybody but the people, "" for none. It deletes theirs after it.
+func (th *thread) lastAnswer(ctx context.Context, r *pass, f store.Found) (string, error) {
+	th.answering.Do(func() { th.answered, th.failed = th.deleteEnd(ctx, r, f) })
+	return th.answered, th.failed
+}
+
+func (th *thread) deleteEnd(ctx context.Context, r *pass, f store.Found) (string, error) {
+	head := keys.Annotation(f.Parts.Document(), f.Parts.Ann).SK
+	q := store.Scan{
+		PK: f.Text(keys.PK), Keys: store.Span{From: head + "#", To: head + keys.AfterComments}, Limit: 100, Newest: true, Strong: true,
+		Project: []string{keys.PK, keys.SK, keys.Creator, keys.AddedBy, keys.LastUpdated},
+	}
+	for more := true; more; {
+		items, goesOn, err := r.QueryPage(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		end := slices.IndexFunc(items, func(it store.Item) bool {
+			return !r.ids[it.Text(keys.Creator)] || !r.old(store.Found{Item: it, Kind: f.Kind})
+		})
+		answered := ""
+		if more = goesOn; end < 0 {
+			end = len(items)
+		} else {
+			answered, more = items[end].Text(keys.SK), false
+		}
+		if end > 0 {
+			if err := th.touch(ctx, r, f); err != nil {
+				return "", err
+			}
+			q.Keys = q.Keys.Before(items[end-1].Text(keys.SK))
+		}
+		err = store.Each(ctx, end, func(ctx context.Context, i int) error {
+			r.written.Add(1)
+			_, err := r.Write(ctx, store.DeleteRead(items[i], keys.AddedBy))
+			return err
+		})
+		if err != nil || answered != "" {
+			return answered, err
+		}
+	}
+	return "", nil
+}
+
+// without returns an item without the people in the attributes that the table names for its kind.
+func (p *people) without(it store.Item, k *keys.Kind) store.Item {
+	after := maps.Clone(it)
+	for _, path := range strings.Fields(k.Users) {
+		name, member, _ := strings.Cut(path, ".")
+		if after[name] != nil {
+			after[name] = p.attribute(after[name], name, member)
+		}
+	}
+	for _, name := range strings.Fields(k.Mentions) {
+		if text := after.Text(name); text != "" {
+			after[name] = store.Text(p.withoutMentions(text))
+		}
+	}
+	return after
 }

@@ -38,11 +38,11 @@ type Job struct {
 
 // JobErasure says whose data are deleted: see package erasure.
 type JobErasure struct {
-	Users         []string      `json:"users,omitempty"`         // none once it is done
-	Organizations []string      `json:"organizations,omitempty"` // in these; nil for all of the account
-	Before        collab.Millis `json:"before"`                  // what was added later is new, and stays
-	CutOff        bool          `json:"cutOff,omitempty"`        // the request itself has ended their access everywhere
-	Events        []string      `json:"events"`                  // that tell of each user
+	Users         []string                 `json:"users"`
+	Organizations []collab.OrganizationRef `json:"organizations,omitempty"` // in these; nil for all of the account
+	Before        collab.Millis            `json:"before"`                  // what was added later is new, and stays
+	CutOff        bool                     `json:"cutOff,omitempty"`        // the request itself has ended their access everywhere
+	Events        []string                 `json:"events"`                  // that tell of each user
 }
 
 // JobThing is an organization, a folder or a document that is deleted.
@@ -87,7 +87,7 @@ func (j *Job) Document(th JobThing) collab.DocumentRef {
 func (j *Job) Size() int {
 	switch n := j.Notifications; {
 	case j.Erasure != nil:
-		return collab.ErasureTasks
+		return 1
 	case j.Threads != nil:
 		return len(j.Threads)
 	case n != nil && n.User == "":
@@ -111,12 +111,7 @@ type JobProgress struct {
 	Next      int             `dynamodbav:"next"`          // which of what it has to sweep comes next, from 0
 	Done      int64           `dynamodbav:"n"`             // items that were swept
 	Expires   int64           `dynamodbav:"ttl,omitempty"` // in seconds; 0 until it is done
-	LastAt    collab.Millis   `dynamodbav:"lu,omitempty"`  // when a part of an erasure was done last
-
-	// Of an erasure: by what names its people are known; until when others may have been told of them; another job still names them.
-	Names      []string      `dynamodbav:"nam,omitempty"`
-	CutOffAt   collab.Millis `dynamodbav:"cut,omitempty"`
-	Unfinished bool          `dynamodbav:"unf,omitempty"`
+	LastAt    collab.Millis   `dynamodbav:"lu,omitempty"`  // when an erasure was done
 
 	Mark string `dynamodbav:"w"` // of the last write: two runs do not undo each other's
 }

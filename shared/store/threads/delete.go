@@ -10,8 +10,6 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // A thread is deleted by its head: a comment carries the birth mark of its head, which is the mark of the request that added that, and one
@@ -191,12 +189,7 @@ func (s *Store) DeleteComments(
 	if len(d.meant) == 0 {
 		return ids, failures, nil
 	}
-	head, err := s.touch(ctx, doc, ann, req.Millis(), nil)
-	if err == nil && timeKey(head) >= req.Millis() { // it was left as it was, and the comments that go cannot say when
-		now, at := expression.Name(keys.LastUpdated), expression.Value(req.Millis())
-		itself := expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))
-		_, err = s.Write(ctx, store.Update(head.Key(), expression.Set(now, at), now.LessThan(at), itself))
-	}
+	head, err := s.touchHead(ctx, doc, ann, req.Millis())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -88,6 +88,26 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 	}
 }
 
+// Touch moves the time and the lastUpdated of a thread to at, before it changes without a request. A thread that is gone is no error.
+func (s *Store) Touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis) error {
+	_, err := s.touchHead(ctx, doc, ann, at)
+	if collab.CodeOf(err) == collab.NotFound {
+		return nil
+	}
+	return err
+}
+
+// touchHead is touch for a change that no comment tells the time of: the head does.
+func (s *Store) touchHead(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis) (store.Item, error) {
+	head, err := s.touch(ctx, doc, ann, at, nil)
+	if err == nil && timeKey(head) >= at { // it was left as it was
+		now, to := expression.Name(keys.LastUpdated), expression.Value(at)
+		itself := expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))
+		_, err = s.Write(ctx, store.Update(head.Key(), expression.Set(now, to), now.LessThan(to), itself))
+	}
+	return head, err
+}
+
 // moveTimeKey returns the write that moves a thread's time key to key and its lastUpdated to at, if the time key is earlier than bound.
 func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound collab.Millis) store.Write {
 	itemKeys := store.Item{}

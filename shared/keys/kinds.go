@@ -1,0 +1,468 @@
+package keys
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is a kind of item: a row of the table. PK and SK are patterns of its key: texts and, in braces, parts. A part marked `!` carries the
+// incarnation of what it names, `:n` is a number of n digits; every other part is a text.
+type Kind struct {
+	Name string
+	PK   string
+	SK   string
+
+	// Of is what it belongs to: the name of a kind, whose items bind the parts of PK or lead to it with a user; a kind that belongs to
+	// nothing expires. An organization's item binds its incarnation, too.
+	Of       string
+	Alone    string     // the name of a kind below Of that it is found by, where that alone is walked: by In, else by SK
+	In       string     // pattern of its partition in index in
+	Few      bool       // one item has few: they are read with it
+	Stays    bool       // it outlives what it is Of
+	Expires  bool       // DynamoDB deletes it
+	Users    string     // its attributes with user objects or ids of users, or members of them such as body.actionUser
+	Mentions string     // its attributes with texts that mention users as {{userId}}
+	Told     ChangeKind // what a connected page hears of a write
+
+	pk, sk, in pattern
+}
+
+// Names of the kinds that others look for.
+const (
+	AnAccount                = "account"
+	AnOrganization           = "organization"
+	ADocument                = "document"
+	AThread                  = "thread"
+	AComment                 = "comment"
+	AGoneThread              = "thread that left"
+	ANotification            = "notification"
+	APreference              = "preference for a document"
+	AnOrganizationPreference = "preference for an organization"
+	AMember                  = "member"
+	ADocumentGrant           = "grant on a document"
+	AFolderGrant             = "grant on a folder"
+	APlaceInGroup            = "place in a group"
+)
+
+// Beginnings that several rows share.
+const (
+	inOrg      = "A#{acct}#O#{org!}"
+	inDoc      = inOrg + "#D#{doc!}"
+	ofOrg      = AnOrganization
+	ofDoc      = ADocument
+	inDelivery = "A#{acct}#HOOK#{id}#{created:15}"
+)
+
+// kinds is the table.
+var kinds = compiled([]Kind{
+	{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount},
+	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true},
+	{Name: "API key of an account", PK: "ACCOUNT#{acct}", SK: "KEY#{id}", Of: AnAccount},
+	{Name: "permission provider", PK: "PROVIDER#{acct}", SK: "PROVIDER", Of: AnAccount},
+	{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount},
+	{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount},
+	{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount},
+	{Name: "former webhook", PK: "HOOK#{acct}", SK: "!{id}#{created:15}", Expires: true},
+	{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount},
+	{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount},
+	{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true},
+	{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true},
+
+	{Name: AnOrganization, PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount, Told: AccessChanged},
+	{Name: AMember, PK: inOrg, SK: "USR#{user}", Of: ofOrg, Told: AccessChanged},
+	{Name: AnOrganizationPreference, PK: inOrg, SK: "CFG#{user}", Of: ofOrg},
+	{Name: APreference, PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: ofOrg, Alone: ofDoc},
+	{Name: ADocumentGrant, PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: ofOrg, Alone: ofDoc, In: inOrg + "#G#D#{doc!}", Told: AccessChanged},
+	{Name: AFolderGrant, PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: ofOrg, Alone: "folder", In: inOrg + "#G#F#{folder!}", Told: AccessChanged},
+	{Name: APlaceInGroup, PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: ofOrg, Told: AccessChanged},
+	{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup},
+	{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
+	{Name: "state of a notification", PK: inOrg + "#READ#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
+	{Name: "unsubscribed user", PK: "A#{acct}#NOMAIL", SK: "USER#{org}#{user}", Of: ofOrg, Stays: true},
+	{Name: ADocument, PK: inOrg, SK: "DOC#{doc}", Of: ofOrg, Told: AccessChanged},
+	{Name: "folder", PK: inOrg, SK: "FLD#{folder}", Of: ofOrg, Told: AccessChanged},
+	{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: ofOrg},
+	{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: ofOrg, Told: AccessChanged},
+	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
+	{Name: "user taken out", PK: inOrg + "#GONE", SK: "{user}", Of: ofOrg, Told: AccessChanged},
+
+	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users kept", Told: ThreadsChanged},
+	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged},
+	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread},
+	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged},
+	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged},
+	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users"},
+	{Name: "mail about a thread", PK: inDoc + "#M", SK: "{ann}#{user}#{event}", Expires: true},
+	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc},
+	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications",
+		Users: "to body.actionUser body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData"},
+	{Name: "audience of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{at:15}#{user}", Of: "entry of a document's notifications", Few: true, Users: "to"},
+	{Name: "user taken out of a document", PK: inDoc + "#GONE", SK: "{user}", Of: ofDoc, Told: AccessChanged},
+
+	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true},
+	{Name: "recipients of an event", PK: "A#{acct}#EVT#{event}", SK: "RECIPIENTS#{id}", Expires: true},
+	{Name: "withdrawn event", PK: "A#{acct}#EVT#{event}", SK: "WITHDRAWN", Expires: true},
+	{Name: "event in quarantine", PK: "QUARANTINE", SK: "{acct}#{event}", Expires: true},
+	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true},
+	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true},
+	{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true},
+	{Name: "new delivery", PK: inDelivery + "#NEW", SK: "{event}", Expires: true},
+	{Name: "job", PK: "A#{acct}#JOB#{id}", SK: "JOB", Expires: true},
+	{Name: "progress of a job", PK: "A#{acct}#JOB#{id}", SK: "PROGRESS", Expires: true},
+	{Name: "kept answer", PK: "A#{acct}#IDEM#{id}", SK: "IDEM", Expires: true},
+	{Name: "ticket", PK: "TICKET#{acct}", SK: "{id}", Expires: true},
+	{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true},
+	{Name: "connection of a user", PK: "LIVE#{acct}#O#{org}", SK: "{user}#{id}", Expires: true},
+	{Name: "connection to a document", PK: "LIVE#{acct}#O#{org}#D#{doc}", SK: "{user}#{id}", Expires: true},
+	{Name: "count of connections", PK: "LIVE#{acct}", SK: "{at:15}", Expires: true},
+})
+
+// Rows that keys are built from.
+var (
+	apiKey             = kindOf("API key")
+	account            = kindOf("account")
+	accountAPIKey      = kindOf("API key of an account")
+	permissionProvider = kindOf("permission provider")
+	accountEntry       = kindOf("entry in the list of accounts")
+	mailSecret         = kindOf("secret of unsubscribe tokens")
+	lastWebhook        = kindOf("last webhook added")
+	formerWebhook      = kindOf("former webhook")
+	webhook            = kindOf("webhook")
+	quota              = kindOf("quota")
+	noMailAddress      = kindOf("unsubscribed address")
+	organization       = kindOf("organization")
+	member             = kindOf(AMember)
+	preference         = kindOf(AnOrganizationPreference)
+	documentPreference = kindOf(APreference)
+	documentGrant      = kindOf(ADocumentGrant)
+	folderGrant        = kindOf(AFolderGrant)
+	userGroup          = kindOf(APlaceInGroup)
+	groupUser          = kindOf("user of a group")
+	inboxEntry         = kindOf("entry of an inbox")
+	notificationState  = kindOf("state of a notification")
+	noMailUser         = kindOf("unsubscribed user")
+	document           = kindOf("document")
+	folderOf           = kindOf("folder")
+	groupOf            = kindOf("group")
+	folderTree         = kindOf("changes of folders")
+	allEntry           = kindOf("entry of everybody's inbox")
+	removed            = kindOf("user taken out")
+	thread             = kindOf("thread")
+	commentOf          = kindOf("comment")
+	threadID           = kindOf("document of a thread")
+	seen               = kindOf("seen of a document")
+	seenThread         = kindOf("seen of a thread")
+	goneThread         = kindOf("thread that left")
+	mailEntry          = kindOf("mail about a thread")
+	documentEntry      = kindOf("entry of a document's notifications")
+	notification       = kindOf("notification")
+	removedFrom        = kindOf("user taken out of a document")
+	eventOf            = kindOf("event")
+	pendingWork        = kindOf("pending work")
+	waitingDelivery    = kindOf("waiting delivery")
+	delivery           = kindOf("delivery")
+	newDelivery        = kindOf("new delivery")
+	job                = kindOf("job")
+	jobProgress        = kindOf("progress of a job")
+	keptAnswer         = kindOf("kept answer")
+	ticket             = kindOf("ticket")
+	connection         = kindOf("connection")
+	userConnection     = kindOf("connection of a user")
+	watcher            = kindOf("connection to a document")
+	connectionCount    = kindOf("count of connections")
+)
+
+// Kinds returns the table. It is not to be changed.
+func Kinds() []*Kind { return kinds }
+
+// KindOf returns the kind of a key with its parts; nil for a key of no kind.
+func KindOf(k Key) (*Kind, Parts) {
+	for _, kind := range kinds {
+		if p, ok := kind.Parse(k); ok {
+			return kind, p
+		}
+	}
+	return nil, Parts{}
+}
+
+// kindOf returns the kind of a name.
+func kindOf(name string) *Kind {
+	i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == name })
+	return kinds[i]
+}
+
+// Parts are the parts of a key by the names that patterns have for them. Incarnations and numbers are 0 where a key has none.
+type Parts struct {
+	Acct   string `json:"acct,omitempty"`
+	Org    string `json:"org,omitempty"`
+	Doc    string `json:"doc,omitempty"`
+	Folder string `json:"folder,omitempty"`
+	Ann    string `json:"ann,omitempty"`
+	User   string `json:"user,omitempty"`
+	Group  string `json:"group,omitempty"`
+	ID     string `json:"id,omitempty"`
+	Event  string `json:"event,omitempty"`
+	Kind   string `json:"kind,omitempty"`
+	Shard  string `json:"shard,omitempty"`
+
+	OrgN    int64 `json:"orgN,omitempty"` // incarnations
+	DocN    int64 `json:"docN,omitempty"`
+	FolderN int64 `json:"folderN,omitempty"`
+	At      int64 `json:"at,omitempty"` // milliseconds
+	Created int64 `json:"created,omitempty"`
+	Comment int64 `json:"comment,omitempty"`
+}
+
+// field is a field of Parts.
+type field uint8
+
+const (
+	noField field = iota
+	fAcct
+	fOrg
+	fDoc
+	fFolder
+	fAnn
+	fUser
+	fGroup
+	fID
+	fEvent
+	fKind
+	fShard
+	fAt
+	fCreated
+	fComment
+)
+
+// fields are the names that patterns have for them.
+var fields = []string{"", "acct", "org", "doc", "folder", "ann", "user", "group", "id", "event", "kind", "shard", "at", "created", "comment"}
+
+// text is a field that is a text.
+func (p *Parts) text(f field) *string {
+	switch f {
+	case fAcct:
+		return &p.Acct
+	case fOrg:
+		return &p.Org
+	case fDoc:
+		return &p.Doc
+	case fFolder:
+		return &p.Folder
+	case fAnn:
+		return &p.Ann
+	case fUser:
+		return &p.User
+	case fGroup:
+		return &p.Group
+	case fID:
+		return &p.ID
+	case fEvent:
+		return &p.Event
+	case fKind:
+		return &p.Kind
+	}
+	return &p.Shard
+}
+
+// number is a field that is a number, and the incarnation of one that is a text.
+func (p *Parts) number(f field) *int64 {
+	switch f {
+	case fOrg:
+		return &p.OrgN
+	case fDoc:
+		return &p.DocN
+	case fFolder:
+		return &p.FolderN
+	case fAt:
+		return &p.At
+	case fCreated:
+		return &p.Created
+	}
+	return &p.Comment
+}
+
+// step is a piece of a pattern: a text, and the part after it.
+type step struct {
+	text        string
+	of          field
+	incarnation bool
+	digits      int // of a part that is a number
+}
+
+type pattern []step
+
+// compile reads a pattern. It panics for one that is none.
+func compile(text string) (p pattern) {
+	for text != "" {
+		before, rest, found := strings.Cut(text, "{")
+		s := step{text: before}
+		if text = ""; found {
+			name, after, _ := strings.Cut(rest, "}")
+			text = after
+			name, s.incarnation = strings.CutSuffix(name, "!")
+			name, width, _ := strings.Cut(name, ":")
+			s.digits, _ = strconv.Atoi(width)
+			i := slices.Index(fields, name)
+			if i < 1 {
+				panic(fmt.Sprintf("pattern of keys: no part %q", name))
+			}
+			s.of = field(i)
+		}
+		p = append(p, s)
+	}
+	return p
+}
+
+func compiled(rows []Kind) []*Kind {
+	list := make([]*Kind, len(rows))
+	for i := range rows {
+		k := &rows[i]
+		k.pk, k.sk, k.in = compile(k.PK), compile(k.SK), compile(k.In)
+		list[i] = k
+	}
+	return list
+}
+
+// key is the text of the pattern with parts.
+func (p pattern) key(parts *Parts) string {
+	b := make([]byte, 0, 128)
+	for _, s := range p {
+		b = s.append(append(b, s.text...), parts)
+	}
+	return string(b)
+}
+
+func (s *step) append(b []byte, parts *Parts) []byte {
+	switch {
+	case s.of == noField:
+		return b
+	case s.digits > 0:
+		return append(b, digits(*parts.number(s.of), s.digits)...)
+	}
+	b = append(b, Escape(*parts.text(s.of))...)
+	if s.incarnation {
+		if n := *parts.number(s.of); n != 0 {
+			b = strconv.AppendInt(append(b, '!'), n, 36)
+		}
+	}
+	return b
+}
+
+// parse reads a text of the pattern into parts.
+func (p pattern) parse(text string, parts *Parts) bool {
+	for _, s := range p {
+		rest, ok := strings.CutPrefix(text, s.text)
+		if !ok || s.of == noField {
+			return ok && rest == ""
+		}
+		end := strings.IndexByte(rest, '#')
+		if end < 0 {
+			end = len(rest)
+		}
+		if !s.read(rest[:end], parts) {
+			return false
+		}
+		text = rest[end:]
+	}
+	return text == ""
+}
+
+// read reads one part.
+func (s *step) read(text string, parts *Parts) bool {
+	if s.digits > 0 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		*parts.number(s.of) = n
+		return err == nil && n >= 0 && digits(n, s.digits) == text
+	}
+	var err error
+	if s.incarnation {
+		*parts.text(s.of), *parts.number(s.of), err = parsePart(text)
+	} else {
+		*parts.text(s.of), err = Unescape(text)
+	}
+	return err == nil
+}
+
+// Key is the key of an item with parts.
+func (k *Kind) Key(p Parts) Key { return Key{k.pk.key(&p), k.sk.key(&p)} }
+
+// Partition is the partition of items with parts.
+func (k *Kind) Partition(p Parts) string { return k.pk.key(&p) }
+
+// Parse reads the parts of a key; ok is false for a key of another kind.
+func (k *Kind) Parse(key Key) (p Parts, ok bool) {
+	ok = k.pk.parse(key.PK, &p) && k.sk.parse(key.SK, &p)
+	return p, ok
+}
+
+// ParseSK reads the parts of a sort key. It fails on text that is none of the kind.
+func (k *Kind) ParseSK(sk string) (p Parts, err error) {
+	if !k.sk.parse(sk, &p) {
+		err = fmt.Errorf("not the sort key of a %s: %q", k.Name, sk)
+	}
+	return p, err
+}
+
+// Naming returns the parts of an item's key with the incarnation of what it is the item of.
+func (k *Kind) Naming(p Parts, incarnation int64) Parts {
+	if last := k.sk[len(k.sk)-1]; !last.incarnation && (last.of == fOrg || last.of == fDoc || last.of == fFolder) {
+		*p.number(last.of) = incarnation
+	}
+	return p
+}
+
+// bound are the fields that the items of a kind have.
+func (k *Kind) bound() (b [fComment + 1]bool) {
+	for _, s := range slices.Concat(k.pk, k.sk) {
+		b[s.of] = true
+	}
+	return b
+}
+
+// Place is where items lie: all of a partition, or of one of index in, whose sort keys begin with Prefix, or the one whose sort key it is.
+type Place struct {
+	In     bool
+	PK     string
+	Prefix string
+	Exact  bool
+}
+
+// Below returns where the items of a kind lie that belong to an item of another kind, of those parts; root says that this alone is walked.
+// With a user they are those of that user. ok is false for kinds that do not belong to it, or of which this does not say where they are.
+func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok bool) {
+	if k.Of != owner.Name && (!root || k.Alone != owner.Name) {
+		return at, false
+	}
+	bound := owner.bound()
+	bound[noField] = true
+	if user != "" {
+		p.User, bound[fUser] = user, true
+	}
+	all := func(steps pattern) bool {
+		return !slices.ContainsFunc(steps, func(s step) bool { return !bound[s.of] })
+	}
+	switch {
+	case k.Of != owner.Name && k.In != "":
+		return Place{In: true, PK: k.in.key(&p)}, true
+	case !all(k.pk):
+		return at, false
+	}
+	n := slices.IndexFunc(k.sk, func(s step) bool { return !bound[s.of] })
+	if n < 0 {
+		return Place{PK: k.pk.key(&p), Prefix: k.sk.key(&p), Exact: true}, true
+	}
+	return Place{PK: k.pk.key(&p), Prefix: k.sk[:n].key(&p) + k.sk[n].text}, true
+}
+
+// KindNamed returns the kind of a name; nil for none.
+func KindNamed(name string) *Kind {
+	if i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == name }); i >= 0 {
+		return kinds[i]
+	}
+	return nil
+}
+
+// NamesUser reports whether the keys of the kind have a part that is a user.
+func (k *Kind) NamesUser() bool { return k.bound()[fUser] }

@@ -1,0 +1,149 @@
+package erasure
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"slices"
+	"strings"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// people are those whose data are deleted.
+type people struct{ ids map[string]bool }
+
+func newPeople(ids []string) *people {
+	p := &people{ids: map[string]bool{}}
+	for _, id := range ids {
+		p.ids[id] = true
+	}
+	return p
+}
+
+// attribute returns an attribute without the people, or without them in a member of it: the id of a user, a list of ids, a map of these, or a
+// JSON text.
+func (p *people) attribute(v types.AttributeValue, name, member string) types.AttributeValue {
+	switch of := v.(type) {
+	case *types.AttributeValueMemberS:
+		if strings.HasPrefix(of.Value, "{") || strings.HasPrefix(of.Value, "[") {
+			return store.Text(p.json(of.Value, name, member))
+		}
+		if p.ids[of.Value] {
+			return store.Text(collab.ErasedUser)
+		}
+	case *types.AttributeValueMemberL, *types.AttributeValueMemberM:
+		return store.WithoutTexts(store.Item{name: v}, func(text string) bool { return p.ids[text] })[name]
+	}
+	return v
+}
+
+// json returns a JSON text without the people, or without them in a member of it.
+func (p *people) json(text, name, member string) string {
+	named := strings.Contains(text, `\`) // an escape may hide an id
+	for id := range p.ids {
+		named = named || strings.Contains(text, id)
+	}
+	if !named {
+		return text
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return text
+	}
+	changed := false
+	if of, ok := v.(map[string]any); ok && member != "" {
+		of[member], changed = p.value(member, of[member])
+	} else if member == "" {
+		v, changed = p.value(name, v)
+	}
+	if !changed {
+		return text
+	}
+	made, err := collab.EncodeJSON(v)
+	if err != nil {
+		return text // what was decoded has a JSON form
+	}
+	return string(made)
+}
+
+// value returns the JSON value of a field without the people: in user objects, in ids of fields that are called …UserId, and in lists that are
+// called …UserIds. A list that is all of an attribute loses them. It reports whether that differs.
+func (p *people) value(name string, v any) (_ any, changed bool) {
+	switch of := v.(type) {
+	case map[string]any:
+		if id, _ := of["userId"].(string); p.ids[id] {
+			if _, tag := of["contact"]; tag || name == "tag" {
+				return map[string]any{"userId": collab.ErasedUser, "contact": collab.Erased()}, true
+			}
+			return collab.Erased(), true
+		}
+		for key, e := range of {
+			made, differs := p.value(key, e)
+			if of[key] = made; differs {
+				changed = true
+			}
+		}
+	case []any:
+		users := strings.HasSuffix(strings.ToLower(name), "userids")
+		kept := of[:0:0]
+		for _, e := range of {
+			id, _ := e.(string)
+			if of, _ := e.(map[string]any); name == keys.Body && of != nil {
+				id, _ = of["userId"].(string)
+			}
+			if (users || name == keys.Body) && p.ids[id] {
+				changed = true
+				continue
+			}
+			made, differs := p.value(name, e)
+			kept, changed = append(kept, made), changed || differs
+		}
+		return kept, changed
+	case string:
+		if p.ids[of] && strings.HasSuffix(name, "UserId") {
+			return collab.ErasedUser, true
+		}
+	}
+	return v, changed
+}
+
+// withoutMentions returns a text without mentions of the people, which HTML may escape.
+func (p *people) withoutMentions(text string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		id, after, closed := strings.Cut(rest, "}}")
+		if !closed || !p.ids[id] && !p.ids[html.UnescapeString(id)] {
+			b.WriteString("{{")
+			text = rest
+			continue
+		}
+		b.WriteString("{{" + collab.ErasedUser + "}}")
+		text = after
+	}
+}
+
+// names reports whether a user object is a user's, or one in a list of tags.
+func names(users collab.JSON, user string) bool {
+	type object struct {
+		UserID string `json:"userId"`
+	}
+	var one object
+	var list []object
+	if json.Unmarshal(users, &one) == nil {
+		return one.UserID == user
+	}
+	_ = json.Unmarshal(users, &list) // what is stored is one or the other
+	return slices.Contains(list, object{user})
+}
