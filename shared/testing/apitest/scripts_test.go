@@ -20,11 +20,13 @@ import (
 	"collabdata/shared/testing/localstacktest"
 )
 
-// TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row.
+// TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row, and that every item
+// that they write is of a kind of the table in package keys.
 func TestScripts(t *testing.T) {
 	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}}
 	s, url := serveWatched(t, o)
 	t.Cleanup(func() { o.report(t) })
+	t.Cleanup(func() { checkKinds(t, s.Outbox.Table) })
 	apitest.Run(t, apitest.Target{
 		BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory},
 		Operator: operator.New(operator.Config{App: s.Config(), CheckURL: s.Guard.CheckURL}),

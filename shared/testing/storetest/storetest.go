@@ -85,7 +85,7 @@ func Scan(t testing.TB, table *store.Table) (items []store.Item) {
 		dynamodb.NewFromConfig(Config(t)), &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)},
 	)
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
+		page, err := pages.NextPage(context.WithoutCancel(t.Context())) // also while the test is cleaned up
 		if err != nil {
 			t.Fatal(err)
 		}

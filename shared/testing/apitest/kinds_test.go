@@ -1,0 +1,82 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/testing/storetest"
+)
+
+// callers are attributes, and members of them, in which a caller may write anything: what is in them stays where personal data are deleted.
+var callers = []string{"meta", "ctx", "loc", "tgt", "body.metadata", "body.notificationSourceData", "body.location"}
+
+// ends are kinds that expire, or are deleted, once a job is done.
+var ends = []string{"job", "progress of a job", "pending work", "entry of everybody's inbox", "state of a notification", "entry of an inbox", "entry of a document's notifications", "notification"}
+
+// checkKinds holds that each item of a table is of a kind in package keys, expires where that says so, and has user objects in attributes alone
+// that it names.
+func checkKinds(t *testing.T, table *store.Table) {
+	reported := map[string]bool{}
+	report := func(kind, what string, it store.Item) {
+		if !reported[kind+what] {
+			t.Errorf("a %s %s: %s", kind, what, it.Key())
+		}
+		reported[kind+what] = true
+	}
+	found := 0
+	for _, it := range storetest.Scan(t, table) {
+		kind, _ := keys.KindOf(it.Key())
+		if kind == nil {
+			report("item of no kind", "is stored", it)
+			continue
+		}
+		if kind.Expires && it[keys.Expires] == nil && !slices.Contains(ends, kind.Name) {
+			report(kind.Name, "does not expire", it)
+		}
+		if kind.Of == "" {
+			continue // it has ids, for some time
+		}
+		allowed := append(strings.Fields(kind.Users), callers...)
+		for name := range it {
+			var v any
+			if json.Unmarshal([]byte(it.Text(name)), &v) != nil || slices.Contains(allowed, name) {
+				continue
+			}
+			members, _ := v.(map[string]any)
+			for member, of := range members {
+				if !slices.Contains(allowed, name+"."+member) && hasUser(of) {
+					report(kind.Name, "has a user object in "+name+"."+member+", which the table does not name", it)
+				}
+			}
+			if members["userId"] != nil || members == nil && hasUser(v) {
+				report(kind.Name, "has a user object in "+name+", which the table does not name", it)
+			}
+		}
+		found++
+	}
+	if found < 100 {
+		t.Errorf("only %d items were looked at", found)
+	}
+}
+
+// hasUser reports whether there is a user object in a JSON value.
+func hasUser(v any) bool {
+	switch of := v.(type) {
+	case map[string]any:
+		if _, user := of["userId"].(string); user {
+			return true
+		}
+		for _, e := range of {
+			if hasUser(e) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(of, hasUser)
+	}
+	return false
+}
