@@ -249,7 +249,8 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 	asksProviders := []string{
 		"POST /v2/commentannotations/get", "POST /v2/commentannotations/comments/get", "POST /v2/commentannotations/count/get",
 		"POST /v2/notifications/get", "POST /v2/live/tickets/add",
-		"POST /v2/commentannotations/add", "POST /v2/commentannotations/update", // verifyUserPermissions
+		"POST /v2/notifications/update", // verifyUserPermissions, as those that follow
+		"POST /v2/commentannotations/add", "POST /v2/commentannotations/update",
 		"POST /v2/commentannotations/comments/add", "POST /v2/commentannotations/comments/update",
 	}
 	asksProviders = append(asksProviders, liveFunctions[0])

@@ -1,5 +1,5 @@
 // Package access answers who may see what: with what the directory knows, and what an account's permission provider says. The rule itself is
-// collab.Viewing and collab.Viewer.
+// collab.Standing and collab.Viewer.
 package access
 
 import (
@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"collabdata/shared/collab"
@@ -17,9 +18,7 @@ import (
 
 // Directory is what the answers are made of: see package directory.
 type Directory interface {
-	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
-	Writers(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]collab.Viewer, error)
-	Viewings(ctx context.Context, docs []collab.DocumentRef, users []string, provided, members bool) ([][]collab.Viewing, error)
+	Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error)
 }
 
 // Accounts knows the permission providers of accounts: see package accounts.
@@ -61,8 +60,8 @@ const retryAfter = 5 * time.Second // of a provider that gave no answer
 // providerDocuments is how many documents a provider is asked about side by side.
 const providerDocuments = 8
 
-// Viewers returns what users may see of documents of one organization, at this moment: by document, in their order, and in each by user. See
-// directory.Store.Viewings for members. What somebody set is asked: the access type of a document or a folder above it, whether the document
+// Viewers returns what users may see of documents of one organization, at this moment: by document, in their order, and in each by user;
+// members: it is to be known who is a member. What somebody set is asked: the access type of a document or a folder above it, whether the document
 // is disabled, the account's permission provider, who was removed. Where none of that is there, everyone may see it. With the error
 // *NoAnswer it returns the viewers, too: of whom there is no answer may see nothing.
 func (c *Checker) Viewers(
@@ -82,36 +81,36 @@ func (c *Checker) viewers(
 	if err != nil {
 		return nil, err
 	}
-	viewings, err := c.directory.Viewings(ctx, docs, users, provider != nil, members)
+	of, err := c.directory.Standings(ctx, docs[0].OrganizationRef, collab.StandingQuery{
+		Users: users, Documents: docs, Provided: provider != nil, Members: members,
+	})
 	if err != nil {
 		return nil, err
 	}
 	if provider != nil {
-		err = c.askAll(ctx, provider, docs, viewings, until)
+		err = c.askAll(ctx, provider, docs, of.Documents, until)
 	}
 	if _, partly := errors.AsType[*NoAnswer](err); err != nil && !partly {
 		return nil, err
 	}
 	list := make([][]collab.Viewer, len(docs))
-	for i, of := range viewings {
-		list[i] = collab.Map(of, func(v collab.Viewing) collab.Viewer { return v.Viewer(c.now().UnixMilli()) })
+	for i, of := range of.Documents {
+		list[i] = collab.Map(of, func(v collab.Standing) collab.Viewer { return v.Viewer(c.now().UnixMilli()) })
 	}
 	return list, err
 }
 
 // MaySee returns, by id, which of the users may see a document, whether or not somebody set who may: the permission provider says it, else the
-// document's access type, or the account's default. It fails like Viewers.
+// document's access type, or the account's default. It fails like Viewers, and returns with *NoAnswer those of whom there is an answer.
 func (c *Checker) MaySee(
 	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {
-	p, err := c.provider(ctx, settings, doc.Account)
-	switch {
-	case err != nil:
-		return nil, err
-	case p == nil:
-		return c.directory.MaySee(ctx, doc, settings.DefaultAccess, users)
+	viewers, err := c.may(ctx, settings, doc, users, func(of collab.Standing, now collab.Millis) bool { return of.Grant(now) != nil })
+	allowed := make(map[string]bool, len(viewers))
+	for u := range viewers {
+		allowed[u] = true
 	}
-	return c.ask(ctx, p, doc, users)
+	return allowed, err
 }
 
 // Writers returns, by id, those of the users who may write in a document, as viewers of it: the permission provider says it of all whom it lets
@@ -119,20 +118,36 @@ func (c *Checker) MaySee(
 func (c *Checker) Writers(
 	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string,
 ) (map[string]collab.Viewer, error) {
-	if !settings.PermissionProvider {
-		return c.directory.Writers(ctx, doc, settings.DefaultAccess, users)
+	return c.may(ctx, settings, doc, users, collab.Standing.MayWrite)
+}
+
+// may returns the users whom a permission provider lets see a document, or whom allows lets.
+func (c *Checker) may(
+	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string, allows func(collab.Standing, collab.Millis) bool,
+) (map[string]collab.Viewer, error) {
+	allowed := make(map[string]collab.Viewer, len(users))
+	if settings.PermissionProvider {
+		viewers, err := c.Viewers(ctx, settings, []collab.DocumentRef{doc}, users, true)
+		for _, v := range slices.Concat(viewers...) {
+			if v.May {
+				allowed[v.User] = v
+			}
+		}
+		return allowed, err
 	}
-	viewers, err := c.Viewers(ctx, settings, []collab.DocumentRef{doc}, users, true)
+	of, err := c.directory.Standings(ctx, doc.OrganizationRef, collab.StandingQuery{
+		Users: users, Documents: []collab.DocumentRef{doc}, Default: settings.AccessByDefault(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	writers := make(map[string]collab.Viewer, len(users))
-	for _, v := range viewers[0] {
-		if v.May {
-			writers[v.User] = v
+	now := c.now().UnixMilli()
+	for _, v := range of.Documents[0] {
+		if v.There && !v.Disabled && allows(v, now) {
+			allowed[v.User] = collab.Viewer{User: v.User, May: true, Member: v.Member.Holds(now)}
 		}
 	}
-	return writers, nil
+	return allowed, nil
 }
 
 // provider returns the permission provider of an account, nil for none. Only the settings are asked where these say that there is none.
@@ -143,10 +158,10 @@ func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct s
 	return c.accounts.PermissionProvider(ctx, acct)
 }
 
-// askAll asks a provider about those who may see documents but for its answer, and puts the answers into the viewings. It begins no question
-// at the time until or later: these documents have no viewings.
+// askAll asks a provider about those who may see documents but for its answer, and puts the answers into the standings. It begins no question
+// at the time until or later: these documents have no standings.
 func (c *Checker) askAll(
-	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, viewings [][]collab.Viewing, until time.Time,
+	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, standings [][]collab.Standing, until time.Time,
 ) error {
 	failed := make([]error, len(docs))
 	var g errgroup.Group
@@ -154,19 +169,19 @@ func (c *Checker) askAll(
 	for i, doc := range docs {
 		g.Go(func() error {
 			if !until.IsZero() && !c.now().Before(until) {
-				viewings[i] = nil
+				standings[i] = nil
 				return nil
 			}
 			var users []string
-			for _, v := range viewings[i] {
-				if v.There && !v.Removed {
+			for _, v := range standings[i] {
+				if v.There && !v.Disabled && !v.Removed {
 					users = append(users, v.User)
 				}
 			}
 			var allowed map[string]bool
 			allowed, failed[i] = c.ask(ctx, p, doc, users)
-			for j, v := range viewings[i] {
-				viewings[i][j].Provider = new(allowed[v.User])
+			for j, v := range standings[i] {
+				standings[i][j].Provider = new(allowed[v.User])
 			}
 			return nil
 		})

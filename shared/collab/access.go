@@ -48,11 +48,18 @@ type Grant struct {
 // Holds reports whether there is a grant that has not expired.
 func (g *Grant) Holds(now Millis) bool { return g != nil && (g.Expires == 0 || now/1000 < g.Expires) }
 
-// Standing is all that decides what a user may do with a folder or document.
+// Standing is all that decides what a user may do with a folder or a document at a moment.
 type Standing struct {
-	Access Access   // the type that holds for it: see Folders.Access
-	Grants []*Grant // of the user: on the thing itself, then on the folders above it from the nearest up; nil where there is none
-	Member *Grant   // the user's membership of the organization, nil for none
+	User     string
+	There    bool // the thing exists, a document in the incarnation that was asked about
+	Disabled bool
+	Removed  bool // users/delete took the user out of the organization or the document, and nothing has brought them back
+	// Provider is the answer of the account's permission provider, nil where it was not asked. It decides in the place of what follows.
+	Provider *bool
+	Access   Access   // the type that holds; "" where nobody set one, and the default was not asked about
+	SetOn    string   // the folder that has that type, "" for the thing itself
+	Grants   []*Grant // on the thing itself, then on the folders above it from the nearest up; nil where there is none
+	Member   *Grant   // the user's membership of the organization, nil for none
 }
 
 // Grant returns the grant that says what the user may do at a time, nil where the user may not see the thing. It is the nearest of those
@@ -133,23 +140,26 @@ type Resource struct {
 // ResourceName is the name of a Resource in requests.
 type ResourceName struct{ Organization, Folder, Document string }
 
-// Standings are what decides what users may do with each of several folders and documents, by their ids; what does not exist is not among
-// them.
+// StandingQuery asks for standings in an organization.
+type StandingQuery struct {
+	Users     []string
+	Folders   []string
+	Documents []DocumentRef
+	// Default is the access of things for which nobody set one. "" asks who may see what somebody hid: an access type that was set, and
+	// removals, count, and nothing else.
+	Default  Access
+	Provided bool // a permission provider decides in the place of access types and grants
+	Members  bool // it is to be known who is a member of the organization
+}
+
+// AccessByDefault is the access of things for which nobody set one.
+func (s Settings) AccessByDefault() Access { return cmp.Or(s.DefaultAccess, AccessOrganizationPrivate) }
+
+// AnyIncarnation is that of a DocumentRef which stands for the document that has its id.
+const AnyIncarnation = -1
+
+// Standings answer a StandingQuery: by folder and by document, in its order, and in each by user.
 type Standings struct {
-	Members   map[string]*Grant // by user
-	Folders   map[string]UserStandings
-	Documents map[string]UserStandings
-}
-
-// UserStandings are the standings of users with one thing.
-type UserStandings struct {
-	Document Document // where it is one
-	Access   Access
-	Grants   map[string][]*Grant // by user: as in Standing
-	Members  map[string]*Grant   // by user
-}
-
-// Of returns the standing of a user.
-func (s UserStandings) Of(user string) Standing {
-	return Standing{Access: s.Access, Grants: s.Grants[user], Member: s.Members[user]}
+	Members            map[string]*Grant // by user
+	Folders, Documents [][]Standing
 }

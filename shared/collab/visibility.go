@@ -48,28 +48,17 @@ func (v *Visibility) Answered() Visibility {
 	return *v
 }
 
-// Viewing is all that decides whether a person may see a document at a moment.
-type Viewing struct {
-	User    string
-	There   bool // the document exists in this incarnation, and is enabled
-	Removed bool // users/delete took the person out of the organization or the document, and nothing has brought them back
-	// Provider is the answer of the account's permission provider, nil where the account has none. It decides in place of Standing.
-	Provider *bool
-	Standing        // its Access is what somebody set, "" where nobody did: see Folders.Set
-	SetOn    string // the folder that has that access type, "" for the document itself
-}
-
 // Viewer applies the rule of who may see a document. What somebody set is asked; where nobody set anything, whomever a back end names may
 // see it.
-func (v Viewing) Viewer(now Millis) Viewer {
+func (v Standing) Viewer(now Millis) Viewer {
 	why := v.refusal(now)
 	return Viewer{User: v.User, May: why == "", Why: why, Member: v.Member.Holds(now)}
 }
 
 // refusal says, to an operator, by what the person may not see the document; "" where they may.
-func (v Viewing) refusal(now Millis) string {
+func (v Standing) refusal(now Millis) string {
 	switch {
-	case !v.There:
+	case !v.There || v.Disabled:
 		return "the document is deleted or disabled"
 	case v.Removed:
 		return "removed from the organization or the document"

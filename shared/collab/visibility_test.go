@@ -12,43 +12,43 @@ func TestSees(t *testing.T) {
 	private := &Visibility{Type: VisibilityOrganizationPrivate, OrganizationID: "acme"}
 	for _, test := range []struct {
 		name    string
-		viewing Viewing
+		viewing Standing
 		thread  *Visibility
 		creator string
 		want    bool
 	}{
-		{"nothing is set", Viewing{There: true}, nil, "", true},
-		{"no document", Viewing{}, nil, "", false},
-		{"removed", Viewing{There: true, Removed: true}, nil, "", false},
-		{"removed, with a grant", Viewing{There: true, Removed: true, Standing: Standing{Grants: grant}}, nil, "", false},
-		{"public", Viewing{There: true, Standing: Standing{Access: AccessPublic}}, nil, "", true},
-		{"organizationPrivate, a stranger", Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate}}, nil, "", false},
+		{"nothing is set", Standing{There: true}, nil, "", true},
+		{"no document", Standing{}, nil, "", false},
+		{"removed", Standing{There: true, Removed: true}, nil, "", false},
+		{"removed, with a grant", Standing{There: true, Removed: true, Grants: grant}, nil, "", false},
+		{"public", Standing{There: true, Access: AccessPublic}, nil, "", true},
+		{"organizationPrivate, a stranger", Standing{There: true, Access: AccessOrganizationPrivate}, nil, "", false},
 		{"organizationPrivate, a member",
-			Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate, Member: member}}, nil, "", true},
+			Standing{There: true, Access: AccessOrganizationPrivate, Member: member}, nil, "", true},
 		{"organizationPrivate, membership has ended",
-			Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate, Member: ended}}, nil, "", false},
-		{"restricted, a member", Viewing{There: true, Standing: Standing{Access: AccessRestricted, Member: member}}, nil, "", false},
-		{"restricted, a grant above", Viewing{There: true, Standing: Standing{Access: AccessRestricted, Grants: grant}}, nil, "", true},
+			Standing{There: true, Access: AccessOrganizationPrivate, Member: ended}, nil, "", false},
+		{"restricted, a member", Standing{There: true, Access: AccessRestricted, Member: member}, nil, "", false},
+		{"restricted, a grant above", Standing{There: true, Access: AccessRestricted, Grants: grant}, nil, "", true},
 		{"restricted, the grant has ended",
-			Viewing{There: true, Standing: Standing{Access: AccessRestricted, Grants: []*Grant{ended}}}, nil, "", false},
-		{"the provider says yes", Viewing{There: true, Provider: &yes, Standing: Standing{Access: AccessRestricted}}, nil, "", true},
-		{"the provider says no", Viewing{There: true, Provider: &no, Standing: Standing{Grants: grant, Member: member}}, nil, "", false},
-		{"the provider says yes to somebody removed", Viewing{There: true, Removed: true, Provider: &yes}, nil, "", false},
-		{"the provider says yes to a document that is gone", Viewing{Provider: &yes}, nil, "", false},
+			Standing{There: true, Access: AccessRestricted, Grants: []*Grant{ended}}, nil, "", false},
+		{"the provider says yes", Standing{There: true, Provider: &yes, Access: AccessRestricted}, nil, "", true},
+		{"the provider says no", Standing{There: true, Provider: &no, Grants: grant, Member: member}, nil, "", false},
+		{"the provider says yes to somebody removed", Standing{There: true, Removed: true, Provider: &yes}, nil, "", false},
+		{"the provider says yes to a document that is gone", Standing{Provider: &yes}, nil, "", false},
 
-		{"public thread", Viewing{There: true}, &Visibility{Type: VisibilityPublic}, "", true},
-		{"private thread, a stranger", Viewing{There: true}, private, "", false},
-		{"private thread, its creator is a stranger", Viewing{There: true, User: "ann"}, private, "ann", false},
-		{"private thread, a member", Viewing{There: true, Standing: Standing{Member: member}}, private, "", true},
-		{"private thread, a member who may not see the document", Viewing{Standing: Standing{Member: member}}, private, "", false},
-		{"restricted thread, one who is named", Viewing{There: true, User: "bob"}, restricted, "eve", true},
-		{"restricted thread, its creator", Viewing{There: true, User: "eve"}, restricted, "eve", true},
-		{"restricted thread, a member", Viewing{There: true, User: "eve", Standing: Standing{Member: member}}, restricted, "ann", false},
-		{"restricted thread, named, but not in the document", Viewing{User: "bob"}, restricted, "bob", false},
-		{"restricted thread, named, but removed", Viewing{There: true, User: "bob", Removed: true}, restricted, "bob", false},
-		{"restricted to nobody", Viewing{There: true, User: "bob"}, &Visibility{Type: VisibilityRestricted}, "ann", false},
-		{"restricted to nobody, no creator, nobody", Viewing{There: true, User: "bob"}, &Visibility{Type: VisibilityRestricted}, "", false},
-		{"a type of a later version", Viewing{There: true, User: "bob", Standing: Standing{Member: member}}, &Visibility{Type: "team"}, "bob", false},
+		{"public thread", Standing{There: true}, &Visibility{Type: VisibilityPublic}, "", true},
+		{"private thread, a stranger", Standing{There: true}, private, "", false},
+		{"private thread, its creator is a stranger", Standing{There: true, User: "ann"}, private, "ann", false},
+		{"private thread, a member", Standing{There: true, Member: member}, private, "", true},
+		{"private thread, a member who may not see the document", Standing{Member: member}, private, "", false},
+		{"restricted thread, one who is named", Standing{There: true, User: "bob"}, restricted, "eve", true},
+		{"restricted thread, its creator", Standing{There: true, User: "eve"}, restricted, "eve", true},
+		{"restricted thread, a member", Standing{There: true, User: "eve", Member: member}, restricted, "ann", false},
+		{"restricted thread, named, but not in the document", Standing{User: "bob"}, restricted, "bob", false},
+		{"restricted thread, named, but removed", Standing{There: true, User: "bob", Removed: true}, restricted, "bob", false},
+		{"restricted to nobody", Standing{There: true, User: "bob"}, &Visibility{Type: VisibilityRestricted}, "ann", false},
+		{"restricted to nobody, no creator, nobody", Standing{There: true, User: "bob"}, &Visibility{Type: VisibilityRestricted}, "", false},
+		{"a type of a later version", Standing{There: true, User: "bob", Member: member}, &Visibility{Type: "team"}, "bob", false},
 	} {
 		if got := test.viewing.Viewer(now).Sees(test.thread, test.creator); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
@@ -87,15 +87,15 @@ func TestFoldersSet(t *testing.T) {
 func TestWhy(t *testing.T) {
 	no := false
 	for _, test := range []struct {
-		viewing Viewing
+		viewing Standing
 		want    string
 	}{
-		{Viewing{There: true}, ""},
-		{Viewing{}, "the document is deleted or disabled"},
-		{Viewing{There: true, Removed: true, Provider: &no}, "removed from the organization or the document"},
-		{Viewing{There: true, Provider: &no}, "the permission provider has not allowed it"},
-		{Viewing{There: true, Standing: Standing{Access: AccessRestricted}}, "the document is restricted"},
-		{Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate}, SetOn: "plans"}, `folder "plans" is organizationPrivate`},
+		{Standing{There: true}, ""},
+		{Standing{}, "the document is deleted or disabled"},
+		{Standing{There: true, Removed: true, Provider: &no}, "removed from the organization or the document"},
+		{Standing{There: true, Provider: &no}, "the permission provider has not allowed it"},
+		{Standing{There: true, Access: AccessRestricted}, "the document is restricted"},
+		{Standing{There: true, Access: AccessOrganizationPrivate, SetOn: "plans"}, `folder "plans" is organizationPrivate`},
 	} {
 		if got := test.viewing.Viewer(1); got.Why != test.want || got.May != (test.want == "") {
 			t.Errorf("%+v: %+v, want %q", test.viewing, got, test.want)

@@ -22,9 +22,7 @@ type Directory interface {
 	OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error)
 	AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error
 	DeleteGrants(ctx context.Context, user string, on []collab.Resource) error
-	Standings(
-		ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
-	) (*collab.Standings, error)
+	Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error)
 }
 
 // ResourceType is a kind of resource.

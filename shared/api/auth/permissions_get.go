@@ -51,18 +51,23 @@ func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *Permi
 		return nil, err
 	}
 	users, folders, documents := rpc.Distinct(req.UserIDs), rpc.Distinct(req.FolderIDs), rpc.Distinct(req.DocumentIDs)
-	of, err := s.Directory.Standings(ctx, org, call.Settings.DefaultAccess, users, folders, documents)
+	of, err := s.Directory.Standings(ctx, org, collab.StandingQuery{
+		Users: users, Folders: folders, Default: call.Settings.AccessByDefault(),
+		Documents: collab.Map(documents, func(id string) collab.DocumentRef {
+			return collab.DocumentRef{OrganizationRef: org, Document: id, Incarnation: collab.AnyIncarnation}
+		}),
+	})
 	if err != nil {
 		return nil, err
 	}
 	missing := false
-	each := func(user string, ids []string, standings map[string]collab.UserStandings) rpc.Keyed[Permission] {
+	each := func(user int, ids []string, standings [][]collab.Standing) rpc.Keyed[Permission] {
 		list := make(rpc.Keyed[Permission], len(ids))
 		for i, id := range ids {
 			list[i].Key = id
-			standing, exists := standings[id]
-			if missing = missing || !exists; exists {
-				list[i].Value = permission(standing.Of(user), call.Millis())
+			standing := standings[i][user]
+			if missing = missing || !standing.There; standing.There {
+				list[i].Value = permission(standing, call.Millis())
 			} else {
 				list[i].Value = Permission{Error: "It does not exist.", ErrorCode: "does_not_exist"}
 			}
@@ -73,7 +78,7 @@ func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *Permi
 	for i, u := range users {
 		answer[i] = rpc.Member[UserPermissions]{Key: u, Value: UserPermissions{
 			Organization: rpc.Keyed[Permission]{{Key: org.Organization, Value: permission(collab.Standing{Member: of.Members[u]}, call.Millis())}},
-			Folders:      each(u, folders, of.Folders), Documents: each(u, documents, of.Documents),
+			Folders:      each(i, folders, of.Folders), Documents: each(i, documents, of.Documents),
 		}}
 	}
 	call.Items = len(users)

@@ -29,6 +29,7 @@ type Access interface {
 	Viewers(
 		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 	) ([][]collab.Viewer, error)
+	MaySee(ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string) (map[string]bool, error)
 }
 
 // Directory knows organizations, documents, members, and what these prefer: see package directory.
@@ -42,7 +43,6 @@ type Directory interface {
 	) (list []collab.UserPreferences, next *collab.PreferencePosition, err error)
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
-	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 }
 
 // Accounts keeps who unsubscribed: see package accounts.

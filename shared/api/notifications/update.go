@@ -107,7 +107,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 
 // Update is POST /v2/notifications/update.
 func Update() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates notifications, and marks them as read or clicked. It changes up to 500. What is read or clicked stays so. What is left out stays;
 null clears it. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
@@ -174,7 +174,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	}
 	if users := u.users(); req.VerifyUserPermissions && len(users) > 0 {
 		c.Check = func(ctx context.Context, n collab.Notification) error {
-			may, err := s.Directory.MaySee(ctx, n.Document(org), call.Settings.DefaultAccess, users)
+			may, err := s.Access.MaySee(ctx, call.Settings, n.Document(org), users)
 			if err != nil {
 				return err
 			}

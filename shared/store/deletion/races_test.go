@@ -205,9 +205,12 @@ func TestFolderOfMany(t *testing.T) {
 	if len(left) == 0 {
 		t.Fatal("none is left")
 	}
-	may, err := p.MaySee(t.Context(), left[0].Ref(org), collab.AccessPublic, []string{"mallory"})
-	if err != nil || may["mallory"] {
-		t.Errorf("mallory may see what is left: %v, %v", may, err)
+	of, err := p.Standings(t.Context(), org, collab.StandingQuery{
+		Users: []string{"mallory"}, Documents: []collab.DocumentRef{left[0].Ref(org)}, Default: collab.AccessPublic,
+	})
+	p.must(err)
+	if of.Documents[0][0].Grant(now.UnixMilli()) != nil {
+		t.Error("mallory may see what is left")
 	}
 	again := func() error {
 		return p.AddFolders(t.Context(), storetest.Request(now), org, []collab.Folder{{ID: "secret", Parent: collab.RootFolder}})[0]

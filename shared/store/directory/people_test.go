@@ -248,9 +248,12 @@ func TestDeletedIsGone(t *testing.T) {
 	must(t, s.AddGrants(ctx, storetest.Request(now), "ann", []collab.Resource{{OrganizationRef: acme, Document: doc}}, []collab.Grant{{}}))
 	may := func(doc collab.DocumentRef) bool {
 		t.Helper()
-		allowed, err := s.MaySee(ctx, doc, "", []string{"ann"})
+		of, err := s.Standings(ctx, acme, collab.StandingQuery{
+			Users: []string{"ann"}, Documents: []collab.DocumentRef{doc}, Default: collab.AccessOrganizationPrivate,
+		})
 		must(t, err)
-		return allowed["ann"]
+		with := of.Documents[0][0]
+		return with.There && with.Grant(now.UnixMilli()) != nil
 	}
 	add := func() error {
 		return s.AddDocuments(ctx, storetest.Request(now), acme, collab.RootFolder, []string{"d"},
@@ -325,7 +328,9 @@ func TestStandingsUnits(t *testing.T) {
 	grant("u0", append(others, folder(1, 9))...)
 	ask := func() (*collab.Standings, float64, error) {
 		u := &collab.Usage{}
-		of, err := s.Standings(collab.WithUsage(t.Context(), u), acme, "", users, folders, documents)
+		of, err := s.Standings(collab.WithUsage(t.Context(), u), acme, collab.StandingQuery{
+			Users: users, Folders: folders, Documents: collab.Map(documents, acme.Document), Default: collab.AccessOrganizationPrivate,
+		})
 		read, _, _ := u.Total()
 		return of, read, err
 	}
@@ -335,18 +340,17 @@ func TestStandingsUnits(t *testing.T) {
 		t.Errorf("%.0f read units", read)
 	}
 	for name, test := range map[string]struct {
-		of   collab.UserStandings
-		user string
+		of   collab.Standing
 		want bool
 	}{
-		"on the folder, of one who has many": {of.Folders[folder(1, 9)], "u0", true},
-		"on another":                         {of.Folders[folder(2, 9)], "u0", false},
-		"on a folder above":                  {of.Folders[folder(0, 9)], "u3", true},
-		"on a folder far above the document": {of.Documents["d29"], "u3", true},
-		"on none above":                      {of.Documents["d28"], "u3", false},
-		"of one who has nothing":             {of.Documents["d29"], "u4", false},
+		"on the folder, of one who has many": {of.Folders[1][0], true},
+		"on another":                         {of.Folders[2][0], false},
+		"on a folder above":                  {of.Folders[0][3], true},
+		"on a folder far above the document": {of.Documents[29][3], true},
+		"on none above":                      {of.Documents[28][3], false},
+		"of one who has nothing":             {of.Documents[29][4], false},
 	} {
-		if got := test.of.Of(test.user).Grant(noon.UnixMilli()) != nil; got != test.want {
+		if got := test.of.Grant(noon.UnixMilli()) != nil; got != test.want {
 			t.Errorf("%s: a grant: %v, want %v", name, got, test.want)
 		}
 	}

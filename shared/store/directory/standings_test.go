@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// people are those whom tests of Viewings ask about.
+// people are those whom tests of Standings ask about.
 var people = []string{"ann", "bob", "cid"}
 
 // seeing returns which of people may see the documents of acme, by document, and what it cost to find out.
@@ -21,11 +21,11 @@ func (s *Store) seeing(t *testing.T, docs ...string) (seen map[string][]string, 
 	t.Helper()
 	u := &collab.Usage{}
 	refs := collab.Map(docs, acme.Document)
-	list, err := s.Viewings(collab.WithUsage(t.Context(), u), refs, people, false, false)
+	of, err := s.Standings(collab.WithUsage(t.Context(), u), acme, collab.StandingQuery{Users: people, Documents: refs})
 	must(t, err)
 	seen = map[string][]string{}
 	for i, d := range docs {
-		for _, v := range list[i] {
+		for _, v := range of.Documents[i] {
 			if v.Viewer(s.Millis()).May {
 				seen[d] = append(seen[d], v.User)
 			}
@@ -66,9 +66,9 @@ var (
 	inPlan = collab.Resource{OrganizationRef: acme, Document: acme.Document("plan")}
 )
 
-// TestViewings asks about what somebody set, step by step, and holds it to its price: one unit for organization and document, one for each
+// TestStandings asks about what somebody set, step by step, and holds it to its price: one unit for organization and document, one for each
 // folder above, and two for each person at most, none where nothing was set.
-func TestViewings(t *testing.T) {
+func TestStandings(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})
 	s.putFolder(t, "top", collab.RootFolder)

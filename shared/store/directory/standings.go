@@ -1,0 +1,251 @@
+package directory
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+)
+
+// Bounds of one question for standings where the default access counts: 4,000 read units, where a missing grant that is asked for costs one.
+// The grants of 30 users on 30 documents and in the organization are 930; 60 chains of folders are 600.
+const (
+	fewFolders     = collab.MaxFolderDepth // up to these, users' grants on folders are asked for one by one
+	fewFoldersSeen = 1                     // likewise where only what somebody set counts, so that a user costs at most two read units
+	listedGrants   = 100                   // on folders, of each user: read in one go instead
+	mostFoldersAsk = 2_000                 // grants on folders that are asked for one by one where users have more than that
+)
+
+// asked is a folder or a document of a question.
+type asked struct {
+	document *collab.DocumentRef // nil for a folder
+	in       string              // the folder itself, or the one that the document is in
+	standing collab.Standing     // of everybody
+	removals bool                // users were taken out of the document
+	grants   bool                // decide
+}
+
+// Standings answers q about an organization: what decides what users may do with folders and documents, but for the answers of the account's
+// permission provider.
+//
+// It reads the organization and the documents, and the folders above; then, of all users at once, what these ask for. With a default access
+// these are all grants, strongly consistent; it fails with FAILED_PRECONDITION where the users have very many on folders, and the folders
+// above what is asked for are very many. Without one it is nothing where nobody set an access type and nobody was removed, else at most two
+// read units a user, except for those with many grants on folders, and what was written less than a second before may be missing.
+func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error) {
+	full := q.Default != ""
+	itself := keys.Organization(org.Account, org.Organization)
+	first := append(collab.Map(q.Documents, documentKey), itself) // so that one round trip does where nothing is set
+	for _, u := range q.Users {
+		if full || q.Members {
+			first = append(first, keys.Member(org, u))
+		}
+	}
+	found, err := s.GetAll(ctx, first, full)
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.readState(found[itself])
+	if err != nil {
+		return nil, err
+	}
+	there := found[itself] != nil && of.DeletedAt == 0 && of.Incarnation == org.Incarnation
+	removals := found[itself][keys.Removals] != nil && !full
+
+	var list []asked
+	access := map[int]collab.Access{} // of documents, their own
+	for i, ref := range q.Documents {
+		a := asked{document: &q.Documents[i], in: collab.RootFolder}
+		if it := found[documentKey(ref)]; it != nil && there {
+			d, err := readDocument(it)
+			if err != nil {
+				return nil, err
+			}
+			at := d.Ref(org)
+			if d.DeletedAt == 0 && (at == ref || ref.Incarnation == collab.AnyIncarnation) {
+				a = asked{document: &at, in: d.Folder, removals: it[keys.Removals] != nil && !full}
+				a.standing.There, a.standing.Disabled, access[i] = true, d.Disabled, d.Access
+			}
+		}
+		list = append(list, a)
+	}
+	for _, id := range q.Folders {
+		list = append(list, asked{in: id})
+	}
+	var tree collab.Folders
+	if !q.Provided {
+		if tree, err = s.FoldersAbove(ctx, org, collab.Map(list, func(a asked) string { return a.in })); err != nil {
+			return nil, err
+		}
+	}
+	var ask []keys.Key
+	matter := collab.Folders{} // whose grants decide
+	for i := range list {
+		a := &list[i]
+		if _, exists := tree[a.in]; a.document == nil {
+			a.standing.There = exists
+		}
+		if !a.standing.There || a.standing.Disabled && !full {
+			continue
+		}
+		if !q.Provided {
+			a.standing.Access, a.standing.SetOn = tree.Set(access[i], a.in)
+		}
+		if set := a.standing.Access; full {
+			a.grants = true
+			if set == "" {
+				a.standing.Access = q.Default
+			}
+		} else {
+			a.grants = set != "" && set != collab.AccessPublic
+		}
+		for _, u := range q.Users {
+			ask = append(ask, a.asks(org, u, full || q.Members, removals)...)
+		}
+		for _, id := range tree.Up(a.in) {
+			if f, exists := tree[id]; exists && a.grants {
+				matter[id] = f
+			}
+		}
+	}
+	few := fewFoldersSeen
+	if full {
+		few = fewFolders
+	}
+	listed, further, err := s.listFolderGrants(ctx, org, q.Users, matter, few, full)
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.GetAll(ctx, append(ask, further...), full)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(found, more)
+	maps.Copy(found, listed)
+	return standings(org, q, list, tree, found)
+}
+
+// asks returns the keys of what decides what a user may do, except for grants on folders. member: it is known whether the user is one of the
+// organization.
+func (a *asked) asks(org collab.OrganizationRef, user string, member, removals bool) (ask []keys.Key) {
+	if a.grants && a.document != nil {
+		ask = append(ask, keys.DocumentGrant(*a.document, user))
+	}
+	if !member && a.standing.Access == collab.AccessOrganizationPrivate {
+		ask = append(ask, keys.Member(org, user))
+	}
+	if removals {
+		ask = append(ask, keys.Removed(org, user))
+	}
+	if a.removals {
+		ask = append(ask, keys.RemovedFrom(*a.document, user))
+	}
+	return ask
+}
+
+// standings returns the answer by what was found.
+func standings(
+	org collab.OrganizationRef, q collab.StandingQuery, list []asked, tree collab.Folders, found map[keys.Key]store.Item,
+) (*collab.Standings, error) {
+	grant := func(k keys.Key) (g *collab.Grant, err error) {
+		if it := found[k]; it != nil {
+			g = &collab.Grant{}
+			err = it.Decode(g)
+		}
+		return g, err
+	}
+	of := &collab.Standings{Members: map[string]*collab.Grant{}}
+	for _, u := range q.Users {
+		g, err := grant(keys.Member(org, u))
+		if err != nil {
+			return nil, err
+		}
+		of.Members[u] = g
+	}
+	for _, a := range list {
+		var by []collab.Standing
+		for _, u := range q.Users {
+			with := a.standing
+			with.User, with.Member, with.Removed = u, of.Members[u], found[keys.Removed(org, u)] != nil
+			var on []keys.Key
+			if a.document != nil {
+				on = append(on, keys.DocumentGrant(*a.document, u))
+				with.Removed = with.Removed || found[keys.RemovedFrom(*a.document, u)] != nil
+			}
+			for _, id := range tree.Up(a.in) {
+				if f, exists := tree[id]; exists {
+					on = append(on, keys.FolderGrant(f.Ref(org), u))
+				}
+			}
+			for _, k := range on {
+				g, err := grant(k)
+				if err != nil {
+					return nil, err
+				}
+				with.Grants = append(with.Grants, g)
+			}
+			by = append(by, with)
+		}
+		if a.document != nil {
+			of.Documents = append(of.Documents, by)
+		} else {
+			of.Folders = append(of.Folders, by)
+		}
+	}
+	return of, nil
+}
+
+// listFolderGrants reads the first grants on folders of each user, where there are more than few folders to ask about. ask are the keys of
+// the grants that this leaves to be read.
+func (s *Store) listFolderGrants(
+	ctx context.Context, org collab.OrganizationRef, users []string, folders collab.Folders, few int, strong bool,
+) (listed map[keys.Key]store.Item, ask []keys.Key, err error) {
+	lists := make([]map[keys.Key]store.Item, len(users))
+	left := make([][]keys.Key, len(users))
+	err = store.Each(ctx, len(users), func(ctx context.Context, i int) (err error) {
+		var last string
+		if len(folders) > few {
+			if lists[i], last, err = s.folderGrants(ctx, org, users[i], strong); err != nil || last == "" {
+				return err
+			}
+		}
+		for _, f := range folders {
+			if k := keys.FolderGrant(f.Ref(org), users[i]); k.SK > last {
+				left[i] = append(left[i], k)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if ask = slices.Concat(left...); len(folders) > few && len(ask) > mostFoldersAsk {
+		return nil, nil, collab.Errorf(collab.FailedPrecondition,
+			"there are too many folders above what is asked for, and grants of the users on others: ask for fewer users or resources at once")
+	}
+	listed = map[keys.Key]store.Item{}
+	for _, items := range lists {
+		maps.Copy(listed, items)
+	}
+	return listed, ask, nil
+}
+
+// folderGrants reads the first grants of a user on folders. last is the sort key of the last one, "" where there are no others.
+func (s *Store) folderGrants(
+	ctx context.Context, org collab.OrganizationRef, user string, strong bool,
+) (list map[keys.Key]store.Item, last string, err error) {
+	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.FolderGrantsOf(user)), Limit: listedGrants, Strong: strong}
+	items, more, err := s.QueryPage(ctx, q)
+	list = make(map[keys.Key]store.Item, len(items))
+	for _, it := range items {
+		list[it.Key()] = it
+		last = it.Text(keys.SK)
+	}
+	if !more {
+		last = ""
+	}
+	return list, last, err
+}
