@@ -31,13 +31,12 @@ func (s *service) addLive() {
 			ResourceName: jsii.String(s.settings.Stage + "/" + method + "/@connections/*"),
 		})
 	}
-	reads := s.allowItems(readItems, dataItems, liveItems, connections, accountItems, providerItems)
-	posts := allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE"))
-
 	routes := s.addFunction(function{
 		name: "live", does: "Takes the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
-			reads, posts, s.allowItems(changeItems, liveItems, connections), s.allowItems([]string{"dynamodb:DeleteItem"}, tickets),
+			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, providerItems),
+			allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE")),
+			s.allowItems(changeItems, liveItems, connections), s.allowItems([]string{"dynamodb:DeleteItem"}, tickets),
 		},
 	})
 	s.addRoutes(gateway, routes)
@@ -46,7 +45,8 @@ func (s *service) addLive() {
 	s.hints = s.addFunction(function{
 		name: "hints", does: "Tells pages of what was written", timeout: 30, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
-			reads, posts, s.allowItems([]string{"dynamodb:DeleteItem", "dynamodb:UpdateItem"}, liveItems, connections),
+			allow([]string{"execute-api:ManageConnections"}, connection("POST")), s.allowItems(readItems, liveItems, connections),
+			s.allowItems([]string{"dynamodb:DeleteItem", "dynamodb:UpdateItem"}, liveItems, connections),
 			allow([]string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, stream),
 			allow([]string{"dynamodb:ListStreams"}, "*"),
 		},

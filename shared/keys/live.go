@@ -49,7 +49,6 @@ type ChangeKind string
 const (
 	ThreadsChanged ChangeKind = "threads" // what a read of the document's threads shows
 	InboxChanged   ChangeKind = "inbox"   // what is in inboxes of the organization
-	AccessChanged  ChangeKind = "access"  // who may see documents of the organization
 )
 
 // Change says whom the write of an item concerns.
@@ -66,11 +65,7 @@ func ParseChange(k Key) (c Change, ok bool) {
 	if kind == nil || kind.Told == "" {
 		return c, false
 	}
-	c = Change{Kind: kind.Told, Account: p.Acct, Organization: p.Org, User: p.User}
-	if p.User == "" || kind.Told == ThreadsChanged {
-		c.Document = p.Doc
-	}
-	return c, true
+	return Change{Kind: kind.Told, Account: p.Acct, Organization: p.Org, Document: p.Doc, User: p.User}, true
 }
 
 // KeyFilter is a rule on an item's key, in the form of a filter of Lambda: each part of the key matches one of its patterns,
@@ -90,8 +85,6 @@ func ChangeFilters() []KeyFilter {
 	for _, k := range kinds {
 		switch first := k.sk[0]; {
 		case k.Told == "":
-		case first.text != "" && first.of == noField:
-			begins = add(begins, first.text)
 		case first.text != "":
 			begins = add(begins, match("prefix", first.text))
 		case first.of == fAt:

@@ -15,7 +15,9 @@ const (
 	maxMessage = 100         // bytes of a message of a page
 	maxPings   = 20          // of a connection in pingSpan, that one process sees
 	pingSpan   = time.Minute // pages ping every few minutes
-	maxAge     = 110 * time.Minute
+
+	// maxAge is the age at which a ping ends a connection: the next one may come nine minutes later.
+	maxAge = collab.ConnectionLifetime - 9*time.Minute
 )
 
 // Messages of the service.
@@ -39,7 +41,7 @@ type Pages struct {
 }
 
 // Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is none, used or old, like Rule.Check, and
-// with RESOURCE_EXHAUSTED where there are too many.
+// with RESOURCE_EXHAUSTED where there are too many, also if they begin at the same time: then none of these may begin.
 func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
 	w, ok, err := p.Connections.TakeTicket(ctx, ticket)
 	if err != nil {
@@ -55,16 +57,15 @@ func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
 	if account.Disabled {
 		return collab.Errorf(collab.PermissionDenied, "the account is disabled")
 	}
-	connected, err := p.Connections.Connected(ctx, w)
-	if err == nil {
-		err = connected.Check(account.Settings)
-	}
-	if err != nil {
+	if err := p.Rule.Check(ctx, account.Settings, w); err != nil {
 		return err
 	}
-	// It is kept before the rule is asked: what changes from then on finds it.
+	var connected collab.Connected
 	if err = p.Connections.Connect(ctx, collab.Connection{ID: id, Watch: w, At: p.Now().UnixMilli()}); err == nil {
-		err = p.Rule.Check(ctx, account.Settings, w)
+		connected, err = p.Connections.Connected(ctx, w, true)
+	}
+	if err == nil {
+		err = connected.Check(account.Settings, 0)
 	}
 	if err != nil {
 		p.Disconnect(context.WithoutCancel(ctx), id)
@@ -72,16 +73,16 @@ func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
 	return err
 }
 
-// Message answers a page's message. Whatever is no ping, or one too many, ends the connection.
+// Message answers a page's ping. Any other message, too many of them, and old age end the connection.
 func (p *Pages) Message(ctx context.Context, id string, began time.Time, text string) {
 	var err error
-	if isPing(text) && p.mayPing(id) {
-		if p.Now().Sub(began) >= maxAge {
-			err = p.Gateway.Post(ctx, id, bye)
-		}
-		err = errors.Join(err, p.Gateway.Post(ctx, id, pong))
-	} else {
+	switch {
+	case !isPing(text) || !p.mayPing(id):
 		err = p.Gateway.Close(ctx, id)
+	case p.Now().Sub(began) < maxAge:
+		err = p.Gateway.Post(ctx, id, pong)
+	default:
+		err = errors.Join(p.Gateway.Post(ctx, id, bye), p.Gateway.Close(ctx, id))
 	}
 	if err != nil && !errors.Is(err, ErrGone) { // the page notices that nothing comes
 		p.Log.LogAttrs(ctx, slog.LevelWarn, "a message is not answered", slog.String("connection", id), slog.Any("cause", err))

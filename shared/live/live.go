@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/keys"
 )
 
 // Directory knows organizations and documents: see package directory.
 type Directory interface {
-	Forget(k keys.Key)
 	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 }
@@ -35,7 +33,7 @@ type Connections interface {
 	TakeTicket(ctx context.Context, ticket string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
 	Disconnect(ctx context.Context, id string, age time.Duration) error
-	Connected(ctx context.Context, w collab.Watch) (collab.Connected, error)
+	Connected(ctx context.Context, w collab.Watch, now bool) (collab.Connected, error)
 	Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error)
 	Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error)
 }
@@ -58,7 +56,7 @@ type Rule struct {
 // Check fails unless a person may be told of all that they want to watch: with NOT_FOUND where the organization or a document does not
 // exist, FAILED_PRECONDITION where the organization is disabled, PERMISSION_DENIED where the person may not see a document, or it is disabled.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
-	docs, err := r.open(ctx, w.Account, w.Organization, w.Documents)
+	_, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {
 		return err
 	}
@@ -82,18 +80,4 @@ func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) erro
 		}
 	}
 	return nil
-}
-
-// open returns those of the documents that are there, as they are now, not as they were some seconds ago. It fails like Directory.Open.
-func (r Rule) open(ctx context.Context, acct, org string, ids []string) ([]collab.DocumentRef, error) {
-	r.Directory.Forget(keys.Organization(acct, org))
-	ref, _, err := r.Directory.Open(ctx, acct, org, "", nil)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	for _, id := range ids {
-		r.Directory.Forget(keys.Document(ref, id))
-	}
-	_, docs, err := r.Directory.Open(ctx, acct, org, "", ids)
-	return docs, err
 }

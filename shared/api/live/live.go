@@ -23,7 +23,7 @@ type Rule interface {
 
 // Connections keeps connections and tickets: see package connections.
 type Connections interface {
-	Connected(ctx context.Context, w collab.Watch) (collab.Connected, error)
+	Connected(ctx context.Context, w collab.Watch, now bool) (collab.Connected, error)
 	AddTicket(ctx context.Context, w collab.Watch) (ticket string, until collab.Millis, err error)
 }
 
@@ -72,9 +72,9 @@ func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAd
 	if err := s.Rule.Check(ctx, call.Settings, w); err != nil {
 		return nil, err
 	}
-	connected, err := s.Connections.Connected(ctx, w)
+	connected, err := s.Connections.Connected(ctx, w, false)
 	if err == nil {
-		err = connected.Check(call.Settings)
+		err = connected.Check(call.Settings, 1)
 	}
 	if err != nil {
 		return nil, err

@@ -29,10 +29,7 @@ type Config struct {
 	Now           func() time.Time // nil for the clock
 }
 
-const (
-	lap    = 334 * time.Millisecond // three hints a second
-	settle = time.Second
-)
+const lap = 334 * time.Millisecond // three hints a second
 
 // New puts them together. It calls nothing.
 func New(c Config) (*rules.Pages, *rules.Hints) {
@@ -45,5 +42,5 @@ func New(c Config) (*rules.Pages, *rules.Hints) {
 		Directory: d, Access: access.New(d, a, webhook.NewGuard(c.PrivateRanges), webhook.ClientOptions{}, c.Now, c.Log),
 	}
 	return &rules.Pages{Rule: rule, Accounts: a, Connections: kept, Gateway: c.Gateway, Now: c.Now, Log: c.Log},
-		&rules.Hints{Rule: rule, Accounts: a, Connections: kept, Gateway: c.Gateway, Log: c.Log, Lap: lap, Settle: settle}
+		&rules.Hints{Connections: kept, Gateway: c.Gateway, Log: c.Log, Lap: lap}
 }

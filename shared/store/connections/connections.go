@@ -17,11 +17,8 @@ import (
 
 // Times of tickets and connections.
 const (
-	TicketTTL   = time.Minute
-	MaxLifetime = 2 * time.Hour // of a connection: the gateway ends it then
-
-	kept = MaxLifetime + 10*time.Minute // of what tells of a connection
-	span = 10 * time.Minute             // see keys.ConnectionCount
+	TicketTTL = time.Minute
+	span      = 10 * time.Minute // see keys.ConnectionCount
 
 	markLen = 40 // of what nobody can guess of a ticket: two marks
 )
@@ -74,7 +71,7 @@ func (s Store) TakeTicket(ctx context.Context, ticket string) (w collab.Watch, o
 
 // Connect keeps a connection.
 func (s Store) Connect(ctx context.Context, c collab.Connection) error {
-	expires := s.Now().Add(kept).Unix()
+	expires := s.Now().Add(collab.ConnectionLifetime).Unix()
 	items := []store.Item{
 		store.ItemOf(ofUser(c), connectionItem{c, expires}), store.ItemOf(keys.Connection(c.ID), connectionItem{c, expires}),
 	}
@@ -132,15 +129,15 @@ func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
 	began := time.UnixMilli(c.At).Truncate(span)
 	_, err := s.Write(ctx, store.Update(keys.ConnectionCount(c.Account, began.UnixMilli()),
 		expression.Add(expression.Name(keys.Added), expression.Value(n)).
-			Set(expression.Name(keys.Expires), expression.Value(began.Add(span+kept).Unix()))))
+			Set(expression.Name(keys.Expires), expression.Value(began.Add(span+collab.ConnectionLifetime).Unix()))))
 	return err
 }
 
-// Connected counts the connections that bear on one more.
-func (s Store) Connected(ctx context.Context, w collab.Watch) (n collab.Connected, err error) {
+// Connected counts the connections that bear on one more. With now it sees all that was kept before the call.
+func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n collab.Connected, err error) {
 	n.User, err = s.there(ctx, store.Scan{
 		PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
-		Limit: collab.MaxUserConnections,
+		Limit: collab.MaxUserConnections + 1, Strong: now,
 	})
 	if err != nil {
 		return n, err
@@ -148,7 +145,8 @@ func (s Store) Connected(ctx context.Context, w collab.Watch) (n collab.Connecte
 	counts := make([]int, len(w.Documents))
 	err = store.Each(ctx, len(counts), func(ctx context.Context, i int) (err error) {
 		counts[i], err = s.there(ctx, store.Scan{
-			PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything, Limit: collab.MaxDocumentConnections,
+			PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
+			Limit: collab.MaxDocumentConnections + 1, Strong: now,
 		})
 		return err
 	})
@@ -159,8 +157,8 @@ func (s Store) Connected(ctx context.Context, w collab.Watch) (n collab.Connecte
 	if err != nil {
 		return n, err
 	}
-	from := keys.Time(s.Now().Add(-MaxLifetime - span).UnixMilli())
-	spans, err := s.Query(ctx, store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}})
+	from := keys.Time(s.Now().Add(-collab.ConnectionLifetime - span).UnixMilli())
+	spans, err := s.Query(ctx, store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}, Strong: now})
 	for _, it := range spans {
 		n.Account += it.Number(keys.Added)
 	}
@@ -179,12 +177,13 @@ func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
 	return n, err
 }
 
-// Connections returns the connections of a user of an organization, of all for "".
+// Connections returns the connections of a user of an organization, of all for "", without those that are over.
 func (s Store) Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error) {
 	return s.read(ctx, keys.ConnectionPartition(acct, org), user)
 }
 
-// Watchers returns the connections that watch a document of an organization, of a user or of all for "", with that document alone.
+// Watchers returns the connections that watch a document of an organization, of a user or of all for "", without those that are
+// over, with that document alone.
 func (s Store) Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error) {
 	list, err := s.read(ctx, keys.WatcherPartition(acct, org, doc), user)
 	for i := range list {
@@ -199,17 +198,21 @@ func (s Store) read(ctx context.Context, partition, user string) ([]collab.Conne
 	if user != "" {
 		q.Keys = store.Children(keys.ConnectionsOf(user))
 	}
-	items, err := s.Query(ctx, q)
-	list := make([]collab.Connection, len(items))
-	for i, it := range items {
+	var list []collab.Connection
+	for it, err := range s.Items(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
 		var c connectionItem
 		if err := it.Decode(&c); err != nil {
 			return nil, err
 		}
-		list[i] = c.Connection
-		if list[i].User, list[i].ID, err = keys.ParseConnectionOf(it.Text(keys.SK)); err != nil {
+		if c.User, c.ID, err = keys.ParseConnectionOf(it.Text(keys.SK)); err != nil {
 			return nil, store.Unreadable(it.Key(), err)
 		}
+		if c.Expires > s.Now().Unix() {
+			list = append(list, c.Connection)
+		}
 	}
-	return list, err
+	return list, nil
 }
