@@ -483,8 +483,8 @@ func TestAddedAgain(t *testing.T) {
 	if err != nil || len(users) != 1 {
 		t.Errorf("the group has %v, %v", users, err)
 	}
-	found, err := w.Viewings(t.Context(), []collab.DocumentRef{doc}, []string{person}, false, true)
-	if w.must(err); !found[0][0].Viewer(w.Millis()).May {
+	found, err := w.Standings(t.Context(), org, collab.StandingQuery{Users: []string{person}, Documents: []collab.DocumentRef{doc}})
+	if w.must(err); !found.Documents[0][0].Viewer(w.Millis()).May {
 		t.Error("they may not see the document")
 	}
 }
