@@ -63,7 +63,6 @@ var (
 	quotaItems    = keys.Quota("*").PK            // what accounts have used: every endpoint charges it
 	dueItems      = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
 	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
-	quarantine    = keys.Quarantine                                                     // events that deliver gave up
 	webhookItems  = keys.Webhook("*", "").PK                                            // webhook endpoints with their signing secrets
 	accountItems  = keys.Account("*").PK                                                // settings: authorizer and deliver read them
 	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them, and who asks who may see what

@@ -56,9 +56,9 @@ func (s *service) addDelivery() awslambda.Function {
 		loops: true, // the next turn of a lane, and the next part of an event's recipients, are messages of its own; tests of delivery bound them
 		rights: append([]awsiam.PolicyStatement{
 			s.allowItems(
-				readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, quarantine, liveItems, connections, tickets,
+				readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, liveItems, connections, tickets,
 			),
-			s.allowItems(changeItems, dataItems, dueItems, webhookItems, quarantine, mailSecrets, liveItems, connections, tickets),
+			s.allowItems(changeItems, dataItems, dueItems, webhookItems, mailSecrets, liveItems, connections, tickets),
 			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
 		}, mayMail...),
 		environment: mail,

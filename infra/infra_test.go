@@ -560,7 +560,7 @@ func TestAlarms(t *testing.T) {
 	if !throttled[keys.IndexOrg] {
 		t.Errorf("no alarm when %s refuses writes", keys.IndexOrg)
 	}
-	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.Quarantined: true}; !maps.Equal(alarmed, want) {
+	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.EventsFailed: true}; !maps.Equal(alarmed, want) {
 		t.Errorf("alarms on our own metrics %v, want %v", alarmed, want)
 	}
 	dashboard, err := json.Marshal(m.only(t, "AWS::CloudWatch::Dashboard").Properties["DashboardBody"])
@@ -569,7 +569,7 @@ func TestAlarms(t *testing.T) {
 	}
 	for _, figure := range []string{
 		metrics.Events, metrics.Deliveries, metrics.DeliveryRetries, metrics.DeliveryFailures, metrics.WebhooksDisabled, metrics.MailsHeld,
-		metrics.Unreadable, metrics.Quarantined, metrics.PendingEventAge,
+		metrics.Unreadable, metrics.EventsFailed, metrics.PendingEventAge,
 	} {
 		if !strings.Contains(string(dashboard), `\"`+figure+`\"`) {
 			t.Errorf("%s is not on the dashboard", figure)

@@ -90,8 +90,8 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
 		{"WebhooksLate", "A webhook endpoint with deliveries has waited ten minutes for deliver",
 			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		{"Quarantined", "An event that can't be delivered was put into the quarantine: see admin pending get --kind parked",
-			s.metric(metrics.Quarantined, "Sum", "", 5), 1, 1, 1, quiet},
+		{"EventsFailed", "The delivery of an event has failed for hours: see admin pending get --kind failed",
+			s.metric(metrics.EventsFailed, "Sum", "", 5), 1, 1, 1, quiet},
 		{"MailsHeld", "Mails wait, as their account has used up its quota, or the AWS account that of SES: the log of deliver says which",
 			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},
 		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
@@ -184,7 +184,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
 	var retried []awscloudwatch.IMetric
-	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.Quarantined, metrics.Unreadable} {
+	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.EventsFailed, metrics.Unreadable} {
 		retried = append(retried, s.metric(figure, "Sum", "", 5))
 	}
 	for _, channel := range []string{metrics.Inbox, metrics.Email, metrics.Webhook} {

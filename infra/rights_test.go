@@ -203,8 +203,8 @@ func TestWorkerRights(t *testing.T) {
 	for function, want := range map[string][]string{
 		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
 		"Takes events and webhook deliveries from their queues": slices.Concat(
-			read("A#* DUE#* HOOK#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#* QUARANTINE LIVE#* CONNECTION#* TICKET#*"),
-			change("A#* DUE#* HOOK#* QUARANTINE UNSUBSCRIBE#* LIVE#* CONNECTION#* TICKET#*"), []string{
+			read("A#* DUE#* HOOK#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#* LIVE#* CONNECTION#* TICKET#*"),
+			change("A#* DUE#* HOOK#* UNSUBSCRIBE#* LIVE#* CONNECTION#* TICKET#*"), []string{
 				"ses:SendEmail on " + mail + `configuration-set/",{"Ref":"` + configuration + `"}]]} if no-reply@example.com`,
 				"ses:SendEmail on " + mail + `identity/*"]]} if no-reply@example.com`,
 				"sqs:ChangeMessageVisibility on Events", "sqs:ChangeMessageVisibility on Webhooks",
@@ -283,7 +283,7 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 					if !deliver && !slices.Contains(liveFunctions, function) {
 						t.Errorf("%s may %s of connections", function, operation)
 					}
-				case "A#*", "A#*#QUOTA", "DUE#*", "DUE#lane#*", "LIVE#*", "QUARANTINE":
+				case "A#*", "A#*#QUOTA", "DUE#*", "DUE#lane#*", "LIVE#*":
 				default: // KEY#*, ACCOUNT#*
 					if !reads {
 						t.Errorf("%s may %s of what the operator sets, %s", function, operation, partition)

@@ -203,7 +203,7 @@ func TestGuard(t *testing.T) {
 	}
 	g.roles["ASIA1"] = []statement{
 		{[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:BatchGetItem"}, []string{"A#*"}},
-		{[]string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"}, []string{"A#*", "DUE#*", "QUARANTINE"}},
+		{[]string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"}, []string{"A#*", "DUE#*", "ACCOUNTS"}},
 	}
 	for _, test := range []struct {
 		operation, body string
@@ -212,8 +212,8 @@ func TestGuard(t *testing.T) {
 		{"GetItem", `{"Key": {"pk": {"S": "A#a"}, "sk": {"S": "ORG#o"}}}`, true},
 		{"GetItem", `{"Key": {"pk": {"S": "DUE#0"}}}`, false},
 		{"GetItem", `{"Key": {"sk": {"S": "A#a"}}}`, false},
-		{"PutItem", `{"Item": {"pk": {"S": "QUARANTINE"}}}`, true},
-		{"PutItem", `{"Item": {"pk": {"S": "QUARANTINE#1"}}}`, false},
+		{"PutItem", `{"Item": {"pk": {"S": "ACCOUNTS"}}}`, true},
+		{"PutItem", `{"Item": {"pk": {"S": "ACCOUNTS#1"}}}`, false},
 		{"PutItem", `{"Item": {"pk": {"S": "KEY#k"}}}`, false},
 		{"UpdateItem", `{"Key": {"pk": {"S": "KEY#k"}}}`, true}, // for the cloud to refuse: no statement has the action
 		{"Query", `{"KeyConditionExpression": "#0 = :0 AND #1 > :1", "ExpressionAttributeNames": {"#0": "pk", "#1": "sk"},

@@ -134,9 +134,9 @@ func (d *deployment) deliver(user, id string) {
 		d.Fatal(err)
 	}
 	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
-	_, err = d.service.Inbox.AddAudience(d.Context(), org, n, id, user)
+	_, err = d.service.Inbox.Derive(d.Context(), org, n, []string{user})
 	if err == nil {
-		err = d.service.Inbox.AddToInbox(d.Context(), org, n, []string{user})
+		err = d.service.Inbox.AddToInbox(d.Context(), org, n.CreatedAt, n.ID, []string{user})
 	}
 	if err != nil {
 		d.Fatal(err)
@@ -167,9 +167,7 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 				d.Fatal(err)
 			}
 			about := fmt.Sprint(ev.Type, " ", ev.OrganizationID, " ", ev.DocumentID, " ", ev.AnnotationID)
-			if ev.Notification != nil {
-				about += ev.Notification.ID
-			}
+			about += ev.NotificationID
 			if strings.Contains(about, name) {
 				list = append(list, moment.ReplaceAllString(strings.ReplaceAll(about, name, "NAME"), "NOW"))
 			}

@@ -99,10 +99,10 @@ func TestPersonalDataInPages(t *testing.T) {
 	}
 	for n := range 230 {
 		of := collab.Notification{ID: fmt.Sprintf("n%03d", n), DocumentID: "1", Incarnation: told.Incarnation, CreatedAt: 1_700_000_000_000 + int64(n)}
-		if _, err := s.Inbox.AddAudience(t.Context(), told.OrganizationRef, of, of.ID, "ann"); err != nil {
+		if _, err := s.Inbox.Derive(t.Context(), told.OrganizationRef, of, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Inbox.AddToInbox(t.Context(), told.OrganizationRef, of, []string{"ann"}); err != nil {
+		if err := s.Inbox.AddToInbox(t.Context(), told.OrganizationRef, of.CreatedAt, of.ID, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, "notification "+of.ID)

@@ -47,10 +47,10 @@ func TestInboxAsksFew(t *testing.T) {
 		told := collab.Notification{
 			ID: "n" + id, DocumentID: id, AnnotationID: "a", Incarnation: doc.Incarnation, CreatedAt: time.Now().UnixMilli(),
 		}
-		if _, err := s.Inbox.AddAudience(t.Context(), doc.OrganizationRef, told, told.ID, "ann"); err != nil {
+		if _, err := s.Inbox.Derive(t.Context(), doc.OrganizationRef, told, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told, []string{"ann"}); err != nil {
+		if err := s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told.CreatedAt, told.ID, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}

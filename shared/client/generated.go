@@ -414,9 +414,10 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 
 // Update updates notifications, and marks them as read or clicked, by POST /v2/notifications/update.
 //
-// It changes up to 500. What is read or clicked stays so. What is left out stays; null clears it. The first click of each user
-// raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is notified again: notifyUsers is
-// refused, and mails and webhooks that went out stay as they were. A notification names at most 30 users.
+// It changes up to 500. What is read or clicked stays so. What is left out stays; null clears it, and lets one that a comment made
+// say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the
+// notificationSourceData back. Nobody is notified again: notifyUsers is refused, and mails that went out stay as they were. A
+// notification names at most 30 users.
 //
 // documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
 // is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
@@ -431,12 +432,12 @@ func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateR
 //
 // It deletes those that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId and
 // notificationIds is there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more; else
-// for everyone, with all that hangs on them. What was deleted is out of reach at once, mails that wait are not sent, and the id
-// may be added again: new, and notified of again. jobId names what sweeps the rest of it: see jobs/get.
+// for everyone. What was deleted is out of reach at once, mails that wait are not sent, and the id may be added again: new, and
+// notified of again.
 //
 // The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where
-// it is not one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job
-// deletes the others, but none that is added later.
+// it is not one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job that
+// jobId names deletes the others, but none that is added later: see jobs/get.
 //
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.
@@ -895,9 +896,8 @@ func (o Webhooks) GetDeliveriesPage(ctx context.Context, request *WebhooksGetDel
 // pageToken of the next call, empty after the last.
 //
 // They are pending again, whatever had become of them, with all their attempts before them: that of eventId alone, or those since
-// a time (and in a state, where that is given), oldest event first, a page of them per call. Posts begin within a minute or so. An
-// endpoint may so get events again that it has had, with the same webhook-id. A repeat after a call that did not finish counts
-// what it makes pending itself.
+// a time, oldest event first, a page of them per call. Posts begin within a minute or so. An endpoint may so get events again that
+// it has had, with the same webhook-id. A repeat after a call that did not finish counts what it makes pending itself.
 //
 // NOT_FOUND when there is no such endpoint, or no delivery of the event to it; FAILED_PRECONDITION when the endpoint is disabled.
 func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayDeliveriesRequest, options ...Option,
@@ -3459,12 +3459,10 @@ type Attempt struct {
 type WebhooksReplayDeliveriesRequest struct {
 	// The webhook endpoint; required
 	WebhookID string `json:"webhookId"`
-	// This event alone: since, state, pageSize and pageToken are of others
+	// This event alone: since, pageSize and pageToken are of others
 	EventID string `json:"eventId,omitzero"`
 	// The deliveries of events of then and later; this or eventId is required
 	Since time.Time `json:"since,omitzero"`
-	// With since: only those in this state
-	State DeliveryState `json:"state,omitzero"`
 	// The most deliveries to replay; 10,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
@@ -3566,17 +3564,17 @@ type EventData struct {
 	CommentID int64 `json:"commentId"`
 	// The folder that was deleted
 	FolderID string `json:"folderId,omitzero"`
-	// Texts were cut, or parts left out: read the whole by its ids
-	Truncated bool `json:"truncated"`
-	// Who acted, where the request said so
+	// Who acted, where the request said so: by id and name
 	ActionUser *User `json:"actionUser,omitzero"`
-	// The annotation after the event
+	// The annotation as it is now
 	Annotation *EventAnnotation `json:"annotation,omitzero"`
-	// The fields of the annotation that changed, as they were; without assignedTo where nobody was
-	Previous *EventAnnotation `json:"previous,omitzero"`
-	// The comments that were added or changed
+	// What the event changed, as it was
+	Previous *EventPrevious `json:"previous,omitzero"`
+	// What the event changed, as the event left it
+	Current *EventPrevious `json:"current,omitzero"`
+	// The comments that were added, changed or deleted, as they are now
 	Comments []EventComment `json:"comments,omitzero"`
-	// The notification
+	// The notification as it is now
 	Notification *EventNotification `json:"notification,omitzero"`
 	// The endpoint, and why it was disabled
 	Webhook *EventWebhook `json:"webhook,omitzero"`
@@ -3584,8 +3582,10 @@ type EventData struct {
 	Erased *EventErased `json:"erased,omitzero"`
 }
 
-// EventAnnotation is the value of annotation, previous.
+// EventAnnotation is the value of annotation: the annotation as it is now.
 type EventAnnotation struct {
+	// It is gone, and the other fields with it
+	Deleted bool `json:"deleted,omitzero"`
 	// The author
 	From *User `json:"from,omitzero"`
 	// Where in the document it belongs
@@ -3604,10 +3604,30 @@ type EventAnnotation struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
-// EventComment is the value of comments: the comments that were added or changed.
+// EventPrevious is the value of current, previous.
+type EventPrevious struct {
+	// Of status_changed
+	Status *EventStatus `json:"status,omitzero"`
+	// Of assigned: the user's id, empty for nobody
+	AssigneeID string `json:"assigneeId,omitzero"`
+}
+
+// EventStatus is the value of status: of status_changed.
+type EventStatus struct {
+	// Its id
+	ID string `json:"id"`
+	// default, ongoing or terminal
+	Type string `json:"type,omitzero"`
+}
+
+// EventComment is the value of comments: the comments that were added, changed or deleted, as they are now.
 type EventComment struct {
 	// The comment
 	CommentID int64 `json:"commentId"`
+	// It is gone, and the other fields with it
+	Deleted bool `json:"deleted,omitzero"`
+	// The payload is full: comments/get returns the comment
+	ContentOmitted bool `json:"contentOmitted,omitzero"`
 	// Its content as text; {{userId}} stands for the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
 	// Its content as HTML, kept as sent: clean it before you show it
@@ -3620,10 +3640,12 @@ type EventComment struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
-// EventNotification is the value of notification: the notification.
+// EventNotification is the value of notification: the notification as it is now.
 type EventNotification struct {
 	// The notification
 	NotificationID string `json:"notificationId"`
+	// It is gone, and the other fields with it
+	Deleted bool `json:"deleted,omitzero"`
 	// Who acted
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
@@ -3637,7 +3659,7 @@ type EventNotification struct {
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll,omitzero"`
-	// Whom it is for
+	// Whom it is for: at most 200 of them, and none where the payload would be too large
 	NotifyUsers []User `json:"notifyUsers,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`

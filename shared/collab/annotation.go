@@ -92,6 +92,34 @@ type Annotation struct {
 	Visibility *Visibility `dynamodbav:"vis,omitempty"` // nil for public
 }
 
+// maxTargetText is how much is shown of the text that an annotation is anchored on, in bytes.
+const maxTargetText = 300
+
+// TargetText is the beginning of the text that the annotation is anchored on, "" for none.
+func (a *Annotation) TargetText() string {
+	var element struct {
+		TargetText string `json:"targetText"`
+	}
+	if a.TargetElement != nil {
+		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
+	}
+	return Cut(element.TargetText, maxTargetText)
+}
+
+// Tag is a user whom a comment tags.
+type Tag struct {
+	UserID  string `json:"userId"`
+	Contact *User  `json:"contact,omitempty"` // as the request named the user
+}
+
+// Tags reads the tags of a comment; nil for none.
+func Tags(taggedUserContacts JSON) (tags []Tag) {
+	if len(taggedUserContacts) == 0 || json.Unmarshal(taggedUserContacts, &tags) != nil {
+		return nil
+	}
+	return tags
+}
+
 // Comment is one comment of an annotation.
 type Comment struct {
 	ID                 int64   `dynamodbav:"-"`
@@ -114,13 +142,6 @@ type Comment struct {
 func (c *Comment) HasContent() bool {
 	return c.Text != nil && *c.Text != "" || c.HTML != nil && *c.HTML != "" ||
 		c.ResolverUsed != nil && *c.ResolverUsed || len(c.Attachments) > len("[]")
-}
-
-// Event is the comment as an event has it.
-func (c *Comment) Event() EventComment {
-	return EventComment{
-		CommentID: c.ID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts, CreatedAt: c.CreatedAt,
-	}
 }
 
 // Content is about how many bytes the comment adds to an answer.

@@ -1,8 +1,11 @@
 package collab
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// MaxPeople is how many users one event may name: the tagged users of an annotation in one request, or notifyUsers.
+// MaxPeople is how many users one event may notify: the tagged users of an annotation in one request, or notifyUsers.
 const MaxPeople = 1_000
 
 // EventType is the type of an event, as webhooks carry it.
@@ -47,40 +50,42 @@ func texts[T ~string](values ...T) []string {
 	return list
 }
 
-// maxTargetText is how much an event keeps of the text that its annotation is anchored on, in bytes.
-const maxTargetText = 300
-
-// MaxEventBytes is the size of a stored event: longer texts in its snapshot are cut.
-const MaxEventBytes = 32_000
-
-// Event is something that happened, as the outbox keeps it: an immutable snapshot, so that no delivery depends on what was written
-// later. It is stored as JSON of at most MaxEventBytes, as EncodeJSON writes it.
+// Event is a reference to something that happened. It holds ids and what cannot be read later: what people read of it is rendered when it is
+// read, mailed or posted.
 type Event struct {
 	ID             string    `json:"id"`
 	Type           EventType `json:"type"`
 	Account        string    `json:"account"`
-	OrganizationID string    `json:"organizationId"`
+	OrganizationID string    `json:"organizationId,omitempty"`
 	DocumentID     string    `json:"documentId,omitempty"`
 	Incarnation    [2]int64  `json:"incarnation,omitzero"` // of organization and document
 	AnnotationID   string    `json:"annotationId,omitempty"`
-	FolderID       string    `json:"folderId,omitempty"` // folder.deleted
+	CommentIDs     []int64   `json:"commentIds,omitempty"`     // those that notify come first
+	Notifying      int       `json:"notifying,omitempty"`      // how many of CommentIDs notify
+	FolderID       string    `json:"folderId,omitempty"`       // folder.deleted
+	NotificationID string    `json:"notificationId,omitempty"` // notification.added, notification.clicked
 	Time           Millis    `json:"time"`
-	Actor          *User     `json:"actor,omitempty"` // who acted: never notified
-	Notify         bool      `json:"notify"`          // in-app notifications and mail as well as webhooks
+	Actor          *User     `json:"actor,omitempty"`        // id and name, see Acting; never notified
+	Notify         bool      `json:"notify,omitempty"`       // in-app notifications and mail as well as webhooks
+	NotifyAll      bool      `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
+	VerifyAccess   bool      `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
 
-	Annotation *EventAnnotation `json:"annotation,omitempty"`
-	Previous   *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
-	Comments   []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
-	// tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list in items of its own
-	People []User `json:"people,omitempty"`
+	Before  EventFacts    `json:"before,omitzero"`   // status_changed, assigned
+	After   EventFacts    `json:"after,omitzero"`    // of events about an annotation
+	Webhook *EventWebhook `json:"webhook,omitempty"` // webhook.disabled
+	Erased  *EventErased  `json:"erased,omitempty"`  // user.erased
+}
 
-	Notification *Notification `json:"notification,omitempty"` // notification.added, notification.clicked
-	NotifyAll    bool          `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
-	VerifyAccess bool          `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
-	Webhook      *EventWebhook `json:"webhook,omitempty"`      // webhook.disabled
-	Erased       *EventErased  `json:"erased,omitempty"`       // user.erased
+// EventFacts are the state of an annotation at the time of an event.
+type EventFacts struct {
+	Status     *EventStatus `json:"status,omitempty"` // status_changed
+	AssigneeID string       `json:"assigneeId,omitempty"`
+}
 
-	Truncated bool `json:"truncated,omitempty"` // texts were cut, or comments left out
+// EventStatus is a status by its id.
+type EventStatus struct {
+	ID   string `json:"id"`
+	Type string `json:"type,omitempty"`
 }
 
 // In returns an event of a document. The caller sets its ID, Type and Time.
@@ -100,64 +105,46 @@ func (e *Event) Document() DocumentRef {
 // Describe sets the event's type, and the annotation that it is about.
 func (e *Event) Describe(kind EventType, a *Annotation) {
 	e.Type, e.AnnotationID = kind, a.ID
-	visibility, err := EncodeJSON(a.Visibility.Answered())
-	if err != nil {
-		panic(err) // it has a JSON form, whatever it holds
-	}
-	objects := AnnotationObjects{a.From, a.Location, a.Status, a.AssignedTo, a.Priority, a.Context, visibility}
-	e.Annotation = &EventAnnotation{objects, a.CreatedAt, a.TargetText()}
+	e.After.AssigneeID = a.AssigneeID()
 }
 
-// TargetText is the beginning of the text that the annotation is anchored on, "" for none.
-func (a *Annotation) TargetText() string {
-	var element struct {
-		TargetText string `json:"targetText"`
+// AddComments adds comments; notify says that people are notified of them. Those that notify must be added first.
+func (e *Event) AddComments(notify bool, comments ...Comment) {
+	for _, c := range comments {
+		e.CommentIDs = append(e.CommentIDs, c.ID)
 	}
-	if a.TargetElement != nil {
-		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
+	if notify {
+		e.Notify, e.Notifying = true, len(e.CommentIDs)
 	}
-	return Cut(element.TargetText, maxTargetText)
 }
 
-// AnnotationObjects are the objects of an annotation that its events hold.
-type AnnotationObjects struct {
-	From       JSON `json:"from,omitempty" schema:"User"`
-	Location   JSON `json:"location,omitempty" schema:"Location"`
-	Status     JSON `json:"status,omitempty" schema:"AnnotationStatus"`
-	AssignedTo JSON `json:"assignedTo,omitempty" schema:"User"`
-	Priority   JSON `json:"priority,omitempty" schema:"Priority"`
-	Context    JSON `json:"context,omitempty" rule:"object"`
-	Visibility JSON `json:"visibility,omitempty" schema:"Visibility"`
+// NotifyingIDs returns the ids of the comments that people are notified of.
+func (e *Event) NotifyingIDs() []int64 { return e.CommentIDs[:e.Notifying] }
+
+// Deletes reports whether events of the type tell of a deletion: they hold ids alone.
+func (t EventType) Deletes() bool { return strings.HasSuffix(string(t), ".deleted") }
+
+// Acting returns the user as an event names who acted: by id and name.
+func (u User) Acting() *User {
+	short := u.Short()
+	short.Email = nil
+	return &short
 }
 
-// EventAnnotation is an annotation's head in an event.
-type EventAnnotation struct {
-	AnnotationObjects
-	CreatedAt  Millis `json:"createdAt,omitempty"`
-	TargetText string `json:"targetText,omitempty"` // that of the target element: its beginning
-}
-
-// short returns the annotation without its context and long members, and with short names.
-func (a *EventAnnotation) short() *EventAnnotation {
-	if a == nil {
-		return nil
+// AssigneeID is the id of the user whom the annotation is assigned to, "" for nobody.
+func (a *Annotation) AssigneeID() string {
+	var u User
+	if len(a.AssignedTo) > 0 {
+		_ = json.Unmarshal(a.AssignedTo, &u) // what is stored was checked
 	}
-	short := AnnotationObjects{
-		From: shortUser(a.From), AssignedTo: shortUser(a.AssignedTo),
-		Location: shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
-		Visibility: shortObject(a.Visibility),
-	}
-	return &EventAnnotation{short, a.CreatedAt, CutEncoded(a.TargetText, maxTargetText)}
+	return u.UserID
 }
 
-// EventComment is a comment in an event.
-type EventComment struct {
-	CommentID          int64   `json:"commentId"`
-	Text               *string `json:"commentText,omitempty"`
-	HTML               *string `json:"commentHtml,omitempty"`
-	From               JSON    `json:"from,omitempty"`
-	TaggedUserContacts JSON    `json:"taggedUserContacts,omitempty"`
-	CreatedAt          Millis  `json:"createdAt,omitempty"`
+// StatusRef is the annotation's status by its id.
+func (a *Annotation) StatusRef() *EventStatus {
+	s := &EventStatus{}
+	_ = json.Unmarshal(a.Status, s) // what is stored was checked
+	return s
 }
 
 // EventWebhook names the webhook endpoint that was disabled and why.
@@ -177,5 +164,6 @@ const (
 	EventWork  WorkKind = "event"  // events whose delivery is not done
 	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
 	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
+	FailedWork WorkKind = "failed" // events whose delivery has failed for hours: an operator retries them
 	JobWork    WorkKind = "job"    // jobs of deletions: the ID is the job's
 )

@@ -77,26 +77,49 @@ func (p PreferencesSet) Effective() Preferences {
 	return EffectivePreferences(p.Document, p.Organization)
 }
 
-// Notification is what notifications add stores, and what `deliver` makes of a comment event.
+// Notification is what notifications add stores, or what `deliver` makes of a comment event. The latter holds ids and facts, besides what
+// notifications update set: its texts are rendered when they are read.
 type Notification struct {
 	ID           string          `json:"notificationId"`
 	DocumentID   string          `json:"documentId"`
 	Incarnation  int64           `json:"incarnation,omitempty"` // of the document
 	ActionUser   User            `json:"actionUser"`
-	Headline     string          `json:"displayHeadlineMessageTemplate"`
+	Headline     string          `json:"displayHeadlineMessageTemplate,omitempty"`
 	TemplateData map[string]JSON `json:"displayHeadlineMessageTemplateData,omitempty"` // text, numbers, booleans, user objects
 	Body         string          `json:"displayBodyMessage,omitempty"`
 	BodyTemplate string          `json:"displayBodyMessageTemplate,omitempty"` // in the place of Body
 	BodyData     map[string]JSON `json:"displayBodyMessageTemplateData,omitempty"`
 	Source       string          `json:"notificationSource,omitempty"` // such as custom or comment
 	SourceData   JSON            `json:"notificationSourceData,omitempty"`
-	Location     JSON            `json:"location,omitempty"`                   // an object, of a comment event that of its annotation
+	Location     JSON            `json:"location,omitempty"`                   // an object
 	Metadata     JSON            `json:"metadata,omitempty"`                   // an object, free-form
 	ResolverUsed bool            `json:"isNotificationResolverUsed,omitempty"` // the application shows the texts
 	PersistRead  bool            `json:"persistReadForUsers,omitempty"`
-	AnnotationID string          `json:"annotationId,omitempty"` // of a comment event
-	CommentIDs   []int64         `json:"commentIds,omitempty"`   // of its first comments, at most MaxNotified: Body is of the first that is there
 	CreatedAt    Millis          `json:"createdAt"`
+
+	// Of a comment event.
+	Event        EventType    `json:"event,omitempty"`
+	AnnotationID string       `json:"annotationId,omitempty"`
+	CommentIDs   []int64      `json:"commentIds,omitempty"` // its first comments, at most MaxNotified: Body is of the first that is there
+	Status       *EventStatus `json:"status,omitempty"`     // status_changed
+	AssignedTo   *User        `json:"assignedTo,omitempty"` // assigned: by id; nil for nobody
+	LocationID   string       `json:"locationId,omitempty"` // of the annotation when people were notified
+}
+
+// NotificationOf returns the notification of an event on a thread, which is always the same but for its LocationID.
+func NotificationOf(ev *Event, locationID string) Notification {
+	n := Notification{
+		ID: ev.ID, DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], Source: "comment", CreatedAt: ev.Time,
+		Event: ev.Type, AnnotationID: ev.AnnotationID, Status: ev.After.Status, LocationID: locationID,
+	}
+	if ev.Actor != nil {
+		n.ActionUser = *ev.Actor
+	}
+	if ev.Type == AnnotationAssigned && ev.After.AssigneeID != "" {
+		n.AssignedTo = &User{UserID: ev.After.AssigneeID}
+	}
+	n.CommentIDs = ev.NotifyingIDs()[:min(ev.Notifying, MaxNotified)]
+	return n
 }
 
 // MaxNotified is how many comments of an event its notification names: it goes when all of these are deleted.
@@ -118,23 +141,10 @@ type InboxEntry struct {
 	Notification
 	To        []string // whom it is for, the first MaxAudience of them
 	ToAll     bool     // it was sent to everyone of the organization
+	Mentioned bool     // a comment of its event mentions the user
 	ReadAt    Millis   // 0 for not yet
 	ClickedAt Millis   // 0 for not yet
 	Position  string   // of it in the inbox
-}
-
-// Headlines of notifications about comments.
-const (
-	HeadlineAdded     = "{actionUser} added a comment"
-	HeadlineReplied   = "{actionUser} replied"
-	HeadlineMentioned = "{actionUser} mentioned you"
-)
-
-// MentionReader has the headline say that the comment mentions the one who reads it, unless somebody gave the notification another one.
-func (n *Notification) MentionReader() {
-	if n.Headline == HeadlineAdded || n.Headline == HeadlineReplied {
-		n.Headline = HeadlineMentioned
-	}
 }
 
 // NotificationFilter says which notifications are meant; "" is any.
@@ -149,10 +159,13 @@ func (f NotificationFilter) Matches(n Notification) bool {
 	if f.Document != "" && n.DocumentID != f.Document {
 		return false
 	}
-	var at struct {
+	at := struct {
 		ID string `json:"id"`
+	}{n.LocationID}
+	if len(n.Location) > 0 {
+		_ = json.Unmarshal(n.Location, &at) // what is stored was checked
 	}
-	return f.Location == "" || json.Unmarshal(n.Location, &at) == nil && at.ID == f.Location
+	return f.Location == "" || at.ID == f.Location
 }
 
 // NotificationQuery says which notifications of an organization to list: those of a user, else those of a document.

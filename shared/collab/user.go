@@ -159,3 +159,20 @@ func HashToken(token string) []byte {
 	hash := sha256.Sum256([]byte(token))
 	return hash[:]
 }
+
+// What Short leaves of a user, in bytes as EncodeJSON writes them.
+const (
+	shortName  = 200
+	shortEmail = 320 // no real address exceeds it
+)
+
+// Short returns the user without details, with a name of at most 200 bytes, and without an address of more than 320, as EncodeJSON writes
+// them: a cut address may be somebody else's.
+func (u User) Short() User {
+	u.UserDetails = UserDetails{}
+	u.Name = cutEncodedOpt(u.Name, shortName)
+	if email := Deref(u.Email); CutEncoded(email, shortEmail) != email {
+		u.Email = nil
+	}
+	return u
+}

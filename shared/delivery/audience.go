@@ -17,8 +17,9 @@ type person struct {
 	hint        string // the address that the event's thread has, which may be old; "" for none
 }
 
-// audience returns a page of the people whom an event concerns, at most PageSize in the order of their ids, and the cursor of
-// the next page, "" for the last: "@" and the last id of this one. Whoever caused the event is among them.
+// audience returns a page of the people whom an event concerns as things are now, at most PageSize in the order of their ids, and the cursor
+// of the next page, "" for the last: "@" and the last id of this one. Whoever caused the event is among them. Of comments that are gone
+// nobody is notified.
 func (r *eventRun) audience(ctx context.Context, cursor string) (people []person, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	if r.event.NotifyAll {
@@ -81,6 +82,12 @@ func (s *roster) add(p person) {
 	}
 }
 
+// sorted returns the people by their ids.
+func (s *roster) sorted() []person {
+	slices.SortFunc(s.list, func(a, b person) int { return strings.Compare(a.UserID, b.UserID) })
+	return s.list
+}
+
 // What is read of a thread to know who is in it.
 const (
 	threadComments = 100       // the last ones
@@ -88,62 +95,74 @@ const (
 	threadBytes    = 1_000_000 // after which no further portion is read
 )
 
-// named returns, by id, the people whom an event names, its assignee, and those in its thread: the authors of the last comments before those
-// that the event adds, the people tagged in them, and the creator; of those in the thread alone the latest collab.MaxPeople. It reads the
-// thread's head.
+// named returns, by id, the people whom an event names: those of notifyUsers; else those whom its comments tag now, its assignee, and those
+// in its thread.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
-	for _, u := range ev.People {
-		all.add(person{User: u})
+	if ev.NotificationID != "" {
+		users, err := r.Inbox.Recipients(ctx, ev)
+		for _, u := range users {
+			all.add(person{User: u.Short()})
+		}
+		return all.sorted(), err
 	}
-	if ev.Annotation != nil {
-		all.add(person{User: userOf(ev.Annotation.AssignedTo)})
+	if err := r.readThread(ctx, ev); err != nil || r.head == nil || !r.said(ev) {
+		return nil, err
 	}
+	for _, id := range ev.NotifyingIDs() {
+		if c := r.notices.comments[id]; c != nil {
+			for _, u := range c.tagged {
+				all.add(person{User: u})
+			}
+		}
+	}
+	assignee := userOf(r.head.AssignedTo)
+	if assignee.UserID != ev.After.AssigneeID {
+		assignee = collab.User{UserID: ev.After.AssigneeID}
+	}
+	all.add(person{User: assignee})
 	all.most = len(all.list) + collab.MaxPeople
-	ofThread := func(u collab.User) {
+	err := r.addThread(ctx, &all)
+	return all.sorted(), err
+}
+
+// addThread adds the creator of the event's thread, the authors of the last comments before the event's own, and the people tagged in them.
+// Comments that were added after the event do not count.
+func (r *eventRun) addThread(ctx context.Context, all *roster) error {
+	ev := r.event
+	add := func(u collab.User) {
 		all.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
 	}
-	before, portion := firstID(ev.Comments), cmp.Or(r.portion, threadPortion)
-	if ev.Type == collab.CommentUpdated {
-		before = collab.MaxCommentID // comments that are changed have readers, and some after them
+	before, portion := int64(collab.MaxCommentID), cmp.Or(r.portion, threadPortion)
+	if ev.Type != collab.CommentUpdated && len(ev.CommentIDs) > 0 {
+		before = slices.Min(ev.CommentIDs)
 	}
-	for n, size := 0, 0; ev.AnnotationID != "" && n < threadComments && size < threadBytes; {
+	for n, size := 0, 0; n < threadComments && size < threadBytes; {
 		thread, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, portion)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if r.head = nil; thread == nil {
+		if thread == nil {
 			break
 		}
-		r.head = &thread.Annotation
 		comments := thread.Comments
 		for _, c := range slices.Backward(comments) {
-			ofThread(userOf(c.From))
-			for _, u := range tagged(c.TaggedUserContacts) {
-				ofThread(u)
+			if size += c.Content(); max(c.CreatedAt, c.AddedAt) > ev.Time {
+				continue
 			}
-			size += len(collab.Deref(c.Text)) + len(collab.Deref(c.HTML)) + len(c.Context) + len(c.Attachments) + len(c.TaggedUserContacts)
+			add(userOf(c.From))
+			for _, u := range tagged(c.TaggedUserContacts) {
+				add(u)
+			}
 		}
 		if n += len(comments); len(comments) < portion {
 			break
 		}
 		before = comments[0].ID
 	}
-	if ev.AnnotationID != "" && ev.Annotation != nil {
-		ofThread(userOf(ev.Annotation.From))
-	}
-	slices.SortFunc(all.list, func(a, b person) int { return strings.Compare(a.UserID, b.UserID) })
-	return all.list, nil
-}
-
-// firstID returns the smallest id of the comments; the largest possible one where there are none.
-func firstID(comments []collab.EventComment) int64 {
-	first := int64(collab.MaxCommentID)
-	for _, c := range comments {
-		first = min(first, c.CommentID)
-	}
-	return first
+	add(userOf(r.head.From))
+	return nil
 }
 
 // userOf reads a user object; the zero user for none.

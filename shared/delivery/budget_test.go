@@ -19,8 +19,8 @@ func TestBudget(t *testing.T) {
 		read, write float64 // capacity units at most
 		calls       int     // to the table at most
 	}{
-		{"nobody", 0, 0, true, 5, 1, 8},
-		{"one webhook", 0, 1, true, 11, 6, 20},
+		{"nobody", 0, 0, true, 5.5, 2, 9},
+		{"one webhook", 0, 1, true, 13, 7, 22},
 		{"one person, mail at once", 1, 0, true, 15, 9, 27},
 		{"one person, mail grouped", 1, 0, false, 24.5, 10, 39},
 		{"one webhook and ten people, mail at once", 10, 1, true, 39, 42, 66},
@@ -66,7 +66,7 @@ func TestBusyBudget(t *testing.T) {
 	w.settle(p)
 	read, write, _ := usage.Total()
 	t.Logf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts()))
-	if len(r.posts()) != n || write/n > 6 || read/n > 6 {
+	if len(r.posts()) != n || write/n > 6.5 || read/n > 7 {
 		t.Errorf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts()))
 	}
 }

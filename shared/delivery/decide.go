@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
-	"collabdata/shared/store/inbox"
 )
 
 // decision is what an event means for one person: each channel reaches the person, or has the first reason why not.
@@ -25,7 +23,6 @@ const (
 	ownAction    reason = "own action"
 	inList       reason = "in the list for all"
 	mailOff      reason = "no mail is sent"
-	deleted      reason = "deleted"
 	noAccess     reason = "no access"
 	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
@@ -36,9 +33,6 @@ const (
 	preferenceOfOrganization reason = "preference for the organization"
 	preferenceOfNobody       reason = "preference: the default, as none is set"
 )
-
-// understood reports whether a reason goes without saying, and is not kept: it follows from the event, or holds for everybody.
-func (r reason) understood() bool { return r == "" || r == ownAction || r == inList || r == mailOff }
 
 // refuse gives a reason to the channels that have none yet.
 func (d *decision) refuse(why reason) {
@@ -116,12 +110,6 @@ func (r *eventRun) byAccess(ctx context.Context, list []*decision) error {
 
 // bySight leaves those who may see the event's thread.
 func (r *eventRun) bySight(ctx context.Context, list []*decision, ids []string) error {
-	if r.head == nil {
-		for _, d := range list {
-			d.refuse(deleted)
-		}
-		return nil
-	}
 	viewers, err := r.access.Viewers(ctx, r.settings, []collab.DocumentRef{r.document}, ids, r.head.Visibility != nil)
 	if err = r.answered(err); err != nil {
 		return err
@@ -234,40 +222,4 @@ func (r *eventRun) bySubscription(ctx context.Context, list []*decision) error {
 		}
 	}
 	return err
-}
-
-// recipients returns those whom a channel reaches. Who gets no mail is an id.
-func recipients(list []*decision) []inbox.Recipient {
-	var all []inbox.Recipient
-	for _, d := range list {
-		p := inbox.Recipient{User: d.User, Inbox: d.inbox == "", Mail: d.mail == ""}
-		if !p.Mail {
-			p.User = collab.User{UserID: d.UserID}
-		}
-		if p.Inbox || p.Mail {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// leftOut returns those whom a channel does not reach, with the reasons that are worth keeping.
-func leftOut(list []*decision) (all []inbox.LeftOut, reasons []string) {
-	index := func(why reason) int {
-		if why.understood() {
-			return 0
-		}
-		i := slices.Index(reasons, string(why))
-		if i < 0 {
-			i = len(reasons)
-			reasons = append(reasons, string(why))
-		}
-		return i + 1
-	}
-	for _, d := range list {
-		if !d.inbox.understood() || !d.mail.understood() {
-			all = append(all, inbox.LeftOut{UserID: d.UserID, Inbox: index(d.inbox), Mail: index(d.mail)})
-		}
-	}
-	return all, reasons
 }

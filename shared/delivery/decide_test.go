@@ -28,11 +28,11 @@ func TestReasons(t *testing.T) {
 		a.user("ann"), a.user("bob"), a.user("eve"), a.user("quiet"), {UserID: "quiet2"}, ended,
 	}
 	a.grant("quiet2")
-	named := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, people })
+	named := a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, people })
 	for _, user := range []string{"ann", "bob", "all"} {
 		a.member(user)
 	}
-	everyone := a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+	everyone := a.notification(func(ev *draft) { ev.NotifyAll = true })
 	const ofOrganization, byDefault = "preference for the organization", "preference: the default, as none is set"
 	withoutMail := func(o *delivery.Options) { o.Mailer = nil }
 	for _, test := range []struct {

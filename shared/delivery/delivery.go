@@ -2,9 +2,11 @@
 //
 // An event goes through the stages of event.go, and the table holds at which it stands. First each webhook endpoint gets a delivery in its
 // lane, and lanes without a holder are woken by a message. A notification to everyone goes into the list for all. Then, page by page, the
-// rules of decide.go decide for each person whom the event concerns which channels reach them; the decision is stored, and inboxes are
-// served; each further page has a message of its own. Last, in the same pages, mails are sent. Mails about a thread wait for later events on
-// it, unless the account does not want that. When an event is done its work is deleted.
+// rules of decide.go decide for each person whom the event concerns which channels reach them, and inboxes are served; each further page has
+// a message of its own. Last, mails are sent, page by page. Mails about a thread wait for later events on it, unless the account does not
+// want that. When an event is done its work is deleted.
+//
+// An event is a reference: who is concerned, what they may see and what they read of it is found out when they are notified.
 //
 // A lane is posted to by one holder at a time (lane.go, post.go).
 //
@@ -18,7 +20,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -30,45 +31,17 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
+	"collabdata/shared/store/accounts"
+	"collabdata/shared/store/deletion"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"
 )
-
-// Accounts is what deliveries need to know of accounts. Package accounts documents the methods.
-type Accounts interface {
-	Account(ctx context.Context, id string) (collab.Account, error)
-	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
-	MailSecret(ctx context.Context, acct string) ([]byte, error)
-	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)
-	access.Accounts
-	quota.Store
-}
-
-// Directory is what deliveries need to know of organizations. Package directory documents the methods.
-type Directory interface {
-	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
-	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
-	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
-	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
-	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error]
-	access.Directory
-	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.PreferencesSet, error)
-}
-
-// Threads is what deliveries need to know of annotations. Package threads documents the methods.
-type Threads interface {
-	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) (*collab.Thread, error)
-	Parts(ctx context.Context, parts []collab.ThreadPart, strong bool) ([]*collab.Thread, error)
-}
-
-// Jobs carries jobs on: see package deletion.
-type Jobs interface {
-	RunJob(ctx context.Context, acct, id string) (next collab.Millis, err error)
-}
 
 // Events is the queue of events.
 type Events interface {
@@ -87,10 +60,10 @@ type Mailer interface {
 
 // Options are what New makes a Deliverer of.
 type Options struct {
-	Accounts  Accounts
-	Directory Directory
-	Threads   Threads
-	Jobs      Jobs
+	Accounts  *accounts.Store
+	Directory *directory.Store
+	Threads   *threads.Store
+	Deletion  *deletion.Store // runs jobs
 	Outbox    *outbox.Store
 	Hooks     *hooks.Store
 	Inbox     *inbox.Store
@@ -99,7 +72,7 @@ type Options struct {
 	Mailer    Mailer // nil: no mail is sent
 
 	MailWindow time.Duration // 0 is the constant MailWindow
-	PageSize   int           // most recipients that one message serves; 0 is inbox.RecipientPageSize
+	PageSize   int           // most people that one message notifies; 0 is the constant PageSize
 
 	Guard   *webhook.Guard        // the addresses that webhooks and permission providers may have
 	Client  webhook.ClientOptions // how they are called; permission providers have a time-out of their own
@@ -112,12 +85,16 @@ type Options struct {
 // Deliverer delivers events. Safe for concurrent use.
 type Deliverer struct {
 	Options
-	poster   *webhook.Client
-	access   *access.Checker
-	postTime time.Duration
-	known    *cache.Cache[string, collab.Account]
-	ledger   *quota.Ledger
+	poster    *webhook.Client
+	access    *access.Checker
+	postTime  time.Duration
+	known     *cache.Cache[string, collab.Account]
+	ledger    *quota.Ledger
+	rendering chan struct{} // holds one for each payload that is being rendered
 }
+
+// PageSize is how many people one message notifies.
+const PageSize = 200
 
 // The cache of accounts.
 const (
@@ -127,12 +104,13 @@ const (
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
-	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, inbox.RecipientPageSize)
+	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, PageSize)
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),
-		known:  cache.New[string, collab.Account](mostAccounts),
-		ledger: &quota.Ledger{Store: o.Accounts, Now: o.Now, Log: o.Log},
+		known:     cache.New[string, collab.Account](mostAccounts),
+		ledger:    &quota.Ledger{Store: o.Accounts, Now: o.Now, Log: o.Log},
+		rendering: make(chan struct{}, renderings),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/outbox"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -109,18 +110,18 @@ func (a *account) deliveries(to []endpoint, n int) {
 	evs := make([]*collab.Event, max(n-few, 0))
 	for i := range evs {
 		evs[i] = a.event(collab.NotificationAdded)
-		evs[i].Notification = &collab.Notification{ID: evs[i].ID}
+		evs[i].NotificationID = evs[i].ID
 		a.clock.add(time.Millisecond)
 	}
 	var g errgroup.Group
 	g.SetLimit(32)
 	for _, ev := range evs {
 		g.Go(func() error {
-			writes, err := a.outbox.Record(a.Context(), ev)
+			body, err := collab.EncodeJSON(ev)
 			if err != nil {
 				return err
 			}
-			if _, err := a.outbox.Write(a.Context(), writes[0]); err != nil { // without its pending work
+			if err := a.outbox.KeepEvent(a.Context(), outbox.Work{EventRef: ref(ev), Body: string(body), Expires: outbox.Expiry(ev.Time)}); err != nil {
 				return err
 			}
 			for _, e := range to {

@@ -11,7 +11,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -23,17 +22,16 @@ type eventRun struct {
 	document collab.DocumentRef
 	settings collab.Settings // of the account
 	hops     int             // of the message
-	repeated bool            // an earlier message was sent
 	portion  int             // comments of a thread that are read at once to know who is in it; 0 is threadPortion
 
-	decided *inbox.RecipientPage // the first page of recipients, where this run decided it
-	head    *collab.Annotation   // of the event's thread, as it was last read; nil where it is gone, or the event is about none
-	mailed  atomic.Int64         // mails sent
+	decided []*decision        // about the first page of the audience, where this run decided and there is no other
+	head    *collab.Annotation // of the event's thread, as it was last read; nil where it is gone, or the event is about none
+	mailed  atomic.Int64       // mails sent
 	notices notices
 }
 
 // stages are an event's way. Each does its part where the work stands, and returns the work as it goes on: at another stage or with another
-// page of recipients, at the time Next, or at once where that is 0. A stage may be repeated.
+// page of the audience, at the time Next, or at once where that is 0. A stage may be repeated.
 var stages = map[outbox.Stage]func(*eventRun, context.Context, outbox.Work) (outbox.Work, error){
 	outbox.StageNew:        (*eventRun).webhooks,
 	outbox.StageList:       (*eventRun).listForAll,
@@ -49,12 +47,13 @@ func then(w outbox.Work, stage outbox.Stage) outbox.Work {
 }
 
 const (
-	mostDeaths = 3                // attempts at an event that never reported an end: then it is put into the quarantine
+	mostDeaths = 3                // attempts at an event that never reported an end: then its delivery has failed
+	mostTries  = 10               // times that the relay has sent an event where it stands, over hours: the same
 	endTime    = 5 * time.Second  // of a run that is left when it ends whatever it waits for: it reports that
 	mailTime   = 12 * time.Second // of a run that is left when it begins no further mail
 )
 
-// Event delivers an event from where it stands, up to the end of a page of its recipients. The next page has a message of its own. Of a job
+// Event delivers an event from where it stands, up to the end of a page of its audience. The next page has a message of its own. Of a job
 // it does one run.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if deadline, ok := ctx.Deadline(); ok {
@@ -77,32 +76,28 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if m.Again {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 		defer cancel()
+		if err != nil && w.Postponed >= mostTries {
+			return errors.Join(err, d.fail(ending, *w, err.Error()))
+		}
 		err = errors.Join(err, d.Outbox.ReportEnd(ending, *w))
 	}
 	return err
 }
 
-// deliver leads an event through its stages. One that can't be delivered goes into the quarantine, that of a disabled account is parked, and
-// what is about nothing that is there ends.
+// deliver leads an event through its stages. One that can't be read has failed, that of a disabled account is parked.
 func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) error {
 	if w.Deaths >= mostDeaths {
-		return d.quarantine(ctx, w, "three attempts at it never reported an end")
+		return d.fail(ctx, w, "three attempts at it never reported an end")
 	}
 	ctx, charge := d.metered(ctx)
-	ev, err := d.Outbox.Event(ctx, w.Account, w.ID)
-	switch {
-	case collab.CodeOf(err) == collab.NotFound:
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", w.Account), slog.String("event", w.ID))
-		return d.Outbox.Finish(ctx, w)
-	case errors.Is(err, collab.ErrUnreadable):
+	ev, err := w.Event()
+	if err != nil {
 		d.skip(ctx)(err)
-		return d.quarantine(ctx, w, "it can't be read")
-	case err != nil:
-		return err
+		return d.fail(ctx, w, "it can't be read")
 	}
 	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
 	r := &eventRun{
-		Deliverer: d, stored: w, event: ev, document: ev.Document(), settings: account.Settings, hops: m.Hops, repeated: m.Again,
+		Deliverer: d, stored: w, event: ev, document: ev.Document(), settings: account.Settings, hops: m.Hops,
 	}
 	switch {
 	case err != nil:
@@ -185,10 +180,11 @@ func (r *eventRun) parked(w outbox.Work) outbox.Work {
 	return w
 }
 
-func (d *Deliverer) quarantine(ctx context.Context, w outbox.Work, reason string) error {
-	d.Metrics.Add(metrics.Quarantined, "", 1)
+// fail parks an event until an operator retries it.
+func (d *Deliverer) fail(ctx context.Context, w outbox.Work, failure string) error {
+	d.Metrics.Add(metrics.EventsFailed, "", 1)
 	d.Log.LogAttrs(
-		ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", w.Account), slog.String("event", w.ID),
+		ctx, slog.LevelError, "delivery failed: "+failure, slog.String("account", w.Account), slog.String("event", w.ID),
 	)
-	return d.Outbox.Quarantine(ctx, w, reason)
+	return d.Outbox.Fail(ctx, w, failure)
 }

@@ -1,9 +1,8 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
-	"slices"
-	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
@@ -11,76 +10,50 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Explained is what became of an event for a page of the people whom it concerns.
+// Explained is how an event reaches people, for a page of those whom it concerns as things are now.
 type Explained struct {
-	People []Explanation // whoever caused the event first, then by id
+	People []Explanation // by id
 	Next   string        // the cursor of the next page, "" for none
-	Kept   bool          // it is what was decided when the event was delivered; else what would be decided now
+	Gone   string        // what was deleted of what the event is about, "" for nothing: then nobody is notified any more
 }
 
-// Explanation is what became of an event for one person.
+// Explanation is how an event reaches one person.
 type Explanation struct {
 	collab.User
 	Inbox, Mail Outcome
 }
 
-// Outcome is what became of an event for a person by one channel.
+// Outcome is how an event reaches a person by one channel.
 type Outcome struct {
 	At     collab.Millis // when it reached the person; 0 where it did not, or has not yet
 	ReadAt collab.Millis // of an inbox: 0 for never
-	Why    string        // why it did not, or is not there any more; "" where it did, or would now
+	Why    string        // why it did not, or is not there any more; "" where it did, or is to
 }
 
-// Explain says for a page of the people whom an event concerns, from a cursor ("" for the first), what became of it by each channel and why.
-// What was decided when it was delivered is kept for as long as the event, but where one person alone was left out and nobody reached; else
-// it is decided now. It changes nothing. NOT_FOUND where the event is not kept any more.
-func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, cursor string) (*Explained, error) {
+// Explain says for a page of the people whom an event concerns, from a cursor ("" for the first), or for one user, how it reaches them by
+// each channel and why not: what the rules decide now, with when it reached their inbox and when a mail left. It changes nothing. NOT_FOUND
+// where the event is not kept any more.
+func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, cursor string) (*Explained, error) {
 	e, err := d.explanation(ctx, ref)
 	if err != nil || !e.event.Notify {
 		return &Explained{}, err
 	}
-	page, err := d.Inbox.RecipientPage(ctx, ref, cursor)
+	explained := &Explained{Gone: e.gone}
+	var people []person
+	if user != "" {
+		people, err = e.among(ctx, user)
+	} else {
+		people, explained.Next, err = e.audience(ctx, cursor)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if page != nil {
-		list, err := e.kept(ctx, page, cursor == "")
-		return &Explained{list, page.Next, true}, err
-	}
-	people, next, err := e.audience(ctx, cursor)
+	decisions, err := e.decide(ctx, people)
 	if err != nil {
 		return nil, err
 	}
-	list, err := e.now(ctx, people)
-	return &Explained{list, next, false}, err
-}
-
-// ExplainTo is Explain for one user: what was decided when the event was delivered, nil where that is not kept or the user was not
-// concerned, and what would be decided now, nil where the user is not concerned.
-func (d *Deliverer) ExplainTo(ctx context.Context, ref collab.EventRef, user string) (then, now *Explanation, err error) {
-	e, err := d.explanation(ctx, ref)
-	if err != nil || !e.event.Notify {
-		return nil, nil, err
-	}
-	page, err := d.Inbox.RecipientPage(ctx, ref, "")
-	for err == nil && page != nil && page.Next != "" && user > strings.TrimPrefix(page.Next, "@") {
-		page, err = d.Inbox.RecipientPage(ctx, ref, page.Next)
-	}
-	if err == nil && page != nil {
-		then, err = e.keptOf(ctx, page, user)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	people, err := e.among(ctx, user)
-	if err != nil || len(people) == 0 {
-		return then, nil, err
-	}
-	list, err := e.now(ctx, people)
-	if err != nil {
-		return then, nil, err
-	}
-	return then, &list[0], nil
+	explained.People, err = e.withFacts(ctx, decisions)
+	return explained, err
 }
 
 // explainedPortion is threadPortion where an event is explained. However large head and comments are, that takes fewer than 900 read units.
@@ -89,7 +62,7 @@ const explainedPortion = 8
 // explanation is an event whose outcome is being explained.
 type explanation struct {
 	*eventRun
-	notYet   string // why what was decided has not happened
+	notYet   string // why nobody was notified yet, "" where the delivery is done
 	gone     string // why an inbox does not show it any more, "" where it does
 	unlisted bool   // it is not in the list for all yet
 }
@@ -109,193 +82,98 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 	return e, e.seekObstacle(ctx, ref)
 }
 
+const notYet = "not yet"
+
 // seekObstacle finds out how far the delivery is, and what is in its way.
 func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) error {
-	q, err := e.Outbox.QuarantinedEvent(ctx, ref)
-	if err != nil {
-		return err
-	}
 	stage := outbox.StageDone
-	e.notYet = string(deleted)
 	for kind, why := range map[collab.WorkKind]string{
-		collab.EventWork: "not yet", collab.ParkedWork: "not yet: the account or the organization is disabled",
+		collab.EventWork: notYet, collab.ParkedWork: "not yet: the account or the organization is disabled", collab.FailedWork: "failed: ",
 	} {
 		w, err := e.Outbox.Pending(ctx, ref, kind)
 		if err != nil {
 			return err
 		}
 		if w != nil {
-			stage, e.notYet = w.Stage, why
+			stage, e.notYet = w.Stage, why+w.Failure
 		}
 	}
-	if stage == outbox.StageMail && e.ledger.Account(ctx, ref.Account, e.settings).Admit(quota.Mails) != nil {
+	if e.notYet == notYet && stage == outbox.StageMail && e.ledger.Account(ctx, ref.Account, e.settings).Admit(quota.Mails) != nil {
 		e.notYet = "not yet: the account has used up its quota of mails"
 	}
-	if q != nil {
-		stage, e.notYet = q.Stage, "in the quarantine: "+q.Reason
-	}
 	e.unlisted = stage == outbox.StageNew || stage == outbox.StageList
-	if e.gone, err = e.deleted(ctx, ref); e.gone != "" {
-		e.notYet = e.gone
-	}
+	var err error
+	e.gone, err = e.deleted(ctx)
 	return err
 }
 
 // deleted says what was deleted of what the event is about, "" for nothing.
-func (e *explanation) deleted(ctx context.Context, ref collab.EventRef) (string, error) {
+func (e *explanation) deleted(ctx context.Context) (string, error) {
 	there, err := e.exists(ctx)
 	if err != nil || !there {
 		return "the document was deleted", err
 	}
-	withdrawn, err := e.Inbox.Withdrawn(ctx, ref)
-	if err != nil || withdrawn {
+	deleted, err := e.Inbox.Deleted(ctx, e.event)
+	if err != nil || deleted {
 		return "the notification was deleted", err
 	}
-	if e.event.AnnotationID == "" {
-		return "", nil
-	}
-	first := *e.event // it alone is read: an event may have 3.5 MB of them
-	first.Comments = first.Comments[:min(len(first.Comments), 1)]
-	err = e.readThread(ctx, &first)
+	err = e.readThread(ctx, e.event)
 	switch {
-	case err == nil && e.head == nil:
+	case err != nil || e.event.AnnotationID == "":
+	case e.head == nil:
 		return "the thread was deleted", nil
-	case err == nil && len(e.event.Comments) == 1 && !e.said(&first):
-		return "the comment was deleted", nil
+	case !e.said(e.event):
+		return "the comments were deleted", nil
 	}
 	return "", err
 }
 
-// kept explains a page that was decided when the event was delivered.
-func (e *explanation) kept(ctx context.Context, page *inbox.RecipientPage, first bool) ([]Explanation, error) {
-	var list []*decision
-	at := map[string]*decision{}
-	add := func(u collab.User) *decision {
-		d, known := at[u.UserID]
-		if !known {
-			d = &decision{person: person{User: u}, inbox: notKept, mail: notKept}
-			at[u.UserID], list = d, append(list, d)
-		}
-		return d
-	}
-	why := func(place int) reason {
-		if place < 1 || place > len(page.Reasons) {
-			return notKept
-		}
-		return reason(page.Reasons[place-1])
-	}
-	for _, p := range page.Recipients {
-		d := add(p.User)
-		if p.Inbox {
-			d.inbox = ""
-		}
-		if p.Mail {
-			d.mail = ""
-		}
-	}
-	for _, l := range page.Left {
-		d := add(collab.User{UserID: l.UserID})
-		if d.inbox != "" {
-			d.inbox = why(l.Inbox)
-		}
-		if d.mail != "" {
-			d.mail = why(l.Mail)
-		}
-	}
-	for _, d := range list {
-		if d.inbox == notKept && e.listed() {
-			d.inbox = inList
-		}
-		if d.mail == notKept {
-			d.mail = mailOff
-		}
-	}
-	slices.SortFunc(list, func(a, b *decision) int { return strings.Compare(a.UserID, b.UserID) })
-	if actor := e.event.Actor; first && actor != nil && at[actor.UserID] == nil {
-		list = slices.Insert(list, 0, &decision{person: person{User: *actor}, inbox: ownAction, mail: ownAction})
-	}
-	return e.asDecided(ctx, list)
-}
-
-// notKept stands for a reason that was not kept, as it is understood: see reason.understood.
-const notKept reason = "not kept"
-
-// keptOf is kept for a user of the page, nil where the user is not in it.
-func (e *explanation) keptOf(ctx context.Context, page *inbox.RecipientPage, user string) (*Explanation, error) {
-	of := *page
-	of.Recipients = slices.DeleteFunc(slices.Clone(page.Recipients), func(p inbox.Recipient) bool { return p.UserID != user })
-	of.Left = slices.DeleteFunc(slices.Clone(page.Left), func(l inbox.LeftOut) bool { return l.UserID != user })
-	list, err := e.kept(ctx, &of, e.event.Actor != nil && e.event.Actor.UserID == user)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
-}
-
-// now explains what would be decided now.
-func (e *explanation) now(ctx context.Context, people []person) ([]Explanation, error) {
-	list, err := e.decide(ctx, people)
-	if err != nil {
-		return nil, err
-	}
-	return e.asListed(ctx, list)
-}
-
-// asDecided joins what was decided when the event was delivered with what is kept of how it reached the people.
-func (e *explanation) asDecided(ctx context.Context, list []*decision) ([]Explanation, error) {
-	n := notificationOf(e.event)
-	users := collab.Map(list, func(d *decision) string { return d.UserID })
-	reached, err := e.Inbox.Reached(ctx, e.document.OrganizationRef, n, users)
-	if err != nil {
-		return nil, err
-	}
-	mails, err := e.Outbox.MailEnds(ctx, outbox.MailThread{DocumentRef: e.document, Annotation: n.AnnotationID}, e.event.ID, users)
-	if err != nil {
-		return nil, err
-	}
-	explained, err := e.asListed(ctx, list)
-	for i := range explained {
-		x, of, sent := &explained[i], reached[users[i]], mails[users[i]]
-		switch {
-		case of.InInbox || x.Inbox.At != 0:
-			x.Inbox = Outcome{At: n.CreatedAt, ReadAt: of.ReadAt, Why: e.gone}
-			if of.DeletedAt != 0 {
-				x.Inbox.Why = "deleted out of the inbox"
-			}
-		case x.Inbox.Why == "":
-			x.Inbox.Why = e.notYet
-		}
-		switch {
-		case sent.At != 0:
-			x.Mail = Outcome{At: sent.At, Why: sent.Why}
-			if sent.Why != "" {
-				x.Mail.At = 0
-			}
-		case x.Mail.Why == "":
-			x.Mail.Why = e.notYet
-		}
-	}
-	return explained, err
-}
-
-// asListed explains decisions. Whom the list for all reaches is said by the list, which is read with preferences.
-func (e *explanation) asListed(ctx context.Context, list []*decision) ([]Explanation, error) {
+// withFacts joins what the rules decide with how the event has reached the people. Whom the list for all reaches is said by the list, which
+// is read with preferences.
+func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explanation, error) {
 	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person} })
 	if e.listed() {
 		if err := e.byPreference(ctx, listed); err != nil {
 			return nil, err
 		}
 	}
+	users := collab.Map(list, func(d *decision) string { return d.UserID })
+	reached, err := e.Inbox.Reached(ctx, e.document.OrganizationRef, e.event.Time, cmp.Or(e.event.NotificationID, e.event.ID), users)
+	if err != nil {
+		return nil, err
+	}
+	mails, err := e.Outbox.MailEnds(ctx, e.thread(""), e.event.ID, users)
+	if err != nil {
+		return nil, err
+	}
 	explained := make([]Explanation, len(list))
 	for i, d := range list {
-		explained[i] = Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}}
-		if d.inbox != inList {
-			continue
+		x := Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}}
+		of, sent := reached[d.UserID], mails[d.UserID]
+		shown := d.inbox == inList && listed[i].inbox == "" && !e.unlisted
+		if d.inbox == inList {
+			x.Inbox.Why = string(listed[i].inbox)
 		}
-		explained[i].Inbox.Why = string(listed[i].inbox)
-		if listed[i].inbox == "" && !e.unlisted {
-			explained[i].Inbox.At = e.event.Time
+		switch {
+		case of.InInbox || shown:
+			x.Inbox = Outcome{At: e.event.Time, ReadAt: of.ReadAt, Why: e.gone}
+			if of.DeletedAt != 0 {
+				x.Inbox.Why = inbox.OutOfInbox
+			}
+		case of.DeletedAt != 0:
+			x.Inbox = Outcome{ReadAt: of.ReadAt, Why: inbox.OutOfInbox}
+		case x.Inbox.Why == "":
+			x.Inbox.Why = e.notYet
 		}
+		switch {
+		case sent.Why != "":
+			x.Mail.Why = sent.Why
+		case sent.At != 0:
+			x.Mail = Outcome{At: sent.At}
+		case x.Mail.Why == "":
+			x.Mail.Why = e.notYet
+		}
+		explained[i] = x
 	}
 	return explained, nil
 }

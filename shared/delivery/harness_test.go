@@ -111,7 +111,7 @@ func (w *world) open(cfg aws.Config) tables {
 // serve makes them what a process works on.
 func (of tables) serve(o *delivery.Options) {
 	o.Accounts, o.Directory, o.Threads = of.accounts, of.directory, of.threads
-	o.Outbox, o.Inbox, o.Hooks, o.Jobs = of.outbox, of.inboxes, of.hooks, of.deletion
+	o.Outbox, o.Inbox, o.Hooks, o.Deletion = of.outbox, of.inboxes, of.hooks, of.deletion
 }
 
 type delayed struct {
@@ -551,28 +551,56 @@ func (a *account) event(kind collab.EventType) *collab.Event {
 	return &ev
 }
 
+// draft is an event before it is recorded, with what is recorded beside it.
+type draft struct {
+	*collab.Event
+	People       []collab.User        // whom its comments tag, or its notification names
+	Notification *collab.Notification // of notification.added
+}
+
+// tags are users as a comment tags them.
+func tags(users ...collab.User) collab.JSON {
+	list := collab.Map(users, func(u collab.User) collab.Tag { return collab.Tag{UserID: u.UserID, Contact: &u} })
+	text, _ := json.Marshal(list)
+	return text
+}
+
 // comment records that ann commented on a thread, which is begun where it is missing, and tagged users; nothing is sent.
 func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 	a.Helper()
-	text := "a comment"
+	return a.says(thread, "a comment", tagged...)
+}
+
+// says is comment with a text.
+func (a *account) says(thread, text string, tagged ...collab.User) *collab.Event {
+	a.Helper()
 	return a.record(
-		thread, collab.CommentAdded, func(ev *collab.Event) { ev.Actor, ev.People = &collab.User{UserID: "ann"}, tagged },
+		thread, collab.CommentAdded, func(ev *draft) { ev.Actor, ev.People = &collab.User{UserID: "ann"}, tagged },
 		collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"},
 	)
 }
 
 // record records an event of a thread as an operation does, with comments that are added, or else a change; nothing is sent.
-func (a *account) record(thread string, kind collab.EventType, change func(*collab.Event), comments ...collab.Comment) *collab.Event {
+func (a *account) record(thread string, kind collab.EventType, change func(*draft), comments ...collab.Comment) *collab.Event {
 	a.Helper()
 	a.begin(thread)
 	ev := a.event(kind)
+	d := &draft{Event: ev}
+	change(d)
 	for i := range comments {
 		comments[i].CreatedAt, comments[i].LastUpdated = ev.Time, ev.Time
+		if d.People != nil {
+			comments[i].TaggedUserContacts = tags(d.People...)
+		}
 	}
 	made := func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
+		ids := ev.CommentIDs
 		ev.Describe(kind, head)
-		ev.Comments = collab.Map(comments, func(c collab.Comment) collab.EventComment { return c.Event() })
-		change(ev)
+		if ev.CommentIDs = nil; len(comments) > 0 {
+			ev.AddComments(ev.Notify, comments...)
+		} else if ev.CommentIDs = ids; ev.Notify {
+			ev.Notifying = len(ids)
+		}
 		return ev
 	}
 	if len(comments) > 0 {
@@ -586,6 +614,20 @@ func (a *account) record(thread string, kind collab.EventType, change func(*coll
 		},
 	})...))
 	return ev
+}
+
+// assign assigns a thread, which is begun where it is missing, to a user; nothing is recorded.
+func (a *account) assign(thread string, to collab.User) {
+	a.Helper()
+	a.begin(thread)
+	text, err := json.Marshal(to)
+	a.must(err)
+	a.must(errors.Join(a.threads.UpdateAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationChange{
+		Head: func(_ int, head *collab.Annotation, _ bool) ([]*collab.Event, error) {
+			head.AssignedTo = text
+			return nil, nil
+		},
+	})...))
 }
 
 // begin begins a thread, unless it is there.
@@ -606,16 +648,18 @@ func (a *account) add(t *collab.Thread, ev *collab.Event) {
 }
 
 // notification records a notification that ann adds; nothing is sent.
-func (a *account) notification(change func(*collab.Event)) *collab.Event {
+func (a *account) notification(change func(*draft)) *collab.Event {
 	a.Helper()
 	ev := a.event(collab.NotificationAdded)
 	n := collab.Notification{
 		ID: ev.ID, DocumentID: "doc", Incarnation: a.doc.Incarnation,
 		ActionUser: collab.User{UserID: "ann"}, Headline: "{actionUser} to {recipientUser}", CreatedAt: ev.Time,
 	}
-	ev.Actor, ev.Notification = &n.ActionUser, &n
-	change(ev)
-	_, err := a.inboxes.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, ev)
+	ev.Actor = &n.ActionUser
+	d := &draft{Event: ev, Notification: &n}
+	change(d)
+	ev.NotificationID = n.ID
+	_, err := a.inboxes.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, d.People, ev)
 	a.must(err)
 	return ev
 }

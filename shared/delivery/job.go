@@ -20,7 +20,7 @@ func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
 	}
 	ctx, charge := d.metered(ctx)
 	defer charge(m.Account, account.Settings, 0)
-	next, err := d.Jobs.RunJob(ctx, m.Account, m.ID)
+	next, err := d.Deletion.RunJob(ctx, m.Account, m.ID)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func scenarios() []scenario {
 			happens: func(a *account, receiver string) *collab.Event {
 				a.provider(receiver+"/permissions", "secret")
 				a.webhook("good", receiver+"/good/"+a.id)
-				return a.notification(func(ev *collab.Event) {
+				return a.notification(func(ev *draft) {
 					ev.VerifyAccess, ev.People = true, append(people(a), a.user("refused"))
 				})
 			},
@@ -75,7 +75,7 @@ func scenarios() []scenario {
 						a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{user}, nil, collab.Preferences{Email: collab.PreferAll}),
 					)
 				}
-				return a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+				return a.notification(func(ev *draft) { ev.NotifyAll = true })
 			},
 			inbox: map[string]int{"ann": 0, "bob": 1, "cid": 1, "passer-by": 1}, mail: map[string]int{"ann": 0, "bob": 1, "cid": 0},
 		},
@@ -277,7 +277,7 @@ func TestDone(t *testing.T) {
 		evs := []*collab.Event{
 			a.comment("thread", a.user("bob")),
 			a.comment("other"),
-			a.notification(func(ev *collab.Event) { ev.NotifyAll = true }),
+			a.notification(func(ev *draft) { ev.NotifyAll = true }),
 		}
 		w.send(evs...)
 		p := w.start()

@@ -55,7 +55,7 @@ func TestInterleavings(t *testing.T) {
 				hook := fmt.Sprint("hook", n)
 				ref := collab.LaneRef{Account: a.id, WebhookID: hook}
 				a.webhook(hook, r.URL+"/"+hook)
-				first, ev := a.quiet(), a.notification(func(ev *collab.Event) {
+				first, ev := a.quiet(), a.notification(func(ev *draft) {
 					ev.ID = collab.NewIDs(w.Now().Add(-test.age), []byte(hook)).Next()
 					ev.Notify = false
 				})

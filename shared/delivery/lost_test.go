@@ -156,6 +156,7 @@ func TestExpired(t *testing.T) {
 		w.add(time.Millisecond)
 	}
 	good := a.quiet()
+	w.must(w.outbox.KeepEvent(t.Context(), *w.work(good)))
 	w.must(w.outbox.Finish(t.Context(), *w.work(good)))
 	wait(good, w.Now())
 	_, err := w.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(*collab.Webhook) error { return nil }) // the relay wakes the lane
@@ -284,7 +285,7 @@ func TestChains(t *testing.T) {
 	for _, u := range all {
 		a.member(u.UserID)
 	}
-	w.send(a.notification(func(ev *collab.Event) { ev.NotifyAll, ev.VerifyAccess = true, true }))
+	w.send(a.notification(func(ev *draft) { ev.NotifyAll, ev.VerifyAccess = true, true }))
 	w.settle(p)
 	if longest != bound {
 		t.Errorf("a notification to %d people led to a chain of %d messages", people, longest)

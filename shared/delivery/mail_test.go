@@ -83,7 +83,7 @@ func TestInboxesBeforeMails(t *testing.T) {
 	for i := range 200 {
 		people = append(people, collab.User{UserID: fmt.Sprint("user", i)})
 	}
-	ev := a.notification(func(ev *collab.Event) { ev.People = people })
+	ev := a.notification(func(ev *draft) { ev.People = people })
 	w.send(ev)
 	w.drain(broken)
 	if inbox, _ := a.reached(ev, "bob", "user0", "user199"); len(inbox) != 3 {
@@ -128,19 +128,14 @@ func TestMailSays(t *testing.T) {
 	}
 	a.add(thread, nil)
 	name := "Ann"
-	ev := a.event(collab.CommentAdded)
 	text := "Look, {{bob}} <b>here</b>"
 	from := collab.JSON(`{"userId":"ann","name":"Ann"}`)
-	ev.AnnotationID, ev.Actor, ev.People = "thread", &collab.User{UserID: "ann", Name: &name}, []collab.User{a.user("bob")}
-	ev.Comments = []collab.EventComment{{
-		CommentID: 6, Text: &text, From: from, CreatedAt: ev.Time, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`),
-	}}
-	_, err := w.threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
-		Comments: []collab.Comment{{ID: 6, Text: &text, From: from, TaggedUserContacts: ev.Comments[0].TaggedUserContacts}},
-		Event:    func(*collab.Annotation, []collab.Comment) *collab.Event { return ev },
-	})
-	w.must(err)
-	told := a.notification(func(ev *collab.Event) {
+	bob := a.user("bob")
+	bob.Name = new("Bob")
+	ev := a.record("thread", collab.CommentAdded, func(ev *draft) {
+		ev.Actor, ev.People = &collab.User{UserID: "ann", Name: &name}, []collab.User{bob}
+	}, collab.Comment{ID: 6, Text: &text, From: from})
+	told := a.notification(func(ev *draft) {
 		ev.People = []collab.User{a.user("dan")}
 		ev.Notification.Headline = "{actionUser} says {what}"
 		ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"{actionUser} <script>alert(1)</script>"`)}
@@ -184,72 +179,6 @@ func TestMailSays(t *testing.T) {
 	}
 }
 
-// TestNotificationSays holds the headlines and texts of notifications about comments.
-func TestNotificationSays(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
-	name := "Ann"
-	a.begin("thread")
-	html := "<p>Hello <b>{{bob}}</b></p>"
-	long := strings.Repeat("ä", 600)
-	open := &collab.EventAnnotation{
-		AnnotationObjects: collab.AnnotationObjects{
-			Status:     collab.JSON(`{"id":"OPEN","name":"Open {x}"}`),
-			AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`),
-		},
-	}
-	comment := func(c collab.EventComment) func(*collab.Event) {
-		return func(ev *collab.Event) {
-			ev.Actor, ev.Comments = &collab.User{UserID: "ann", Name: &name}, []collab.EventComment{c}
-		}
-	}
-	assigned := func(ev *collab.Event) { // to Bob, whom nobody mentions
-		comment(collab.EventComment{Text: &name})(ev)
-		ev.People = nil
-		ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{AssignedTo: collab.JSON(`{"userId":"bob"}`)}}
-	}
-	for _, test := range []struct {
-		kind           collab.EventType
-		edit           func(*collab.Event)
-		headline, body string
-	}{
-		{collab.AnnotationAdded, comment(collab.EventComment{Text: &name}), "Ann mentioned you", "Ann"},
-		{collab.CommentAdded, comment(collab.EventComment{HTML: &html, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}}]`)}),
-			"Ann mentioned you", "Hello B<o>b"},
-		{collab.CommentAdded, comment(collab.EventComment{Text: &long}), "Ann mentioned you", strings.Repeat("ä", 500) + "…"},
-		{collab.AnnotationAdded, assigned, "Ann added a comment", "Ann"},
-		{collab.CommentAdded, assigned, "Ann replied", "Ann"},
-		{collab.CommentUpdated, comment(collab.EventComment{Text: &name}), "Ann changed a comment", "Ann"},
-		{collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Annotation = open }, "The status was changed to Open {x}", ""},
-		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = open }, "A thread was assigned to zoe@example.com", ""},
-		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = &collab.EventAnnotation{} }, "A thread is assigned to nobody any more", ""},
-		{collab.AnnotationUpdated, func(ev *collab.Event) { ev.Annotation = open }, "A thread was changed", ""},
-	} {
-		ev := a.event(test.kind)
-		ev.AnnotationID, ev.People = "thread", []collab.User{{UserID: "bob"}}
-		test.edit(ev)
-		carrier := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-		_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, carrier, ev)
-		w.must(err)
-		w.send(ev)
-		w.settle(w.start())
-		w.add(time.Millisecond)
-		list, _, err := w.inboxes.Notifications(
-			t.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}, "", 1,
-		)
-		if err != nil || len(list) != 1 {
-			t.Fatal(list, err)
-		}
-		e := list[0]
-		if got := e.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || e.Body != test.body {
-			t.Errorf("%s: %q, %q", test.kind, got, e.Body)
-		}
-		if e.ID != ev.ID || e.DocumentID != "doc" || e.AnnotationID != "thread" || e.CreatedAt != ev.Time {
-			t.Errorf("%s: %+v", test.kind, e)
-		}
-	}
-}
-
 // TestLogNamesNobody: what is logged where everything fails holds no text, name or address of a user.
 func TestLogNamesNobody(t *testing.T) {
 	w := newWorld(t)
@@ -268,7 +197,7 @@ func TestLogNamesNobody(t *testing.T) {
 	bob.Name = &name
 	w.send(a.comment("thread", bob))
 	for _, verify := range []bool{false, true} {
-		w.send(a.notification(func(ev *collab.Event) {
+		w.send(a.notification(func(ev *draft) {
 			ev.VerifyAccess, ev.People = verify, []collab.User{bob, {UserID: "bad", Email: &bad}}
 			ev.Notification.Headline, ev.Notification.Body = "a headline with {what}", "a body"
 			ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"a value"`)}

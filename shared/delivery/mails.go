@@ -12,7 +12,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
-	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -20,28 +19,24 @@ const (
 	// MailWindow is how long the first mail about a thread waits, so that several events become one mail. Options may say otherwise.
 	MailWindow = 5 * time.Minute
 
-	mailPortion = 25 // recipients for whom what a mail says, and who may know it, is read at once
+	mailPortion = 25 // people for whom what a mail says, and who may know it, is read at once
 
 	mailLease = 2 * time.Minute // of a claim on mails: then another run may claim them. No run takes as long.
 )
 
-// What ends the mails of a page early.
+// Errors that end the mails of a page early.
 var (
 	errNoTime   = errors.New("the run's time is over: the other mails of the page are sent later")
 	errDisabled = errors.New("the account or organization was disabled while its mails were sent")
+	errGone     = errors.New("what the mails are about was deleted")
 )
 
-// mails sends the mails of one page of recipients.
+// deletedWhy is why a mail leaves an event out whose comments were deleted.
+const deletedWhy = "deleted"
+
+// mails sends the mails to one page of the audience.
 func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	page := r.decided
-	decided := page != nil && w.Cursor == ""
-	if !decided {
-		var err error
-		if page, err = r.Inbox.RecipientPage(ctx, w.EventRef, w.Cursor); err != nil || page == nil {
-			return then(w, outbox.StageEnd), err
-		}
-	}
-	if at := r.mailsAt(page.MailMode); at > r.millis() {
+	if at := r.mailsAt(); at > r.millis() {
 		w.Next = max(w.Next, at)
 		return w, nil
 	}
@@ -49,8 +44,25 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 		w.Next = until
 		return w, err
 	}
-	for portion := range slices.Chunk(withMail(page.Recipients), mailPortion) {
-		switch err := r.mailPortion(ctx, portion, decided, page.MailMode != inbox.MailWaits); {
+	decided, next := r.decided, ""
+	if r.decided = nil; decided == nil {
+		people, further, err := r.audience(ctx, w.Cursor)
+		if err == nil {
+			decided, err = r.decideAgain(ctx, people)
+		}
+		if errors.Is(err, errGone) {
+			return then(w, outbox.StageEnd), nil
+		}
+		if err != nil {
+			return w, err
+		}
+		next = further
+	}
+	first := true
+	for portion := range slices.Chunk(withMail(decided), mailPortion) {
+		switch err := r.mailPortion(ctx, portion, first); {
+		case errors.Is(err, errGone):
+			return then(w, outbox.StageEnd), nil
 		case errors.Is(err, errDisabled):
 			return r.parked(w), nil
 		case errors.Is(err, mail.ErrThrottled):
@@ -59,92 +71,85 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 		case err != nil:
 			return w, err
 		}
-		decided = false
+		first = false
 	}
-	if page.Next != "" {
-		w.Cursor, w.Next = page.Next, r.millis()
+	if next != "" {
+		w.Cursor, w.Next = next, r.millis()
 		return w, nil
 	}
 	return then(w, outbox.StageEnd), nil
 }
 
-// mailPortion sends recipients the mail about the event: what it says, and who may know it, is as they are now. decided: this run has just
-// decided about the recipients.
-func (r *eventRun) mailPortion(ctx context.Context, list []inbox.Recipient, decided, alone bool) error {
-	r.notices = notices{}
-	mailed, dropped, err := r.stillWanted(ctx, list, decided)
+// decideAgain decides about people whose inboxes were served earlier. It drops the pending mails of those who get none by now. It fails with
+// errGone where the document, the thread, the event's comments or its notification were deleted.
+func (r *eventRun) decideAgain(ctx context.Context, people []person) ([]*decision, error) {
+	there, err := r.there(ctx)
+	if err == nil && there && r.event.AnnotationID != "" {
+		err = r.readThread(ctx, r.event)
+		there = r.head != nil && r.said(r.event)
+	}
+	if err == nil && !there {
+		err = errGone
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := each(len(dropped), concurrency, func(i int) error { return r.dropMail(ctx, dropped[i]) }); err != nil {
-		return err
+	list, err := r.decide(ctx, people)
+	if err != nil || !r.waits() {
+		return list, err
 	}
-	return eachOf(mailed, func(p inbox.Recipient) error {
+	refused := slices.DeleteFunc(slices.Clone(list), func(d *decision) bool { return d.mail == "" || d.mail == ownAction })
+	ends, err := r.Outbox.MailEnds(ctx, r.thread(""), r.event.ID, collab.Map(refused, func(d *decision) string { return d.UserID }))
+	if err != nil {
+		return nil, err
+	}
+	return list, eachOf(refused, func(d *decision) error {
+		if !ends[d.UserID].Pending {
+			return nil
+		}
+		return r.dropMail(ctx, d)
+	})
+}
+
+// mailPortion sends people the mail about the event. But for the first portion, which was decided about a moment ago, it decides again: what
+// a mail says, and who may know it, is as it is now.
+func (r *eventRun) mailPortion(ctx context.Context, list []*decision, first bool) error {
+	if !first {
+		r.notices = notices{}
+		var err error
+		if list, err = r.decideAgain(ctx, collab.Map(list, func(d *decision) person { return d.person })); err != nil {
+			return err
+		}
+	}
+	return eachOf(withMail(list), func(d *decision) error {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
 			return errNoTime
 		}
 		if _, enabled, err := r.enabled(ctx, r.event.Account, r.document.Organization); err != nil || !enabled {
 			return cmp.Or(err, errDisabled)
 		}
-		return r.sendMail(ctx, p, alone)
+		return r.sendMail(ctx, d.User)
 	})
 }
 
-// stillWanted divides recipients into those who get the mail and those who do not any more: the document, the thread, the event's comments
-// or its notification were deleted, or the rules, which are asked again unless this run decided, refuse the mail by now.
-func (r *eventRun) stillWanted(
-	ctx context.Context, list []inbox.Recipient, decided bool,
-) (mailed []inbox.Recipient, dropped []*decision, err error) {
-	there, err := r.exists(ctx)
-	if err == nil && there && r.event.AnnotationID != "" {
-		err = r.readThread(ctx, r.event)
-		there = r.head != nil && r.said(r.event)
-	}
-	if err == nil && there && !decided {
-		var withdrawn bool
-		withdrawn, err = r.Inbox.Withdrawn(ctx, r.stored.EventRef)
-		there = !withdrawn
-	}
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !there:
-		return nil, collab.Map(list, func(p inbox.Recipient) *decision { return &decision{person: person{User: p.User}, mail: deleted} }), nil
-	case decided:
-		return list, nil, nil
-	}
-	decisions, err := r.decide(ctx, collab.Map(list, func(p inbox.Recipient) person { return person{User: p.User} }))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, d := range decisions {
-		if d.mail == "" {
-			mailed = append(mailed, inbox.Recipient{User: d.User, Mail: true})
-		} else {
-			dropped = append(dropped, d)
-		}
-	}
-	return mailed, dropped, nil
+// thread is the event's thread as a user gets mail about it.
+func (r *eventRun) thread(user string) outbox.MailThread {
+	return outbox.MailThread{DocumentRef: r.document, Annotation: r.event.AnnotationID, User: user}
 }
 
-// thread is the event's thread as a recipient gets mail about it.
-func (r *eventRun) thread(p inbox.Recipient) outbox.MailThread {
-	return outbox.MailThread{DocumentRef: r.document, Annotation: r.event.AnnotationID, User: p.UserID}
+// withMail returns the decisions for those whom mail reaches.
+func withMail(all []*decision) []*decision {
+	return slices.DeleteFunc(slices.Clone(all), func(d *decision) bool { return d.mail != "" })
 }
 
-// withMail returns the recipients who get a mail.
-func withMail(all []inbox.Recipient) []inbox.Recipient {
-	return slices.DeleteFunc(slices.Clone(all), func(p inbox.Recipient) bool { return !p.Mail })
-}
-
-// eachOf calls f for all recipients, some at the same time.
-func eachOf(list []inbox.Recipient, f func(inbox.Recipient) error) error {
+// eachOf calls f for all decisions, some at the same time.
+func eachOf(list []*decision, f func(*decision) error) error {
 	return each(len(list), concurrency, func(i int) error { return f(list[i]) })
 }
 
 // dropMail records why there is no mail to a person, so that no later mail includes the event.
 func (r *eventRun) dropMail(ctx context.Context, d *decision) error {
-	thread := r.thread(inbox.Recipient{User: d.User})
+	thread := r.thread(d.UserID)
 	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, true, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
 	if err != nil || len(claimed) == 0 {
 		return err
@@ -152,15 +157,15 @@ func (r *eventRun) dropMail(ctx context.Context, d *decision) error {
 	return r.Outbox.MailDropped(ctx, thread, claimed, string(d.mail))
 }
 
-// sendMail sends a recipient the mail about the event, unless it was sent. Unless alone is true, it includes later events on the thread that
-// no mail has been sent about.
-func (r *eventRun) sendMail(ctx context.Context, p inbox.Recipient, alone bool) error {
-	thread := r.thread(p)
-	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, alone, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
+// sendMail sends a user the mail about the event, unless it was sent. Where mails wait, it includes other events on the thread whose mail is
+// pending.
+func (r *eventRun) sendMail(ctx context.Context, to collab.User) error {
+	thread := r.thread(to.UserID)
+	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, !r.waits(), r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	notice, left, err := r.notice(ctx, p, claimed)
+	notice, left, err := r.notice(ctx, to, claimed)
 	if err == nil {
 		err = r.Mailer.Send(ctx, notice)
 	}
@@ -182,7 +187,7 @@ func (r *eventRun) sendMail(ctx context.Context, p inbox.Recipient, alone bool) 
 		return fmt.Errorf("%w: %w", mail.ErrThrottled, withoutText(err))
 	}
 	if len(left) > 0 {
-		if err := r.Outbox.MailDropped(ctx, thread, left, string(deleted)); err != nil {
+		if err := r.Outbox.MailDropped(ctx, thread, left, deletedWhy); err != nil {
 			return err
 		}
 		claimed = slices.DeleteFunc(claimed, func(id string) bool { return slices.Contains(left, id) })

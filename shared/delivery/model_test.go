@@ -239,8 +239,8 @@ func (m *sightModel) actions() map[string]func() {
 			m.texts++
 			text := fmt.Sprint("text ", m.texts)
 			people := rapid.Permutation(readers).Draw(m.t, "mentioned")[:rapid.IntRange(0, 3).Draw(m.t, "how many")]
-			ev := m.record(thread, collab.CommentAdded, func(ev *collab.Event) {
-				ev.Actor, ev.People = &collab.User{UserID: "ann"}, nil
+			ev := m.record(thread, collab.CommentAdded, func(ev *draft) {
+				ev.Actor = &collab.User{UserID: "ann"}
 				for _, u := range people {
 					ev.People = append(ev.People, m.account.user(u))
 				}
@@ -248,7 +248,7 @@ func (m *sightModel) actions() map[string]func() {
 			if m.said[thread] == nil {
 				m.said[thread], m.threads[thread] = map[int64]string{}, nil
 			}
-			id := ev.Comments[0].CommentID
+			id := ev.CommentIDs[0]
 			m.said[thread][id], m.due[id] = text, map[string]bool{}
 			for _, u := range people {
 				m.due[id][u] = true

@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -13,14 +12,12 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/mail/content"
 	"collabdata/shared/mail/unsubscribe"
-	"collabdata/shared/store/inbox"
+	"collabdata/shared/store/outbox"
 )
 
 const (
 	recentComments = 3  // shown in a mail before the new ones
 	readComments   = 50 // of a thread at once: of 350 KB each at most
-
-	maxName = 200 // bytes of the name of what was changed
 )
 
 // notices is the content of mails about a thread, as it is now, rendered once for some recipients.
@@ -29,7 +26,13 @@ type notices struct {
 	secret   []byte // signs the tokens to unsubscribe by
 	thread   *mail.Notice
 	events   map[string]*rendered
-	comments map[int64]*mail.Comment // of the events that were read; nil for one that is gone
+	comments map[int64]*comment // of the events that were read; nil for one that is gone
+}
+
+// comment is what is read of a comment.
+type comment struct {
+	mail.Comment
+	tagged []collab.User
 }
 
 // rendered is an event's content in a mail; nil: it says nothing any more.
@@ -38,8 +41,8 @@ type rendered struct {
 	event    mail.Event               // without its headline
 }
 
-// notice returns the mail about events to a recipient, and those of the events that it leaves out, as they say nothing any more.
-func (r *eventRun) notice(ctx context.Context, p inbox.Recipient, events []string) (n mail.Notice, left []string, err error) {
+// notice returns the mail about events to a user, and the events that it leaves out, as they say nothing any more.
+func (r *eventRun) notice(ctx context.Context, to collab.User, events []string) (n mail.Notice, left []string, err error) {
 	r.notices.mu.Lock()
 	defer r.notices.mu.Unlock()
 	if r.notices.thread == nil {
@@ -53,9 +56,9 @@ func (r *eventRun) notice(ctx context.Context, p inbox.Recipient, events []strin
 		r.notices.thread = thread
 	}
 	n = *r.notices.thread
-	n.To = p.User
+	n.To = to
 	n.Unsubscribe = unsubscribe.Recipient{
-		Account: r.event.Account, Organization: r.event.OrganizationID, User: p.UserID, Email: collab.Deref(p.Email),
+		Account: r.event.Account, Organization: r.event.OrganizationID, User: to.UserID, Email: collab.Deref(to.Email),
 		Sender: cmp.Or(n.Look.Product, n.Look.FromName),
 	}.Token(r.notices.secret)
 	if err := r.render(ctx, events); err != nil {
@@ -68,7 +71,7 @@ func (r *eventRun) notice(ctx context.Context, p inbox.Recipient, events []strin
 			continue
 		}
 		e := t.event
-		e.Headline = t.headline(p.User)
+		e.Headline = t.headline(to)
 		n.Events = append(n.Events, e)
 	}
 	return n, left, nil
@@ -115,7 +118,7 @@ func (r *eventRun) render(ctx context.Context, events []string) error {
 			continue
 		}
 		r.notices.events[id] = nil
-		ev, err := r.told(ctx, id)
+		ev, err := r.mailable(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -127,15 +130,19 @@ func (r *eventRun) render(ctx context.Context, events []string) error {
 		return err
 	}
 	for _, ev := range list {
-		if r.said(ev) {
-			r.notices.events[ev.ID] = r.rendered(ev)
+		if !r.said(ev) {
+			continue
+		}
+		var err error
+		if r.notices.events[ev.ID], err = r.rendered(ctx, ev); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// told returns an event that mails are about; nil for one that is deleted or withdrawn.
-func (r *eventRun) told(ctx context.Context, id string) (*collab.Event, error) {
+// mailable returns an event that mails are about; nil for one that is gone, or whose notification was deleted.
+func (r *eventRun) mailable(ctx context.Context, id string) (*collab.Event, error) {
 	if id == r.event.ID {
 		return r.event, nil
 	}
@@ -143,33 +150,33 @@ func (r *eventRun) told(ctx context.Context, id string) (*collab.Event, error) {
 	if collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
 		return nil, nil
 	}
-	withdrawn := false
+	deleted := false
 	if err == nil {
-		withdrawn, err = r.Inbox.Withdrawn(ctx, collab.EventRef{Account: r.event.Account, ID: id})
+		deleted, err = r.Inbox.Deleted(ctx, ev)
 	}
-	if err != nil || withdrawn {
+	if err != nil || deleted {
 		return nil, err
 	}
 	return ev, nil
 }
 
-// readThread reads the event's thread as it is: its head, and those comments of events on it that were not read yet.
+// readThread reads the event's thread as it is: its head, and those comments that events on it notify of and that were not read yet.
 func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) error {
 	var ids []int64
 	for _, ev := range events {
-		for _, c := range ev.Comments {
-			if _, read := r.notices.comments[c.CommentID]; !read {
-				ids = append(ids, c.CommentID)
+		for _, id := range ev.NotifyingIDs() {
+			if _, read := r.notices.comments[id]; !read {
+				ids = append(ids, id)
 			}
 		}
 	}
 	first := r.notices.comments == nil
 	if first {
-		r.notices.comments = map[int64]*mail.Comment{}
+		r.notices.comments = map[int64]*comment{}
 	}
 	for r.event.AnnotationID != "" && (first || len(ids) > 0) {
 		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: r.event.Time, Comments: ids[:min(len(ids), readComments)]}
-		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, true)
+		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, r.stored.Stage == outbox.StageMail) // a mail cannot be taken back
 		if err != nil {
 			return err
 		}
@@ -179,7 +186,8 @@ func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) erro
 		if r.head = nil; list[0] != nil {
 			r.head = &list[0].Annotation
 			for i := range list[0].Comments {
-				r.notices.comments[list[0].Comments[i].ID] = new(mail.NewComment(list[0].Comments[i].Event()))
+				c := &list[0].Comments[i]
+				r.notices.comments[c.ID] = &comment{mail.NewComment(c), tagged(c.TaggedUserContacts)}
 			}
 		}
 		first, ids = false, ids[len(part.Comments):]
@@ -187,47 +195,45 @@ func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) erro
 	return nil
 }
 
-// said reports whether an event still says something: comments that it is about are there.
+// said reports whether an event still says something: a comment that it is about is there.
 func (r *eventRun) said(ev *collab.Event) bool {
-	return len(ev.Comments) == 0 || slices.ContainsFunc(ev.Comments, func(c collab.EventComment) bool {
-		return r.notices.comments[c.CommentID] != nil
-	})
+	ids := ev.NotifyingIDs()
+	return len(ids) == 0 || slices.ContainsFunc(ids, func(id int64) bool { return r.notices.comments[id] != nil })
 }
 
-// rendered returns the content of an event.
-func (r *eventRun) rendered(ev *collab.Event) *rendered {
-	n := notificationOf(ev)
-	t := &rendered{headline: n.RenderHeadline().For, event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
-	if ev.Notification != nil {
-		t.event.Body = n.Body
-	} else {
-		t.headline = mailHeadline(ev, r.notices.thread.Document)
+// rendered returns the content of an event, nil where its notification was deleted.
+func (r *eventRun) rendered(ctx context.Context, ev *collab.Event) (*rendered, error) {
+	t := &rendered{event: mail.Event{Time: ev.Time}}
+	if ev.NotificationID != "" {
+		n, _, err := r.Inbox.Sent(ctx, ev)
+		if err != nil || n == nil {
+			return nil, err
+		}
+		t.headline, t.event.Body = n.RenderHeadline().For, n.Body
+		return t, nil
 	}
-	for _, c := range ev.Comments {
-		if shown := r.notices.comments[c.CommentID]; shown != nil {
-			t.event.Comments = append(t.event.Comments, *shown)
+	t.headline = r.headline(ev, r.notices.thread.Document)
+	for _, id := range ev.NotifyingIDs() {
+		if shown := r.notices.comments[id]; shown != nil {
+			t.event.Comments = append(t.event.Comments, shown.Comment)
 		}
 	}
-	return t
+	return t, nil
 }
 
-// mailHeadline returns the headline of an event on a thread for each recipient: who did what, and where.
-func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
+// headline returns the headline of an event on the thread for each recipient: who did what, and where.
+func (r *eventRun) headline(ev *collab.Event, document string) func(collab.User) string {
 	actor, where := "Somebody", ""
 	if ev.Actor != nil {
-		actor = collab.Cut(ev.Actor.DisplayName(), maxName)
+		actor = collab.Cut(ev.Actor.DisplayName(), content.MaxName)
 	}
 	if document != "" {
-		where = " in " + collab.Cut(document, maxName)
+		where = " in " + collab.Cut(document, content.MaxName)
 	}
-	var status, assignee, assigneeID string
-	if a := ev.Annotation; a != nil {
-		status, assignee = nameOf(a.Status), nameOf(a.AssignedTo)
-		assigneeID = userOf(a.AssignedTo).UserID
-	}
-	mentioned := mentionedBy(ev)
+	status, assignee := content.StatusName(ev.After.Status, r.head), content.AssigneeName(ev.After.AssigneeID, r.head)
+	mentioned := r.mentioned(ev)
 	return func(to collab.User) string {
-		mine := to.UserID == assigneeID
+		mine := to.UserID == ev.After.AssigneeID
 		switch {
 		case slices.Contains(mentioned, to.UserID):
 			return actor + " mentioned you" + where
@@ -252,12 +258,17 @@ func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 	}
 }
 
-// mentionedBy returns the users whom the comments of an event mention.
-func mentionedBy(ev *collab.Event) []string {
+// mentioned returns the users whom the comments of an event mention.
+func (r *eventRun) mentioned(ev *collab.Event) (users []string) {
 	if ev.Type != collab.AnnotationAdded && ev.Type != collab.CommentAdded {
 		return nil
 	}
-	return collab.Map(ev.People, func(u collab.User) string { return u.UserID })
+	for _, id := range ev.NotifyingIDs() {
+		if c := r.notices.comments[id]; c != nil {
+			users = append(users, collab.Map(c.tagged, func(u collab.User) string { return u.UserID })...)
+		}
+	}
+	return users
 }
 
 // earlier returns the last comments of the thread before the event's own.
@@ -265,89 +276,16 @@ func (r *eventRun) earlier(ctx context.Context) (list []mail.Comment, err error)
 	if r.event.AnnotationID == "" {
 		return nil, nil
 	}
-	thread, err := r.Threads.RecentComments(ctx, r.document, r.event.AnnotationID, firstID(r.event.Comments), recentComments)
+	before := int64(collab.MaxCommentID)
+	if len(r.event.CommentIDs) > 0 {
+		before = slices.Min(r.event.CommentIDs)
+	}
+	thread, err := r.Threads.RecentComments(ctx, r.document, r.event.AnnotationID, before, recentComments)
 	if err != nil || thread == nil {
 		return nil, err
 	}
 	for i := range thread.Comments {
-		list = append(list, mail.NewComment(thread.Comments[i].Event()))
+		list = append(list, mail.NewComment(&thread.Comments[i]))
 	}
 	return list, nil
-}
-
-// notificationOf returns the notification that an event carries, or else the one made of it, which is always the same.
-func notificationOf(ev *collab.Event) collab.Notification {
-	if ev.Notification != nil {
-		return *ev.Notification
-	}
-	n := collab.Notification{
-		ID: ev.ID, DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], AnnotationID: ev.AnnotationID, Source: "comment", CreatedAt: ev.Time,
-	}
-	if ev.Annotation != nil {
-		n.Location = ev.Annotation.Location
-	}
-	if ev.Actor != nil {
-		n.ActionUser = *ev.Actor
-	}
-	if len(ev.Comments) > 0 {
-		n.Body = content.Excerpt(ev.Comments[0])
-	}
-	for _, c := range ev.Comments[:min(len(ev.Comments), collab.MaxNotified)] {
-		n.CommentIDs = append(n.CommentIDs, c.CommentID)
-	}
-	set := func(name string, object collab.JSON) bool {
-		text := nameOf(object)
-		if text == "" {
-			return false
-		}
-		value, err := json.Marshal(text)
-		if err != nil {
-			return false
-		}
-		if n.TemplateData == nil {
-			n.TemplateData = map[string]collab.JSON{}
-		}
-		n.TemplateData[name] = value
-		return true
-	}
-	switch ev.Type {
-	case collab.AnnotationAdded:
-		n.Headline = collab.HeadlineAdded
-	case collab.CommentAdded:
-		n.Headline = collab.HeadlineReplied
-	case collab.CommentUpdated:
-		n.Headline = "{actionUser} changed a comment"
-	case collab.AnnotationStatusChanged:
-		n.Headline = "The status was changed"
-		if ev.Annotation != nil && set("status", ev.Annotation.Status) {
-			n.Headline += " to {status}"
-		}
-	case collab.AnnotationAssigned:
-		n.Headline = "A thread is assigned to nobody any more"
-		if ev.Annotation != nil && set("assignedTo", ev.Annotation.AssignedTo) {
-			n.Headline = "A thread was assigned to {assignedTo}"
-		}
-	default:
-		n.Headline = "A thread was changed"
-	}
-	return n
-}
-
-// nameOf returns the name that an object of the contract has for people: its name, else its e-mail address, else its id.
-func nameOf(object collab.JSON) string {
-	var o struct {
-		Name   string `json:"name"`
-		Email  string `json:"email"`
-		UserID string `json:"userId"`
-		ID     string `json:"id"`
-	}
-	if len(object) == 0 || json.Unmarshal(object, &o) != nil {
-		return ""
-	}
-	for _, name := range []string{o.Name, o.Email, o.UserID, o.ID} {
-		if name != "" {
-			return collab.Cut(name, maxName)
-		}
-	}
-	return ""
 }

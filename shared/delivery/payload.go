@@ -2,25 +2,86 @@ package delivery
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/inbox"
+	"collabdata/shared/mail/content"
 	"collabdata/shared/webhook"
 )
 
-// Payload returns the body of an event's webhook posts. What a clicked notification sends back may be too large for an event: then it is
-// read from the notification, as it is now.
-func Payload(ctx context.Context, in *inbox.Store, ev *collab.Event) ([]byte, error) {
-	if ev.Type == collab.NotificationClicked && ev.Truncated && ev.Notification != nil && ev.Notification.SourceData == nil {
-		stored, err := in.Notification(ctx, ev.Document().OrganizationRef, ev.Notification.ID)
-		if err != nil && collab.CodeOf(err) != collab.NotFound {
-			return nil, err
-		}
-		clicked := *ev.Notification
-		clicked.SourceData = stored.SourceData
-		whole := *ev
-		whole.Notification = &clicked
-		ev = &whole
+// What rendering payloads holds in memory at most: comments are of collab.MaxItemBytes each.
+const (
+	renderings      = 8  // at the same time
+	payloadComments = 10 // read at once
+)
+
+// Payload returns the body of an event's webhook posts: what the event is about as it is now.
+func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event) ([]byte, error) {
+	select {
+	case d.rendering <- struct{}{}:
+		defer func() { <-d.rendering }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return webhook.Payload(ev)
+	s := webhook.Subject{Comments: map[int64]*collab.Comment{}}
+	var err error
+	switch {
+	case ev.NotificationID != "":
+		if s.Notification, s.NotifyUsers, err = d.Inbox.Sent(ctx, ev); err == nil && s.Notification != nil && s.Notification.AnnotationID != "" {
+			err = d.derive(ctx, ev, &s)
+		}
+	case ev.AnnotationID != "" && !ev.Type.Deletes():
+		err = d.readSubject(ctx, ev, &s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return webhook.Payload(ev, s)
+}
+
+// readSubject reads an event's thread, and those of its comments that a payload has room for.
+func (d *Deliverer) readSubject(ctx context.Context, ev *collab.Event, s *webhook.Subject) error {
+	part := collab.ThreadPart{Document: ev.Document(), Annotation: ev.AnnotationID, At: ev.Time}
+	portions := slices.Collect(slices.Chunk(ev.CommentIDs, payloadComments))
+	if portions == nil {
+		portions = [][]int64{nil}
+	}
+	size := 0
+	for _, part.Comments = range portions {
+		list, err := d.Threads.Parts(ctx, []collab.ThreadPart{part}, false)
+		if err != nil {
+			return err
+		}
+		for _, id := range part.Comments {
+			s.Comments[id] = nil
+		}
+		if list[0] != nil {
+			s.Annotation = &list[0].Annotation
+			for i := range list[0].Comments {
+				c := &list[0].Comments[i]
+				s.Comments[c.ID] = c
+				size += c.Content()
+			}
+		}
+		if size > webhook.MaxPayload {
+			break
+		}
+	}
+	return nil
+}
+
+// derive fills in a notification of a comment event; nil where what it is about is gone.
+func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Subject) error {
+	n := s.Notification
+	list, err := d.Threads.Parts(ctx, []collab.ThreadPart{{
+		Document: ev.Document(), Annotation: n.AnnotationID, At: n.CreatedAt, Comments: n.CommentIDs,
+	}}, false)
+	if err != nil {
+		return err
+	}
+	if s.Notification = nil; list[0] != nil && (len(n.CommentIDs) == 0 || len(list[0].Comments) > 0) {
+		content.Derive(n, list[0], false)
+		s.Notification = n
+	}
+	return nil
 }

@@ -149,7 +149,7 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 		res.after.NextAttempt = at.Add(parkFor).UnixMilli()
 		return
 	}
-	body, err := Payload(ctx, r.Inbox, ev)
+	body, err := r.Payload(ctx, ev)
 	if err != nil {
 		res.err = err
 		return

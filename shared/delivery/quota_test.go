@@ -92,7 +92,7 @@ func TestDeliveryIsCharged(t *testing.T) {
 	for i := range people {
 		people[i] = collab.User{UserID: fmt.Sprintf("u%03d", i)}
 	}
-	w.send(a.notification(func(ev *collab.Event) { ev.People = people }))
+	w.send(a.notification(func(ev *draft) { ev.People = people }))
 	var usage collab.Usage
 	p := w.start()
 	p.ctx = collab.WithUsage(p.ctx, &usage)

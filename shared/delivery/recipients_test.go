@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
-	"collabdata/shared/store/inbox"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -49,29 +49,26 @@ func (a *account) checkReached(t *testing.T, ev *collab.Event, users, wantInbox,
 }
 
 func notificationID(ev *collab.Event) string {
-	if ev.Notification != nil {
-		return ev.Notification.ID
+	if ev.NotificationID != "" {
+		return ev.NotificationID
 	}
 	return ev.ID
 }
 
 // TestWhoIsConcerned: tagged users, the assignee, who began the thread, wrote in it or was tagged in it before, at the addresses that the
-// event, the members or the thread know; never who acted.
+// event, the members or the thread know; never who acted, and nobody who came after the event.
 func TestWhoIsConcerned(t *testing.T) {
 	w := newWorld(t)
 	inThread := []string{"assignee", "author", "creator", "mentioned", "moved"}
-	users := append([]string{"ann", "tagged", "other"}, inThread...)
+	users := append([]string{"ann", "tagged", "late"}, inThread...)
 	for _, test := range []struct {
 		name        string
 		kind        collab.EventType
 		edit        func(*collab.Event)
 		inbox, mail []string
 	}{
-		{"a comment", collab.CommentAdded, func(ev *collab.Event) {}, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
-		{"a thread", collab.AnnotationAdded, func(ev *collab.Event) {
-			ev.AnnotationID, ev.Annotation, ev.Comments = "new", nil, []collab.EventComment{}
-		}, []string{"tagged"}, []string{"tagged"}},
-		{"a status", collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Actor, ev.People, ev.Comments = nil, nil, nil }, append([]string{"ann"}, inThread...), inThread[1:]},
+		{"a comment", collab.CommentAdded, func(*collab.Event) {}, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
+		{"a status", collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.CommentIDs, ev.Notifying = nil, 0 }, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
 		{"nobody", collab.AnnotationUpdated, func(ev *collab.Event) { ev.Notify = false }, nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -79,36 +76,39 @@ func TestWhoIsConcerned(t *testing.T) {
 			object := func(user, address string) collab.JSON {
 				return collab.JSON(fmt.Sprintf(`{"userId":%q,"email":%q}`, user, address))
 			}
-			comment := func(id int64, user string, tags collab.JSON) collab.Comment {
-				return collab.Comment{ID: id, Text: &user, From: object(user, a.address(user)), TaggedUserContacts: tags}
+			comment := func(id int64, user string, tagged ...collab.User) collab.Comment {
+				return collab.Comment{ID: id, Text: &user, From: object(user, a.address(user)), AuthorID: user, TaggedUserContacts: tags(tagged...)}
 			}
 			a.member("moved")
-			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
-			thread.Comments = []collab.Comment{
-				comment(
-					1, "author", nil,
-				), comment(2, "ann", collab.JSON(`[{"userId":"mentioned","contact":`+string(object("mentioned", a.address("mentioned")))+`}]`)),
-				comment(3, "author", nil), {ID: 4, Text: &test.name, From: object("moved", "old@"+a.id+".example")}, comment(9, "other", nil),
-			}
-			a.add(thread, nil)
-			a.begin("new")
-			ev := a.event(test.kind)
-			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
-			ev.People = []collab.User{a.user("tagged"), a.user("ann")}
-			ev.Annotation = &collab.EventAnnotation{
-				AnnotationObjects: collab.AnnotationObjects{
-					From:       object("creator", a.address("creator")),
-					AssignedTo: collab.JSON(`{"userId":"assignee"}`),
+			a.add(&collab.Thread{
+				Annotation: collab.Annotation{
+					ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN",
+					From: object("creator", a.address("creator")), AssignedTo: collab.JSON(`{"userId":"assignee"}`),
 				},
+				Comments: []collab.Comment{
+					comment(1, "author"), comment(2, "ann", a.user("mentioned")), comment(3, "author"),
+					{ID: 4, Text: &test.name, From: object("moved", "old@"+a.id+".example"), AuthorID: "moved"},
+				},
+			}, nil)
+			ev := a.event(test.kind)
+			add := func(ev *collab.Event, c collab.Comment) {
+				c.CreatedAt = a.millis()
+				_, err := a.threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
+					Comments: []collab.Comment{c}, Event: func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
+						if ev != nil {
+							ev.Describe(test.kind, head)
+							ev.AddComments(true, comments...)
+							ev.Actor = &collab.User{UserID: "ann"}
+							test.edit(ev)
+						}
+						return ev
+					},
+				})
+				w.must(err)
 			}
-			ev.Comments = []collab.EventComment{{CommentID: 9}}
-			test.edit(ev)
-			if ev.Comments == nil {
-				test.inbox, test.mail = append(test.inbox, "other"), append(test.mail[:len(test.mail):len(test.mail)], "other", "ann")
-			}
-			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-			_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
-			w.must(err)
+			add(ev, comment(9, "ann", a.user("tagged"), a.user("ann")))
+			w.add(time.Millisecond)
+			add(nil, comment(10, "late", a.user("late")))
 			w.send(ev)
 			w.settle(w.start())
 			for _, list := range [][]string{users, test.inbox, test.mail} {
@@ -122,33 +122,22 @@ func TestWhoIsConcerned(t *testing.T) {
 	}
 }
 
-// TestLongThread: the last hundred comments say who is in a thread.
+// TestLongThread: the last hundred comments say who is in a thread, with its creator.
 func TestLongThread(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
-	thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
 	for batch := range 2 {
 		var comments []collab.Comment
 		for i := range 60 {
 			user := fmt.Sprintf("user%03d", 60*batch+i)
 			comments = append(comments, collab.Comment{ID: int64(60*batch + i + 1), Text: &user, From: collab.JSON(`{"userId":"` + user + `"}`)})
 		}
-		if batch == 0 {
-			thread.Comments = comments
-			a.add(thread, nil)
-			continue
-		}
-		_, err := a.threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
-			Comments: comments, Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
-		})
-		w.must(err)
+		a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false }, comments...)
 	}
-	ev := a.notification(func(ev *collab.Event) {
-		ev.Type, ev.AnnotationID, ev.Notification = collab.AnnotationUpdated, "thread", nil
-	})
+	ev := a.record("thread", collab.AnnotationUpdated, func(*draft) {})
 	w.send(ev)
 	w.settle(w.start())
-	a.checkReached(t, ev, []string{"user000", "user019", "user020", "user119"}, []string{"user020", "user119"}, nil)
+	a.checkReached(t, ev, []string{"user000", "user019", "user020", "user119"}, []string{"user000", "user020", "user119"}, nil)
 }
 
 func TestPreferences(t *testing.T) {
@@ -185,7 +174,7 @@ func TestPreferences(t *testing.T) {
 				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{u}, nil, set[u].org))
 				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{u}, []string{"doc"}, set[u].doc))
 			}
-			ev := a.notification(func(ev *collab.Event) {
+			ev := a.notification(func(ev *draft) {
 				if ev.NotifyAll = test.all; !test.all {
 					ev.People = people
 				}
@@ -238,7 +227,7 @@ func TestAccess(t *testing.T) {
 			}
 			a.put(document, func(d *collab.Document) { d.Access = test.access })
 			a.grant("listed")
-			ev := a.notification(func(ev *collab.Event) {
+			ev := a.notification(func(ev *draft) {
 				ev.VerifyAccess, ev.NotifyAll, ev.DocumentID = true, test.all, a.doc.Document
 				for _, u := range users {
 					if !test.all {
@@ -294,7 +283,7 @@ func TestPermissionProvider(t *testing.T) {
 			a := w.account()
 			a.provider(r.URL+"/may", "s3cret")
 			a.member("bob") // who is a member does not matter
-			ev := a.notification(func(ev *collab.Event) {
+			ev := a.notification(func(ev *draft) {
 				ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}, {UserID: "cid"}}
 			})
 			w.must(w.start().Event(t.Context(), event(ev)))
@@ -340,7 +329,7 @@ func TestPermissionProviderInASCII(t *testing.T) {
 	for i := range 120 {
 		people = append(people, collab.User{UserID: fmt.Sprintf("%03d", i) + strings.Repeat("ж", 126)})
 	}
-	w.send(a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, people }))
+	w.send(a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, people }))
 	w.settle(w.start())
 	for _, u := range people {
 		if n := len(a.inbox(u.UserID)); n != 1 {
@@ -356,7 +345,7 @@ func TestPermissionProviderHangs(t *testing.T) {
 	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
 	a := w.account()
 	a.provider(r.URL+"/may", "s")
-	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
+	ev := a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 	start := time.Now()
 	w.must(w.start().Event(t.Context(), event(ev)))
 	if took := time.Since(start); took < 6*time.Second || took > 30*time.Second { // three times 15 s would be the time of webhooks
@@ -372,15 +361,14 @@ func TestRefusedProvider(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
 	a.provider("http://10.0.0.1/may", "s")
-	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
+	ev := a.notification(func(ev *draft) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 	w.must(w.start().Event(t.Context(), event(ev)))
 	if len(a.inbox("bob")) != 0 {
 		t.Error("bob was told")
 	}
 }
 
-// TestManyRecipients: recipients are served part by part, each by a message of its own, whatever was decided stays although preferences
-// change meanwhile, and the provider is asked about 50 at a time.
+// TestManyRecipients: recipients are served part by part, each by a message of its own, and the provider is asked about 50 at a time.
 func TestManyRecipients(t *testing.T) {
 	w := newWorld(t)
 	var questions atomic.Int32
@@ -399,7 +387,7 @@ func TestManyRecipients(t *testing.T) {
 			questions.Store(0)
 			a := w.account()
 			a.provider(r.URL+"/may", "s")
-			const page = inbox.RecipientPageSize
+			const page = delivery.PageSize
 			const n = 2*page + 10
 			var people []collab.User
 			for i := range n {
@@ -409,7 +397,7 @@ func TestManyRecipients(t *testing.T) {
 					a.memberIs(u)
 				}
 			}
-			ev := a.notification(func(ev *collab.Event) {
+			ev := a.notification(func(ev *draft) {
 				if ev.VerifyAccess, ev.NotifyAll = true, all; !all {
 					ev.People = people
 				}
@@ -431,13 +419,13 @@ func TestManyRecipients(t *testing.T) {
 			w.settle(p)
 			var entries []keys.Key
 			for _, u := range people {
-				entries = append(entries, keys.UserNotification(a.doc.OrganizationRef, u.UserID, ev.Notification.CreatedAt, ev.Notification.ID))
+				entries = append(entries, keys.UserNotification(a.doc.OrganizationRef, u.UserID, ev.Time, ev.NotificationID))
 			}
 			if found, err := a.outbox.GetAll(t.Context(), entries, true); len(found) != n || err != nil {
 				t.Errorf("%d of %d have it, %v", len(found), n, err)
 			}
-			if questions.Load() != 9 {
-				t.Errorf("%d questions", questions.Load())
+			if n := questions.Load(); n < 18 || n > 30 { // for inboxes and mails, some of which messages ask for twice
+				t.Errorf("%d questions", n)
 			}
 		})
 	}
@@ -451,7 +439,7 @@ func TestOneEntryForAll(t *testing.T) {
 	for i := range members {
 		a.member(fmt.Sprint("user", i))
 	}
-	ev := a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+	ev := a.notification(func(ev *draft) { ev.NotifyAll = true })
 	w.send(ev)
 	p := w.start()
 	var usage collab.Usage
@@ -461,28 +449,6 @@ func TestOneEntryForAll(t *testing.T) {
 		t.Errorf("%.1f write units", write)
 	}
 	if inbox, mail := a.reached(ev, "user0", "user49"); len(inbox) != 2 || len(mail) != 0 {
-		t.Errorf("reached %v, by mail %v", inbox, mail)
-	}
-}
-
-// TestRecipientPageIsKept: what was worked out once is what every retry uses.
-func TestRecipientPageIsKept(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob"), a.user("cid")} })
-	p := w.start()
-	p.killAt.call = 9 // the page is kept by then
-	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "BatchGetItem"}) {
-		t.Fatalf("%v after %v", err, p.calls)
-	}
-	w.must(
-		w.directory.SetPreferences(
-			t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone},
-		),
-	)
-	w.send(ev)
-	w.settle(w.start())
-	if inbox, mail := a.reached(ev, "bob", "cid"); len(inbox) != 2 || len(mail) != 2 {
 		t.Errorf("reached %v, by mail %v", inbox, mail)
 	}
 }

@@ -82,14 +82,14 @@ func TestNotTold(t *testing.T) {
 				w := newWorld(t)
 				a := w.account(grouping(off))
 				early := "an earlier comment"
-				a.record("thread", collab.CommentAdded, func(ev *collab.Event) { ev.Notify = false },
+				a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false },
 					collab.Comment{Text: &early, From: collab.JSON(`{"userId":"author","email":"` + a.address("author") + `"}`), AuthorID: "author"})
 				test.set(a)
 				w.add(10 * time.Second)
-				text, assigned := "a reply", collab.JSON(`{"userId":"assigned","email":"`+a.address("assigned")+`"}`)
-				ev := a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
+				a.assign("thread", a.user("assigned"))
+				text := "a reply"
+				ev := a.record("thread", collab.CommentAdded, func(ev *draft) {
 					ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("mentioned")}
-					ev.Annotation.AssignedTo = assigned
 				}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
 				w.send(ev)
 				w.settle(w.start())
@@ -108,16 +108,16 @@ func TestToldOfChangedComment(t *testing.T) {
 	comment := func(user, tagged string) collab.Comment {
 		return collab.Comment{
 			Text: new("text"), From: collab.JSON(`{"userId":"` + user + `","email":"` + a.address(user) + `"}`), AuthorID: user,
-			TaggedUserContacts: collab.JSON(`[{"userId":"` + tagged + `","contact":{"userId":"` + tagged + `","email":"` + a.address(tagged) + `"}}]`),
+			TaggedUserContacts: tags(a.user(tagged)),
 		}
 	}
-	quiet := func(ev *collab.Event) { ev.Notify = false }
+	quiet := func(ev *draft) { ev.Notify = false }
 	a.record("thread", collab.CommentAdded, quiet, comment("early", "ann"))
 	changed := a.record("thread", collab.CommentAdded, quiet, comment("ann", "tagged"))
 	a.record("thread", collab.CommentAdded, quiet, comment("late", "ann"))
 	w.add(time.Second)
-	ev := a.record("thread", collab.CommentUpdated, func(ev *collab.Event) {
-		ev.Actor, ev.Comments = &collab.User{UserID: "ann"}, changed.Comments
+	ev := a.record("thread", collab.CommentUpdated, func(ev *draft) {
+		ev.Actor, ev.CommentIDs = &collab.User{UserID: "ann"}, changed.CommentIDs
 	})
 	w.send(ev)
 	w.settle(w.start())
@@ -150,10 +150,8 @@ func TestMailSaysWhatIsSo(t *testing.T) {
 			p := w.start()
 			var ids []int64
 			for _, text := range []string{"first", "second", "third"} {
-				ev := a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
-					ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("bob")}
-				}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
-				ids = append(ids, ev.Comments[0].CommentID)
+				ev := a.says("thread", text, a.user("bob"))
+				ids = append(ids, ev.CommentIDs[0])
 				w.send(ev)
 				w.drain(p)
 				w.add(10 * time.Second)

@@ -130,7 +130,7 @@ func TestMembersOnly(t *testing.T) {
 	a := w.account(grouping(true), func(s *collab.Settings) { s.MailToMembersOnly = true })
 	a.member("bob")
 	other := "victim@" + a.id + ".example"
-	ev := a.notification(func(ev *collab.Event) {
+	ev := a.notification(func(ev *draft) {
 		ev.People = []collab.User{{UserID: "bob", Email: &other}, {UserID: "stranger", Email: &other}}
 	})
 	w.send(ev)
@@ -152,7 +152,7 @@ func TestMailLook(t *testing.T) {
 	a.must(a.threads.AddAnnotation(t.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
 		ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
 	}}, collab.NewAnnotation{}))
-	w.send(a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
+	w.send(a.record("thread", collab.CommentAdded, func(ev *draft) {
 		ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("bob")}
 	}, collab.Comment{ID: 7, Text: &text, From: collab.JSON(`{"userId":"ann"}`)}))
 	w.settle(w.start())

@@ -27,7 +27,7 @@ import (
 // quiet records an event that concerns endpoints alone.
 func (a *account) quiet() *collab.Event {
 	a.Helper()
-	return a.notification(func(ev *collab.Event) { ev.Notify = false })
+	return a.notification(func(ev *draft) { ev.Notify = false })
 }
 
 // TestLadder: an event that fails always, while others do not, gets eight posts, each as long after the last as the ladder says, and then
@@ -119,7 +119,7 @@ func TestReplay(t *testing.T) {
 	if d := a.delivery("hook", evs[0].ID); d.State != collab.DeliveryDelivered || d.Tries != 1 || len(d.Attempts) != 2 {
 		t.Errorf("replayed %+v", d)
 	}
-	n, next, err := w.hooks.ReplayDeliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{After: evs[1].Time}, "", 100)
+	n, next, err := w.hooks.ReplayDeliveries(t.Context(), a.id, "hook", evs[1].Time, "", 100)
 	if n != 2 || next != "" || err != nil {
 		t.Fatal(n, next, err)
 	}
@@ -331,7 +331,7 @@ func TestUnwanted(t *testing.T) {
 	a.webhook("hook", r.URL+"/hook")
 	unwanted, wanted := a.quiet(), a.event(collab.WebhookDisabled)
 	wanted.Notify = false
-	_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: wanted.ID}, wanted)
+	_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: wanted.ID}, nil, wanted)
 	w.must(err)
 	w.send(unwanted, wanted)
 	p := w.start()
@@ -578,8 +578,8 @@ func TestOrder(t *testing.T) {
 	late := a.event(collab.NotificationAdded)
 	late.ID, late.Notify = collab.NewIDs(w.Now().Add(-time.Hour), []byte("late")).Next(), false
 	n := collab.Notification{ID: late.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}}
-	late.Notification = &n
-	_, err := a.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, late)
+	late.NotificationID = n.ID
+	_, err := a.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, nil, late)
 	w.must(err)
 	w.must(p.Event(t.Context(), event(late)))
 	w.settle(p)
@@ -696,12 +696,10 @@ func TestPoison(t *testing.T) {
 			}
 		}
 	}
-	list, _, err := w.outbox.Quarantined(t.Context(), "", 0, func(err error) { t.Error(err) })
-	w.must(err)
-	if len(list) != 1 || list[0].EventRef != ref(ev) || deaths < 2 || deaths > 3 || len(a.inbox("bob")) != 0 {
-		t.Errorf("quarantine %+v after %d deaths", list, deaths)
+	if failed := w.failed(ev); failed == nil || deaths < 2 || deaths > 3 || len(a.inbox("bob")) != 0 {
+		t.Errorf("failed %+v after %d deaths", failed, deaths)
 	}
-	if !strings.Contains(w.log.String(), "quarantine") {
+	if !strings.Contains(w.log.String(), "delivery failed") {
 		t.Errorf("log %s", &w.log)
 	}
 	w.must(w.outbox.Retry(t.Context(), ref(ev)))
@@ -711,7 +709,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestUnreadableEvent: an event that this version can't read is put into the quarantine, and keeps no mail of its thread from being sent.
+// TestUnreadableEvent: an event that this version can't read has failed, and keeps no mail of its thread from being sent.
 // Nor does one of a type that it does not know, nor a mail that waits and can't be read.
 func TestUnreadableEvent(t *testing.T) {
 	w := newWorld(t)
@@ -725,14 +723,14 @@ func TestUnreadableEvent(t *testing.T) {
 	second := a.comment("thread", bob)
 	w.send(second)
 	w.drain(p)
-	it := store.NewItem(keys.Event(a.id, second.ID))
-	it[keys.Body] = store.Text(`{"id":1}`)
-	w.must(w.outbox.Put(t.Context(), it))
+	for _, k := range []keys.Key{keys.Event(a.id, second.ID), keys.Work(string(collab.EventWork), a.id, second.ID)} {
+		it, err := w.outbox.Get(t.Context(), k)
+		w.must(err)
+		it[keys.Body] = store.Text(`{"id":1}`)
+		w.must(w.outbox.Put(t.Context(), it))
+	}
 	w.add(time.Minute)
-	third := a.event("comment.sung")
-	third.AnnotationID, third.People = "thread", []collab.User{bob}
-	_, err := a.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: third.ID}, third)
-	w.must(err)
+	third := a.record("thread", "comment.sung", func(ev *draft) { ev.Actor = &collab.User{UserID: "ann"} })
 	w.send(third)
 	w.drain(p)
 	of := keys.MailEntry(a.doc, "thread", "bob", third.ID)
@@ -744,9 +742,8 @@ func TestUnreadableEvent(t *testing.T) {
 	if diff := cmp.Diff([]string{"ann mentioned you in doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
-	list, _, err := w.outbox.Quarantined(t.Context(), "", 0, func(err error) { t.Error(err) })
-	if err != nil || len(list) != 1 || list[0].ID != second.ID {
-		t.Errorf("quarantine %+v, %v", list, err)
+	if w.failed(second) == nil || w.failed(third) != nil {
+		t.Error("the second alone has failed")
 	}
 }
 

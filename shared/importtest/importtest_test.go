@@ -140,7 +140,10 @@ var storeParts = map[string][]string{
 	"shared/store/deletion": {
 		"shared/store", "shared/store/directory", "shared/store/erasure", "shared/store/outbox", "shared/store/inbox", "shared/store/threads",
 	},
-	"shared/delivery":         {"shared/store/outbox", "shared/store/hooks", "shared/store/inbox"},
+	"shared/delivery": {
+		"shared/store/accounts", "shared/store/deletion", "shared/store/directory", "shared/store/hooks", "shared/store/inbox", "shared/store/outbox",
+		"shared/store/threads",
+	},
 	"shared/delivery/pending": {"shared/store/outbox", "shared/store/hooks"},
 	"shared/app/relay":        {"shared/store", "shared/store/outbox", "shared/store/hooks"},
 }
@@ -343,7 +346,7 @@ func TestRules(t *testing.T) {
 		`shared/client/proxy imports collabdata/shared/collab: others copy the client, without the service`,
 		`shared/collab imports collabdata/shared/keys: it may import the standard library only`,
 		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library only`,
-		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/outbox shared/store/hooks shared/store/inbox]`,
+		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/accounts shared/store/deletion shared/store/directory shared/store/hooks shared/store/inbox shared/store/outbox shared/store/threads]`,
 		`shared/delivery imports github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression: only shared/store may`,
 		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,
 		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store, shared/testing/storetest, localstack may`,

@@ -95,16 +95,14 @@ var kinds = compiled([]Kind{
 	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged},
 	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users"},
 	{Name: "mail about a thread", PK: inDoc + "#M", SK: "{ann}#{user}#{event}", Expires: true},
-	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc},
-	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications",
-		Users: "to body.actionUser body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData"},
-	{Name: "audience of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{at:15}#{user}", Of: "entry of a document's notifications", Few: true, Users: "to"},
+	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true},
+	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications", Expires: true,
+		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData"},
+	{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: "entry of a document's notifications", Few: true,
+		Expires: true, Users: "body"},
 	{Name: "user taken out of a document", PK: inDoc + "#GONE", SK: "{user}", Of: ofDoc},
 
 	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true},
-	{Name: "recipients of an event", PK: "A#{acct}#EVT#{event}", SK: "RECIPIENTS#{id}", Expires: true},
-	{Name: "withdrawn event", PK: "A#{acct}#EVT#{event}", SK: "WITHDRAWN", Expires: true},
-	{Name: "event in quarantine", PK: "QUARANTINE", SK: "{acct}#{event}", Expires: true},
 	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true},
 	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true},
 	{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true},
@@ -158,6 +156,7 @@ var (
 	mailEntry          = kindOf("mail about a thread")
 	documentEntry      = kindOf("entry of a document's notifications")
 	notification       = kindOf("notification")
+	recipients         = kindOf("recipients of a notification")
 	removedFrom        = kindOf("user taken out of a document")
 	eventOf            = kindOf("event")
 	pendingWork        = kindOf("pending work")

@@ -22,15 +22,13 @@ func DocumentNotification(doc collab.DocumentRef, ms int64, id string) Key {
 	return documentEntry.Key(inDocument(doc, Parts{At: ms, ID: id}))
 }
 
-// Audience lists users whom a notification that was made at a time is for, besides those in its own item, under the first of them.
-func Audience(org collab.OrganizationRef, ms int64, id, first string) Key {
-	return Key{Notification(org, id).PK, audienceOf(ms) + Escape(first)}
+// Recipients is a part of those whom a notification of an event names, which notifications add recorded.
+func Recipients(org collab.OrganizationRef, id, event string, part int) Key {
+	return recipients.Key(inOrganization(org, Parts{ID: id, Event: event, At: int64(part)}))
 }
 
-// AudienceEnd ends the span of the sort keys of Audience, which begins with that of "".
-func AudienceEnd(ms int64) string { return audienceOf(ms)[:len(audienceOf(ms))-1] + AfterChildren }
-
-func audienceOf(ms int64) string { return "TO#" + Time(ms) + "#" }
+// RecipientsOf begins the sort keys of Recipients.
+func RecipientsOf(event string) string { return Join("TO", event, "") }
 
 // ParseListed reads the sort key of a notification in a list: when it was made, and its id. It fails on text that is none.
 func ParseListed(sk string) (ms int64, id string, err error) {

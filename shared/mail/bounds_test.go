@@ -43,7 +43,7 @@ func TestRenderingIsBounded(t *testing.T) {
 		"long names":                         {strings.Repeat("{{u0}}", 1_000), tags, 3_000_000}, // most of it is reading the tags
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range []collab.EventComment{
+			for _, c := range []*collab.Comment{
 				{HTML: &test.text, TaggedUserContacts: test.tags}, {Text: &test.text, TaggedUserContacts: test.tags},
 			} {
 				var shown Comment

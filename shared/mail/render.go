@@ -40,11 +40,10 @@ type Notice struct {
 
 // Event is one thing that happened. Its texts are shown as they are: nothing in them is markup or a template.
 type Event struct {
-	Time      collab.Millis
-	Headline  string    // one line: who did what
-	Body      string    // further text, or "": its first 4,000 bytes are shown
-	Comments  []Comment // what was written, oldest first
-	Truncated bool      // texts were cut, or comments left out
+	Time     collab.Millis
+	Headline string    // one line: who did what
+	Body     string    // further text, or "": its first 4,000 bytes are shown
+	Comments []Comment // what was written, oldest first
 }
 
 // Comment is a comment as mails show it, the same to every recipient.
@@ -57,9 +56,9 @@ type Comment struct {
 }
 
 // NewComment renders a comment: see package content.
-func NewComment(c collab.EventComment) Comment {
+func NewComment(c *collab.Comment) Comment {
 	text, html := content.Of(c)
-	return Comment{ID: c.CommentID, Author: content.Author(c), Time: utc(c.CreatedAt), Text: text, HTML: template.HTML(html)}
+	return Comment{ID: c.ID, Author: content.Author(c), Time: utc(c.CreatedAt), Text: text, HTML: template.HTML(html)}
 }
 
 // Content is a rendered mail.
@@ -109,7 +108,6 @@ type (
 		Time         string
 		Comments     []Comment
 		MoreComments int
-		Truncated    bool
 	}
 )
 
@@ -131,10 +129,9 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	left := maxShown
 	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
 		ev := eventView{
-			Headline:  content.Line(collab.Cut(e.Headline, collab.MaxHeadline)),
-			Body:      content.Lines(collab.Cut(e.Body, content.MaxText)),
-			Time:      utc(e.Time),
-			Truncated: e.Truncated,
+			Headline: content.Line(collab.Cut(e.Headline, collab.MaxHeadline)),
+			Body:     content.Lines(collab.Cut(e.Body, content.MaxText)),
+			Time:     utc(e.Time),
 		}
 		if left -= len(ev.Headline) + len(ev.Body); left < 0 && i > 0 {
 			break

@@ -39,9 +39,9 @@ const noon = 1772366400000
 // comment makes a comment by Ada that tags Bob. Empty text or HTML is absent.
 func comment(id int64, plain, html string) Comment { return NewComment(eventComment(id, plain, html)) }
 
-func eventComment(id int64, plain, html string) collab.EventComment {
-	c := collab.EventComment{
-		CommentID: id, From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), CreatedAt: noon + id*60_000,
+func eventComment(id int64, plain, html string) *collab.Comment {
+	c := &collab.Comment{
+		ID: id, From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), CreatedAt: noon + id*60_000,
 		TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob <b>Builder</b> {{u1}}"}},{"userId":"a&b"}]`),
 	}
 	if plain != "" {
@@ -70,12 +70,12 @@ func TestRender(t *testing.T) {
 		Event{Time: noon + 120_000, Headline: "Ada Lovelace commented", Comments: []Comment{
 			comment(5, "", "<p>Fifth, <em>with</em> <a href=\"https://example.com/?a=1&b=2\">a link</a></p><ul><li>one</li><li>two</li></ul>"),
 			comment(6, "Sixth, for {{u2}}\nand {{a&b}}\n-- \nTo unsubscribe: nowhere", "<p>Sixth, for {{u2}}</p><p>and {{a&amp;b}}</p>"),
-		}, Truncated: true},
+		}},
 	)
 	grouped.Earlier = []Comment{
 		comment(
 			1, "First", "",
-		), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), NewComment(collab.EventComment{}),
+		), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), NewComment(&collab.Comment{}),
 	}
 	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []Comment{
 		comment(1, hostile, ""),
@@ -221,7 +221,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 		}
 		c := func(text, html *string) Comment {
 			return NewComment(
-				collab.EventComment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)},
+				&collab.Comment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)},
 			)
 		}
 		n := notice(Event{Headline: value, Body: value, Comments: []Comment{

@@ -31,7 +31,7 @@ const (
 	WebhooksDisabled = "WebhooksDisabled" // endpoints that were disabled
 	MailsHeld        = "MailsHeld"        // times that the mails about an event were put off, as the account's quota was used up, or that of SES
 	Unreadable       = "Unreadable"       // entries of the table that this version can't read, and passed over
-	Quarantined      = "Quarantined"      // events that were put into the quarantine
+	EventsFailed     = "EventsFailed"     // events whose delivery has failed for hours
 	PendingEventAge  = "PendingEventAge"  // seconds that the oldest pending event has been waiting for
 )
 

@@ -1,14 +1,13 @@
 package webhook
 
 import (
+	"encoding/json"
+
 	"collabdata/shared/collab"
 )
 
-// MaxPayload is the size of the largest payload, in bytes, but for what a clicked notification sends back.
-const MaxPayload = 20_000
-
-// shortPayload is what an event too large for a payload is shortened to: times and names of members take more room in the payload.
-const shortPayload = 15_000
+// MaxPayload is the size of the largest payload, in bytes: that of the largest annotation, comment or notification, and some more.
+const MaxPayload = 400_000
 
 type payload struct {
 	Type      collab.EventType `json:"type"`
@@ -23,25 +22,40 @@ type EventData struct {
 	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
 	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
 	FolderID       string               `json:"folderId,omitempty" doc:"The folder that was deleted"`
-	Truncated      bool                 `json:"truncated"`
-	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"Who acted, where the request said so"`
-	Annotation     *EventAnnotation     `json:"annotation,omitempty"`
-	Previous       *EventAnnotation     `json:"previous,omitempty" doc:"The fields of the annotation that changed, as they were; without assignedTo where nobody was"`
-	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added or changed"`
-	Notification   *EventNotification   `json:"notification,omitempty"`
+	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"Who acted, where the request said so: by id and name"`
+	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The annotation as it is now"`
+	Previous       *EventPrevious       `json:"previous,omitempty" doc:"What the event changed, as it was"`
+	Current        *EventPrevious       `json:"current,omitempty" doc:"What the event changed, as the event left it"`
+	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added, changed or deleted, as they are now"`
+	Notification   *EventNotification   `json:"notification,omitempty" doc:"The notification as it is now"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
 	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"Whose data are being deleted"`
 }
 
+// EventPrevious is the state of what an event changed.
+type EventPrevious struct {
+	Status     *collab.EventStatus `json:"status,omitempty" doc:"Of status_changed"`
+	AssigneeID *string             `json:"assigneeId,omitempty" doc:"Of assigned: the user's id, empty for nobody"`
+}
+
 // EventAnnotation is an annotation in a payload, without its comments.
 type EventAnnotation struct {
-	collab.AnnotationObjects
-	CreatedAt collab.Timestamp `json:"createdAt,omitzero"`
+	Deleted    bool             `json:"deleted,omitempty" doc:"It is gone, and the other fields with it"`
+	From       collab.JSON      `json:"from,omitempty" schema:"User"`
+	Location   collab.JSON      `json:"location,omitempty" schema:"Location"`
+	Status     collab.JSON      `json:"status,omitempty" schema:"AnnotationStatus"`
+	AssignedTo collab.JSON      `json:"assignedTo,omitempty" schema:"User"`
+	Priority   collab.JSON      `json:"priority,omitempty" schema:"Priority"`
+	Context    collab.JSON      `json:"context,omitempty" rule:"object"`
+	Visibility collab.JSON      `json:"visibility,omitempty" schema:"Visibility"`
+	CreatedAt  collab.Timestamp `json:"createdAt,omitzero"`
 }
 
 // EventComment is a comment in a payload.
 type EventComment struct {
 	CommentID          int64            `json:"commentId"`
+	Deleted            bool             `json:"deleted,omitempty" doc:"It is gone, and the other fields with it"`
+	ContentOmitted     bool             `json:"contentOmitted,omitempty" doc:"The payload is full: comments/get returns the comment"`
 	Text               *string          `json:"commentText,omitempty"`
 	HTML               *string          `json:"commentHtml,omitempty"`
 	From               collab.JSON      `json:"from,omitempty" schema:"User"`
@@ -52,79 +66,110 @@ type EventComment struct {
 // EventNotification is a notification in a payload.
 type EventNotification struct {
 	NotificationID string                 `json:"notificationId"`
+	Deleted        bool                   `json:"deleted,omitempty" doc:"It is gone, and the other fields with it"`
 	ActionUser     *collab.User           `json:"actionUser,omitempty"`
 	Headline       string                 `json:"displayHeadlineMessageTemplate,omitempty"`
 	TemplateData   map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
 	Body           string                 `json:"displayBodyMessage,omitempty"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
 	NotifyAll      bool                   `json:"notifyAll,omitempty" doc:"It is for everyone of the organization"`
-	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"Whom it is for"`
+	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"Whom it is for: at most 200 of them, and none where the payload would be too large"`
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
-// Payload returns the body of an event's posts, the same bytes for the same event: at most MaxPayload bytes, without what a clicked
-// notification sends back, which is whole. An event too large for it is shortened, without those it notifies, and says `truncated:
-// true`.
-func Payload(ev *collab.Event) ([]byte, error) {
-	var sentBack collab.JSON
-	if ev.Type == collab.NotificationClicked && ev.Notification != nil {
-		sentBack = ev.Notification.SourceData
+// Subject is what an event is about, as it is now.
+type Subject struct {
+	Annotation   *collab.Annotation        // nil for one that is gone
+	Comments     map[int64]*collab.Comment // by id: nil for one that is gone; those that are missing were not read, as the payload is full
+	Notification *collab.Notification      // nil for one that is gone
+	NotifyUsers  []collab.User
+}
+
+// Payload returns the body of an event's posts, of at most MaxPayload bytes.
+func Payload(ev *collab.Event, s Subject) ([]byte, error) {
+	data := EventData{
+		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
+		FolderID: ev.FolderID, ActionUser: ev.Actor, Webhook: ev.Webhook, Erased: ev.Erased,
 	}
-	data := dataOf(ev)
+	if len(ev.CommentIDs) == 1 {
+		data.CommentID = &ev.CommentIDs[0]
+	}
+	switch {
+	case ev.NotificationID != "":
+		data.Notification = notificationOf(ev, s)
+	case ev.AnnotationID != "" && !ev.Type.Deletes():
+		data.Annotation = annotationOf(s.Annotation)
+	}
+	switch ev.Type {
+	case collab.AnnotationStatusChanged:
+		data.Previous, data.Current = &EventPrevious{Status: ev.Before.Status}, &EventPrevious{Status: ev.After.Status}
+	case collab.AnnotationAssigned:
+		data.Previous, data.Current = &EventPrevious{AssigneeID: &ev.Before.AssigneeID}, &EventPrevious{AssigneeID: &ev.After.AssigneeID}
+	}
+	for _, id := range ev.CommentIDs {
+		c, read := s.Comments[id]
+		shown := EventComment{CommentID: id, Deleted: ev.Type.Deletes() || read && c == nil, ContentOmitted: !read && !ev.Type.Deletes()}
+		data.Comments = append(data.Comments, shown)
+	}
 	body, err := encode(ev, data)
-	if err != nil || len(body)-len(sentBack) <= MaxPayload {
+	if err == nil && len(body) > MaxPayload && data.Notification != nil {
+		data.Notification.NotifyUsers = nil
+		body, err = encode(ev, data)
+	}
+	left := MaxPayload - len(body)
+	filled := false
+	for i, id := range ev.CommentIDs {
+		c := s.Comments[id]
+		if err != nil || c == nil || ev.Type.Deletes() {
+			continue
+		}
+		shown := EventComment{
+			CommentID: id, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
+			CreatedAt: collab.Timestamp(c.CreatedAt),
+		}
+		text, encodeErr := json.Marshal(shown) // it escapes more than EncodeJSON
+		if err = encodeErr; len(text) <= left {
+			data.Comments[i], filled = shown, true
+			left -= len(text)
+		} else {
+			data.Comments[i].ContentOmitted = true
+			left -= len(`,"contentOmitted":true`)
+		}
+	}
+	if err != nil || !filled && left == MaxPayload-len(body) {
 		return body, err
 	}
-	short := *ev
-	short.Truncated, short.People = true, nil
-	if err := short.Shorten(shortPayload); err != nil {
-		return nil, err
-	}
-	shortData := dataOf(&short)
-	shortData.CommentID = data.CommentID
-	if sentBack != nil {
-		shortData.Notification.SourceData = sentBack
-	}
-	return encode(ev, shortData)
+	return encode(ev, data)
 }
 
 func encode(ev *collab.Event, data EventData) ([]byte, error) {
 	return collab.EncodeJSON(payload{Type: ev.Type, Timestamp: collab.Timestamp(ev.Time), Data: data})
 }
 
-// dataOf returns what a payload says of an event.
-func dataOf(ev *collab.Event) EventData {
-	data := EventData{
-		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
-		FolderID: ev.FolderID, Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous),
-		Webhook: ev.Webhook, Erased: ev.Erased,
+func annotationOf(a *collab.Annotation) *EventAnnotation {
+	if a == nil {
+		return &EventAnnotation{Deleted: true}
 	}
-	if len(ev.Comments) == 1 {
-		data.CommentID = &ev.Comments[0].CommentID
+	visibility, err := collab.EncodeJSON(a.Visibility.Answered())
+	if err != nil {
+		panic(err) // it has a JSON form, whatever it holds
 	}
-	for _, c := range ev.Comments {
-		data.Comments = append(data.Comments, EventComment{
-			CommentID: c.CommentID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
-			CreatedAt: collab.Timestamp(c.CreatedAt),
-		})
+	return &EventAnnotation{
+		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
+		Visibility: visibility, CreatedAt: collab.Timestamp(a.CreatedAt),
 	}
-	if n := ev.Notification; n != nil {
-		data.Notification = &EventNotification{
-			NotificationID: n.ID, ActionUser: &n.ActionUser, Headline: n.Headline, TemplateData: n.TemplateData, Body: n.Body,
-			SourceData: n.SourceData, CreatedAt: collab.Timestamp(n.CreatedAt),
-		}
-		if ev.Type == collab.NotificationAdded {
-			data.Notification.NotifyAll, data.Notification.NotifyUsers = ev.NotifyAll, ev.People
-		}
-	}
-	return data
 }
 
-func annotationOf(a *collab.EventAnnotation) *EventAnnotation {
-	if a == nil {
-		return nil
+func notificationOf(ev *collab.Event, s Subject) *EventNotification {
+	n := s.Notification
+	if n == nil {
+		return &EventNotification{NotificationID: ev.NotificationID, Deleted: true}
 	}
-	return &EventAnnotation{a.AnnotationObjects, collab.Timestamp(a.CreatedAt)}
+	return &EventNotification{
+		NotificationID: n.ID, ActionUser: &n.ActionUser, Headline: n.Headline, TemplateData: n.TemplateData, Body: n.Body,
+		SourceData: n.SourceData, CreatedAt: collab.Timestamp(n.CreatedAt), NotifyAll: ev.NotifyAll,
+		NotifyUsers: s.NotifyUsers[:min(len(s.NotifyUsers), collab.MaxAudience)],
+	}
 }
 
 func orNull(id string) *string {
@@ -137,21 +182,21 @@ func orNull(id string) *string {
 // Fields returns the fields of EventData that payloads of a type may have in addition to those that all have.
 func Fields(t collab.EventType) []string {
 	switch t {
-	case collab.AnnotationAdded, collab.CommentAdded:
+	case collab.AnnotationAdded, collab.CommentAdded, collab.CommentUpdated:
 		return []string{"annotation", "comments", "actionUser"}
-	case collab.AnnotationUpdated, collab.AnnotationDeleted:
+	case collab.AnnotationUpdated:
 		return []string{"annotation"}
 	case collab.AnnotationStatusChanged, collab.AnnotationAssigned:
-		return []string{"annotation", "previous"}
-	case collab.CommentUpdated, collab.CommentDeleted:
-		return []string{"annotation", "comments"}
+		return []string{"annotation", "previous", "current"}
+	case collab.CommentDeleted:
+		return []string{"comments"}
 	case collab.NotificationAdded, collab.NotificationClicked:
 		return []string{"notification", "actionUser"}
 	case collab.FolderDeleted:
 		return []string{"folderId"}
 	case collab.UserErased:
 		return []string{"erased"}
-	case collab.DocumentDeleted, collab.OrganizationDeleted:
+	case collab.AnnotationDeleted, collab.DocumentDeleted, collab.OrganizationDeleted:
 		return nil
 	}
 	return []string{"webhook"}

@@ -44,7 +44,7 @@ func checkComments(m *rpc.Violations, field string, comments []NewComment) {
 }
 
 // checkPeople demands that no more users are tagged than an event names.
-func checkPeople(m *rpc.Violations, field string, users []collab.User) {
+func checkPeople(m *rpc.Violations, field string, users []string) {
 	if len(users) > collab.MaxPeople {
 		m.Add(field, "must tag at most %d users in all, not %d", collab.MaxPeople, len(users))
 	}
@@ -80,24 +80,15 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	return stored
 }
 
-// taggedBy returns the users whom comments tag, each once, as the first contact with a name or an e-mail address has them.
-func taggedBy(comments []NewComment) []collab.User {
-	var users []collab.User
-	seen := map[string]int{} // position in users
+// taggedBy returns the ids of the users whom comments tag, each once.
+func taggedBy(comments []NewComment) []string {
+	var ids []string
 	for _, c := range comments {
 		for _, tag := range c.TaggedUserContacts {
-			i, known := seen[tag.UserID]
-			if !known {
-				i = len(users)
-				seen[tag.UserID] = i
-				users = append(users, collab.User{UserID: tag.UserID})
-			}
-			if tag.Contact != nil && users[i].Name == nil && users[i].Email == nil {
-				users[i] = *tag.Contact
-			}
+			ids = append(ids, tag.UserID)
 		}
 	}
-	return users
+	return rpc.Distinct(ids)
 }
 
 // Times are the times that an annotation or a comment to add may be given.

@@ -116,10 +116,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
 			ev := newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10))
-			if req.TriggerNotification {
-				return commentsUpdated(ev, head, comments, req.UpdatedData.Value.TaggedUserContacts.Value)
-			}
-			return commentsChanged(ev, collab.CommentUpdated, head, comments)
+			return commentsChanged(ev, collab.CommentUpdated, head, comments, req.TriggerNotification)
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, call.Request, doc, req.AnnotationID, change)

@@ -36,74 +36,66 @@ func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.C
 	return &ev
 }
 
-// commentsChanged returns the event of comments that were updated or deleted, made from ev.
-func commentsChanged(ev collab.Event, kind collab.EventType, head *collab.Annotation, comments []collab.Comment) *collab.Event {
+// commentsChanged returns the event of comments that were updated or deleted, made from ev. With notify people are notified, and the author
+// of the first comment has acted.
+func commentsChanged(ev collab.Event, kind collab.EventType, head *collab.Annotation, comments []collab.Comment, notify bool) *collab.Event {
 	ev.Describe(kind, head)
-	ev.Comments = eventComments(comments)
-	return &ev
-}
-
-// commentsUpdated is commentsChanged for an update that notifies: the author of the first comment has acted, and whom the update tags is
-// concerned.
-func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab.Comment, tagged []Tag) *collab.Event {
-	ev.Notify, ev.People = true, taggedBy([]NewComment{{TaggedUserContacts: tagged}})
-	var author collab.User
-	if json.Unmarshal(comments[0].From, &author) == nil {
-		ev.Actor = &author
+	ev.AddComments(notify, comments...)
+	if notify {
+		ev.Actor = author(&comments[0])
 	}
-	return commentsChanged(ev, collab.CommentUpdated, head, comments)
+	return &ev
 }
 
 // annotationUpdated returns the events of an update, made from evs: one if the status changed, one if the assignee changed, and one of the
 // update itself if neither did.
 func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
-	add := func(kind collab.EventType, previous *collab.EventAnnotation) {
+	add := func(kind collab.EventType) *collab.Event {
 		ev := evs[len(made)]
-		ev.Notify, ev.Previous = notify, previous
+		ev.Notify = notify
 		ev.Describe(kind, after)
 		made = append(made, &ev)
+		return &ev
 	}
 	if before.StatusID != after.StatusID {
-		add(collab.AnnotationStatusChanged, &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: before.Status}})
+		ev := add(collab.AnnotationStatusChanged)
+		ev.Before.Status, ev.After.Status = before.StatusRef(), after.StatusRef()
 	}
-	if textOf(before.AssignedTo, "userId") != textOf(after.AssignedTo, "userId") {
-		add(collab.AnnotationAssigned, &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{AssignedTo: before.AssignedTo}})
+	if was := before.AssigneeID(); was != after.AssigneeID() {
+		add(collab.AnnotationAssigned).Before.AssigneeID = was
 	}
 	if made == nil {
-		add(collab.AnnotationUpdated, nil)
+		add(collab.AnnotationUpdated)
 	}
 	return made
 }
 
 // putComments puts the comments that trigger notifications into an event, and after them the others where the account asked for all
-// events. The author of the first that triggers has acted; the users tagged in those that trigger are concerned.
+// events. The author of the first that triggers has acted.
 func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment, all bool) {
 	var loud, quiet []collab.Comment
-	var triggers []NewComment
 	for i, c := range comments {
 		if sent[i].TriggerNotification {
 			loud = append(loud, c)
-			triggers = append(triggers, sent[i])
 		} else {
 			quiet = append(quiet, c)
 		}
 	}
-	if len(triggers) > 0 {
-		ev.Notify = true
-		ev.Actor = &triggers[0].From
-		ev.People = taggedBy(triggers)
+	if len(loud) > 0 {
+		ev.Actor = author(&loud[0])
+		ev.AddComments(true, loud...)
 	}
-	ev.Comments = eventComments(loud)
 	if all {
-		ev.Comments = append(ev.Comments, eventComments(quiet)...)
+		ev.AddComments(false, quiet...)
 	}
 }
 
-func eventComments(comments []collab.Comment) []collab.EventComment {
-	var list []collab.EventComment
-	for _, c := range comments {
-		list = append(list, c.Event())
+// author returns who wrote a comment as an event names who acted, nil for nobody.
+func author(c *collab.Comment) *collab.User {
+	var u collab.User
+	if json.Unmarshal(c.From, &u) != nil {
+		return nil
 	}
-	return list
+	return u.Acting()
 }

@@ -437,19 +437,6 @@ func TestCommentDataApply(t *testing.T) {
 	}
 }
 
-func TestTaggedBy(t *testing.T) {
-	tag := func(id string, contact *collab.User) Tag { return Tag{TaggedUser: TaggedUser{id, contact}} }
-	bob := collab.User{UserID: "b", Name: ptr("Bob")}
-	got := taggedBy([]NewComment{
-		{TaggedUserContacts: []Tag{tag("b", nil), tag("a", &collab.User{UserID: "a"})}},
-		{},
-		{TaggedUserContacts: []Tag{tag("b", &bob), tag("c", nil), tag("b", &collab.User{UserID: "b", Name: ptr("Robert")})}},
-	})
-	if diff := cmp.Diff([]collab.User{bob, {UserID: "a"}, {UserID: "c"}}, got); diff != "" {
-		t.Fatal(diff)
-	}
-}
-
 func TestAnnotationUpdatedEvents(t *testing.T) {
 	open, resolved := defaultStatuses["OPEN"], defaultStatuses["RESOLVED"]
 	head := func(status collab.JSON, assignee string) *collab.Annotation {
@@ -463,35 +450,28 @@ func TestAnnotationUpdatedEvents(t *testing.T) {
 		}
 		return a
 	}
-	was := func(status, assignee collab.JSON) *collab.EventAnnotation {
-		return &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: status, AssignedTo: assignee}}
-	}
+	statusWas, assigneeWas := collab.EventFacts{Status: &collab.EventStatus{ID: "OPEN", Type: "default"}}, collab.EventFacts{AssigneeID: "a"}
 	for _, test := range []struct {
 		name          string
 		before, after *collab.Annotation
-		want          map[collab.EventType]*collab.EventAnnotation // previous
+		want          map[collab.EventType]collab.EventFacts // before
 	}{
-		{"neither", head(open, ``), head(js(`{"id":"OPEN","color":"red"}`), ``), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationUpdated: nil}},
-		{"status", head(open, ``), head(resolved, ``), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationStatusChanged: was(open, nil)}},
-		{"assignee", head(open, `{"userId":"a"}`), head(open, `{"userId":"b"}`), map[collab.EventType]*collab.EventAnnotation{
-			collab.AnnotationAssigned: was(nil, js(`{"userId":"a"}`)),
-		}},
-		{"assignee's name", head(open, `{"userId":"a"}`), head(open, `{"userId":"a","name":"A"}`), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationUpdated: nil}},
-		{"both", head(open, ``), head(resolved, `{"userId":"a"}`), map[collab.EventType]*collab.EventAnnotation{
-			collab.AnnotationStatusChanged: was(open, nil), collab.AnnotationAssigned: {},
+		{"neither", head(open, ``), head(js(`{"id":"OPEN","color":"red"}`), ``), map[collab.EventType]collab.EventFacts{collab.AnnotationUpdated: {}}},
+		{"status", head(open, ``), head(resolved, ``), map[collab.EventType]collab.EventFacts{collab.AnnotationStatusChanged: statusWas}},
+		{"assignee", head(open, `{"userId":"a"}`), head(open, `{"userId":"b"}`), map[collab.EventType]collab.EventFacts{collab.AnnotationAssigned: assigneeWas}},
+		{"assignee's name", head(open, `{"userId":"a"}`), head(open, `{"userId":"a","name":"A"}`), map[collab.EventType]collab.EventFacts{collab.AnnotationUpdated: {}}},
+		{"both", head(open, ``), head(resolved, `{"userId":"a"}`), map[collab.EventType]collab.EventFacts{
+			collab.AnnotationStatusChanged: statusWas, collab.AnnotationAssigned: {},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := map[collab.EventType]*collab.EventAnnotation{}
+			got := map[collab.EventType]collab.EventFacts{}
 			ids := map[string]bool{}
 			for _, ev := range annotationUpdated([2]collab.Event{{ID: "e1"}, {ID: "e2"}}, test.before, test.after, true) {
-				got[ev.Type] = ev.Previous
+				got[ev.Type] = ev.Before
 				ids[ev.ID] = true
 				if !ev.Notify || ev.AnnotationID != "a1" || ev.Actor != nil {
 					t.Errorf("event %+v", ev)
-				}
-				if diff := cmp.Diff(test.after.Status, ev.Annotation.Status); diff != "" {
-					t.Error(diff)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -152,26 +152,16 @@ type told struct {
 	Notify     bool
 	Actor      string
 	Comments   []int64
-	People     []string
 }
 
 func tell(events []*collab.Event) []told {
-	ids := func(comments []collab.EventComment) (list []int64) {
-		for _, c := range comments {
-			list = append(list, c.CommentID)
-		}
-		return list
-	}
 	var list []told
 	for _, ev := range events {
 		e := told{
-			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ids(ev.Comments),
+			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ev.CommentIDs,
 		}
 		if ev.Actor != nil {
 			e.Actor = ev.Actor.DisplayName()
-		}
-		for _, u := range ev.People {
-			e.People = append(e.People, u.DisplayName())
 		}
 		list = append(list, e)
 	}
@@ -225,11 +215,9 @@ func TestEvents(t *testing.T) {
 				)+`},{"annotationId":"a3"}]`),
 				[]told{{
 					Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6},
-					People: []string{"TIM", "TOM"},
 				}}, []told{
 					{
 						Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6, 1, 2, 3, 4},
-						People: []string{"TIM", "TOM"},
 					},
 					{Type: added, Annotation: "a3"},
 				})
@@ -243,10 +231,8 @@ func TestEvents(t *testing.T) {
 				post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(3, "cat", ""), comment(4, "dan", trigger+tag("tim")))),
 				[]told{{
 					Type: collab.CommentAdded, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4},
-					People: []string{"TIM"},
 				}}, []told{{
 					Type: collab.CommentAdded, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 3},
-					People: []string{"TIM"},
 				}})
 			check("update comments",
 				post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[2,4,2],"updatedData":{"commentText":"new"}`),
@@ -254,8 +240,8 @@ func TestEvents(t *testing.T) {
 			check("update comments with a trigger",
 				post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[4,2],"triggerNotification":true,"updatedData":{"commentText":"newer",`+
 					`"taggedUserContacts":[{"userId":"tim","contact":{"userId":"tim","name":"TIM"}}]}`),
-				[]told{{Type: collab.CommentUpdated, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 2}, People: []string{"TIM"}}},
-				[]told{{Type: collab.CommentUpdated, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 2}, People: []string{"TIM"}}})
+				[]told{{Type: collab.CommentUpdated, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 2}}},
+				[]told{{Type: collab.CommentUpdated, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 2}}})
 
 			check("update annotations without a trigger",
 				post(t, f, f.Update, `"annotationIds":["a1"],"updatedData":{"context":{}}`),

@@ -130,12 +130,13 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 	n := req.notification(call)
 	n.Incarnation = doc.Incarnation
 	ev := collab.In(doc)
-	ev.ID, ev.Type, ev.Time, ev.Actor, ev.Notify = call.IDs.Next(), collab.NotificationAdded, n.CreatedAt, &n.ActionUser, true
-	ev.Notification, ev.NotifyAll, ev.VerifyAccess = &n, req.notifyAll(), req.VerifyUserPermissions
+	ev.ID, ev.Type, ev.Time, ev.Actor, ev.Notify = call.IDs.Next(), collab.NotificationAdded, n.CreatedAt, n.ActionUser.Acting(), true
+	ev.NotificationID, ev.NotifyAll, ev.VerifyAccess = n.ID, req.notifyAll(), req.VerifyUserPermissions
+	var users []collab.User
 	if !ev.NotifyAll {
-		ev.People = rpc.DistinctBy(req.NotifyUsers, func(u collab.User) string { return u.UserID })
+		users = rpc.DistinctBy(req.NotifyUsers, func(u collab.User) string { return u.UserID })
 	}
-	created, err := s.Inbox.AddNotification(ctx, call.Request, doc.OrganizationRef, n, &ev)
+	created, err := s.Inbox.AddNotification(ctx, call.Request, doc.OrganizationRef, n, users, &ev)
 	if err != nil {
 		return AddResult{}, err
 	}

@@ -38,9 +38,9 @@ func TestInboxUnits(t *testing.T) {
 				ID: fmt.Sprintf("n%02d", 2*i+n), DocumentID: "doc", AnnotationID: th.ID, CommentIDs: []int64{int64(n + 1)}, Headline: "x",
 				ActionUser: collab.User{UserID: "bob"}, CreatedAt: noon.Add(time.Duration(2*i+n) * time.Minute).UnixMilli(),
 			}
-			_, err := f.inbox.AddAudience(t.Context(), org, note, note.ID, "ann")
+			_, err := f.inbox.Derive(t.Context(), org, note, []string{"ann"})
 			if err == nil {
-				err = f.inbox.AddToInbox(t.Context(), org, note, []string{"ann"})
+				err = f.inbox.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{"ann"})
 			}
 			if err != nil {
 				t.Fatal(err)

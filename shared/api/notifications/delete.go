@@ -29,12 +29,12 @@ func Delete() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes notifications for everyone, or out of the inbox of a user. It deletes those that documentId, locationId, userId and notificationIds
 all mean; at least one of documentId, userId and notificationIds is there. With a userId they go out of the inbox of this user alone, who
-gets no mail about them any more; else for everyone, with all that hangs on them. What was deleted is out of reach at once, mails that wait
-are not sent, and the id may be added again: new, and notified of again. jobId names what sweeps the rest of it: see jobs/get.
+gets no mail about them any more; else for everyone. What was deleted is out of reach at once, mails that wait are not sent, and the id may
+be added again: new, and notified of again.
 
 The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where it is not
-one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job deletes the others, but
-none that is added later.
+one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job that jobId names deletes
+the others, but none that is added later: see jobs/get.
 
 NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
 }

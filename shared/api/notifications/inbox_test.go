@@ -36,11 +36,11 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 			t.Fatal(err)
 		}
 	}
-	_, err := f.inbox.AddAudience(t.Context(), org, n, n.ID, users...)
+	_, err := f.inbox.Derive(t.Context(), org, n, users)
 	if err == nil && len(users) > 0 {
-		err = f.inbox.AddToInbox(t.Context(), org, n, users)
+		err = f.inbox.AddToInbox(t.Context(), org, n.CreatedAt, n.ID, users)
 	} else if err == nil {
-		err = f.inbox.AddToInboxOfAll(t.Context(), org, n)
+		err = f.inbox.AddToInboxOfAll(t.Context(), org, n.CreatedAt, n.ID)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -293,20 +293,17 @@ func TestUpdate(t *testing.T) {
 		ev.ID = ""
 		events = append(events, *ev)
 	}
-	click := func(user string, number int, n collab.Notification) collab.Event {
-		n.DocumentID, n.ActionUser.UserID, n.CreatedAt = "doc", "boss", noon.Add(time.Duration(number)*time.Minute).UnixMilli()
+	click := func(user, id, annotation string) collab.Event {
 		return collab.Event{
-			Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", DocumentID: "doc", AnnotationID: n.AnnotationID,
-			Time: noon.UnixMilli(), Actor: &collab.User{UserID: user}, Notification: &n,
+			Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", DocumentID: "doc", AnnotationID: annotation,
+			Time: noon.UnixMilli(), Actor: &collab.User{UserID: user}, NotificationID: id,
 		}
 	}
 	wantEvents := []collab.Event{
-		click("ann", 0, collab.Notification{ID: "mine", AnnotationID: "a1", SourceData: collab.JSON(`{"go":"there"}`)}),
-		click("ann", 1, collab.Notification{ID: "all"}),
-		click("bob", 1, collab.Notification{ID: "all"}),
+		click("ann", "mine", "a1"), click("ann", "all", ""), click("bob", "all", ""),
 	}
 	slices.SortFunc(events, func(a, b collab.Event) int {
-		return cmp.Or(-strings.Compare(a.Notification.ID, b.Notification.ID), strings.Compare(a.Actor.UserID, b.Actor.UserID))
+		return cmp.Or(-strings.Compare(a.NotificationID, b.NotificationID), strings.Compare(a.Actor.UserID, b.Actor.UserID))
 	})
 	if diff := gocmp.Diff(wantEvents, events); diff != "" {
 		t.Errorf("events (- want, + got):\n%s", diff)

@@ -55,7 +55,7 @@ type Accounts interface {
 // Inbox keeps notifications and the inboxes that list them: see package inbox.
 type Inbox interface {
 	AddNotification(
-		ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
+		ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, users []collab.User, ev *collab.Event,
 	) (created bool, err error)
 	Notifications(
 		ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,

@@ -118,7 +118,7 @@ func TestAddRecords(t *testing.T) {
 	}
 	all, some := event, event
 	all.NotifyAll = true
-	some.People = []collab.User{{UserID: "u2", Name: ptr("Duo")}, {UserID: "u3"}}
+	named := []collab.User{{UserID: "u2", Name: ptr("Duo")}, {UserID: "u3"}}
 	verified := some
 	verified.VerifyAccess = true
 	const users = `,"notifyAll":false,"notifyUsers":[{"userId":"u2","name":"Duo"},{"userId":"u3"},{"userId":"u2","name":"Other"}]`
@@ -151,7 +151,7 @@ func TestAddRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := f.inbox.Notification(t.Context(), org, ev.Notification.ID)
+			stored, err := f.inbox.Notification(t.Context(), org, ev.NotificationID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestAddRecords(t *testing.T) {
 					t.Errorf("generated id %q", stored.ID)
 				}
 			}
-			test.event.ID, test.event.Notification = f.sent[0].ID, &test.notification
+			test.event.ID, test.event.NotificationID = f.sent[0].ID, stored.ID
 			asJSON := cmp.Transformer("JSON", func(j collab.JSON) (v any) {
 				dec := json.NewDecoder(strings.NewReader(string(j)))
 				dec.UseNumber()
@@ -179,6 +179,10 @@ func TestAddRecords(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.notification, stored, asJSON); diff != "" {
 				t.Errorf("notification: %s", diff)
+			}
+			users, err := f.inbox.Recipients(t.Context(), ev)
+			if want := named[:len(named)*map[bool]int{false: 1}[ev.NotifyAll]]; len(users) != len(want) || err != nil || len(users) > 0 && !cmp.Equal(want, users) {
+				t.Errorf("recipients %v, %v", users, err)
 			}
 		})
 	}

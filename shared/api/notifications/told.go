@@ -74,9 +74,7 @@ func (s *Service) asItIs(
 				continue
 			}
 		}
-		if len(thread.Comments) > 0 {
-			e.Body = content.Excerpt(thread.Comments[0].Event())
-		}
+		content.Derive(&e.Notification, thread, e.Mentioned)
 		list = append(list, e)
 	}
 	return list, reader, nil

@@ -110,8 +110,8 @@ func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates notifications, and marks them as read or clicked. It changes up to 500. What is read or clicked stays so. What is left out stays;
-null clears it. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
-notified again: notifyUsers is refused, and mails and webhooks that went out stay as they were. A notification names at most 30 users.
+null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
+notified again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users.
 
 documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each is changed
 as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does not have it, with
@@ -165,7 +165,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 		Click: func(n collab.Notification, user string) *collab.Event {
 			ev := collab.In(n.Document(org))
 			ev.ID, ev.Type, ev.Time, ev.Actor = call.IDs.For(i, user), collab.NotificationClicked, call.Millis(), &collab.User{UserID: user}
-			ev.AnnotationID, ev.Notification = n.AnnotationID, &n
+			ev.AnnotationID, ev.NotificationID = n.AnnotationID, n.ID
 			return &ev
 		},
 	}

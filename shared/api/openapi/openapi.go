@@ -232,7 +232,7 @@ func hasField(e rpc.Endpoint, name string) bool {
 // event refers to the component of the body that tells endpoints of an event of a type.
 func (s *schemas) event(t collab.EventType) object {
 	name := words(string(t)) + "Event"
-	fields := append([]string{"organizationId", "documentId", "annotationId", "commentId", "truncated"}, webhook.Fields(t)...)
+	fields := append([]string{"organizationId", "documentId", "annotationId", "commentId"}, webhook.Fields(t)...)
 	return s.named(name, structure(obj(
 		"type", obj("type", "string", "const", t),
 		"timestamp", with(ref("schemas/Timestamp"), "description", "When it happened"),

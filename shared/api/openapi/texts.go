@@ -19,10 +19,10 @@ unless an item of the response failed that may succeed later; after any other fa
 `
 
 const deliveryRules = `
-The part "Webhooks" at the beginning of this page says how to verify it, how to answer, and when it is repeated. At most 20,000 bytes: a larger event has
-` + "`truncated`" + ` true, and what is long in it is cut or left out: first context and long members such as icons, then notifyUsers, texts, tags and values of
-templates, then the last of many comments. Ids, who acted, the assignee and the authors of the comments stay: read the whole by the ids. Of a click the
-notificationSourceData is always whole, and may come on top. Fields may be added; those here stay.
+The part "Webhooks" at the beginning of this page says how to verify it, how to answer, and when it is repeated. It shows annotation, comments
+and notification as they are when it is sent: a repeat may have another body under the same webhook-id. In place of what is gone stand ids
+and deleted: true. At most 400,000 bytes: comments for which there is no room have contentOmitted: true, and are read by comments/get. Fields may be
+added; those here stay.
 `
 
 // nouns say what the operations are about, by the first word of their paths after the version.
@@ -119,7 +119,6 @@ var glossary = map[string]string{
 	"organizationId":         "The organization",
 	"organizationIds":        "These organizations, in this order; those that do not exist are left out",
 	"pageToken":              "The nextPageToken of the page before",
-	"previous":               "The fields of the annotation that changed, as they were",
 	"priority":               "Its priority",
 	"read":                   "The user read it; it stays so",
 	"reason":                 "Why it failed",
@@ -134,7 +133,6 @@ var glossary = map[string]string{
 	"targetText":             "The text that it is anchored on",
 	"text":                   "How the tag is written",
 	"triggerNotification":    "Tell those concerned in the app, by mail and by webhook; false where it is left out",
-	"truncated":              "Texts were cut, or parts left out: read the whole by its ids",
 	"type":                   "default, ongoing or terminal",
 	"updateUsers":            "Users to replace, all at once: two may be swapped",
 	"updatedData":            "What to change: a field left out stays, null clears it",

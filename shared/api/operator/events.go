@@ -142,12 +142,12 @@ func (s *Service) event(ctx context.Context, acct, id string) (*Event, error) {
 	}
 	shown := &Event{
 		AccountID: acct, EventID: id, Type: ev.Type, Time: collab.Timestamp(ev.Time), OrganizationID: ev.OrganizationID,
-		DocumentID: ev.DocumentID, AnnotationID: ev.AnnotationID, Notifies: ev.Notify, Deliveries: []EventDelivery{},
+		DocumentID: ev.DocumentID, AnnotationID: ev.AnnotationID, CommentIDs: ev.CommentIDs, Notifies: ev.Notify, Deliveries: []EventDelivery{},
 	}
 	if ev.Actor != nil {
 		shown.ActorID = ev.Actor.UserID
 	}
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork, collab.FailedWork} {
 		w, err := s.Outbox.Pending(ctx, collab.EventRef{Account: acct, ID: id}, kind)
 		if err != nil {
 			return nil, err
@@ -209,16 +209,12 @@ func (s *Service) EventsExplain(ctx context.Context, call *rpc.Call, req *Events
 		return nil, err
 	}
 	ref := collab.EventRef{Account: req.AccountID, ID: req.EventID}
-	if req.UserID != "" {
-		_, e, err := s.Deliverer.ExplainTo(ctx, ref, req.UserID)
-		if e != nil {
-			page.Add(explained(*e))
-		}
-		return page, err
-	}
-	e, err := s.Deliverer.Explain(ctx, ref, at)
+	e, err := s.Deliverer.Explain(ctx, ref, req.UserID, at)
 	if err != nil {
 		return nil, err
+	}
+	if e.Gone != "" {
+		call.Message = "nobody is notified any more: " + e.Gone
 	}
 	for _, p := range e.People {
 		page.Add(explained(p))
@@ -254,7 +250,7 @@ type Pending struct {
 	WebhookID string           `json:"webhookId,omitempty"`
 	JobID     string           `json:"jobId,omitempty"`
 	Stage     string           `json:"stage,omitempty" doc:"Of an event's delivery"`
-	Error     string           `json:"error,omitempty" doc:"Why an event is parked"`
+	Error     string           `json:"error,omitempty" doc:"Why the delivery of an event failed"`
 	Since     collab.Timestamp `json:"since"`
 	Next      collab.Timestamp `json:"next" doc:"When it is tried next"`
 	Postponed int64            `json:"postponed,omitempty"`
@@ -263,6 +259,7 @@ type Pending struct {
 func pending(w outbox.Work) Pending {
 	p := Pending{
 		Kind: w.Kind, AccountID: w.Account, Since: collab.Timestamp(w.Since), Next: collab.Timestamp(w.Next), Postponed: w.Postponed,
+		Error: w.Failure,
 	}
 	switch w.Kind {
 	case collab.LaneWork:
@@ -284,12 +281,12 @@ func (PendingKind) Values() []string {
 }
 
 func pendingKinds() []collab.WorkKind {
-	return []collab.WorkKind{collab.EventWork, collab.ParkedWork, collab.LaneWork, collab.JobWork}
+	return []collab.WorkKind{collab.EventWork, collab.FailedWork, collab.ParkedWork, collab.LaneWork, collab.JobWork}
 }
 
 // PendingGetRequest may name a kind.
 type PendingGetRequest struct {
-	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: its delivery is not done; parked: it failed for hours, or its account is disabled; lane: a webhook with deliveries that wait; job: a deletion that is not swept"`
+	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: its delivery is not done; failed: its delivery failed for hours, until it is retried; parked: its account or organization is disabled; lane: a webhook with deliveries that wait; job: a deletion that is not swept"`
 }
 
 // PendingGet is POST /operator/pending/get.
@@ -328,7 +325,7 @@ func (s *Service) PendingGet(ctx context.Context, call *rpc.Call, req *PendingGe
 	return list, err
 }
 
-// EventsRetryRequest names a parked event.
+// EventsRetryRequest names an event whose delivery failed.
 type EventsRetryRequest struct {
 	ofAccount
 	EventID string `json:"eventId" rule:"required,id" doc:"The event"`
@@ -337,12 +334,12 @@ type EventsRetryRequest struct {
 // EventsRetry is POST /operator/events/retry.
 func EventsRetry() rpc.Endpoint {
 	return endpoint("events/retry", rpc.Method((*Service).EventsRetry), "", `
-Retries a parked event, once the cause of its failure is mended. The relay sends it within a minute.
+Retries an event whose delivery failed for hours, once the cause is mended. The relay sends it within a minute.
 
-NOT_FOUND where it is not parked.`)
+NOT_FOUND where it has not failed.`)
 }
 
-// EventsRetry moves a parked event back into the pending work.
+// EventsRetry moves a failed event back into the pending work.
 func (s *Service) EventsRetry(ctx context.Context, call *rpc.Call, req *EventsRetryRequest) (any, error) {
 	call.Message = fmt.Sprintf("event %q is delivered within a minute or so", req.EventID)
 	return nil, s.Outbox.Retry(ctx, collab.EventRef{Account: req.AccountID, ID: req.EventID})

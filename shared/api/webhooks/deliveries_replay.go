@@ -11,12 +11,11 @@ import (
 // ReplayDeliveriesRequest is the data of POST /v2/webhooks/deliveries/replay: one delivery by its event, or all of the events since a time,
 // a page of them per call.
 type ReplayDeliveriesRequest struct {
-	WebhookID string                `json:"webhookId" rule:"required,id"`
-	EventID   *string               `json:"eventId" rule:"notnull,id" doc:"This event alone: since, state, pageSize and pageToken are of others"`
-	Since     *int64                `json:"since" rule:"notnull,time"`
-	State     *collab.DeliveryState `json:"state" rule:"notnull" doc:"With since: only those in this state"`
-	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=10000" doc:"The most deliveries to replay; 10,000 where it is left out"`
-	PageToken string                `json:"pageToken"`
+	WebhookID string  `json:"webhookId" rule:"required,id"`
+	EventID   *string `json:"eventId" rule:"notnull,id" doc:"This event alone: since, pageSize and pageToken are of others"`
+	Since     *int64  `json:"since" rule:"notnull,time"`
+	PageSize  *int64  `json:"pageSize" rule:"notnull,min=1,max=10000" doc:"The most deliveries to replay; 10,000 where it is left out"`
+	PageToken string  `json:"pageToken"`
 }
 
 // Validate demands either one delivery or a time.
@@ -24,8 +23,8 @@ func (r *ReplayDeliveriesRequest) Validate(m *rpc.Violations) {
 	switch {
 	case r.EventID == nil && r.Since == nil:
 		m.Add("since", "is required when there is no eventId")
-	case r.EventID != nil && (r.Since != nil || r.State != nil || r.PageSize != nil || r.PageToken != ""):
-		m.Add("eventId", "must stand alone: since, state, pageSize and pageToken replay others")
+	case r.EventID != nil && (r.Since != nil || r.PageSize != nil || r.PageToken != ""):
+		m.Add("eventId", "must stand alone: since, pageSize and pageToken replay others")
 	}
 }
 
@@ -42,7 +41,7 @@ func DeliveriesReplay() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/webhooks/deliveries/replay", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks,
 		Operation: rpc.Method((*Service).ReplayDeliveries), Description: `
 Delivers events to a webhook endpoint again. They are pending again, whatever had become of them, with all their attempts before them: that
-of eventId alone, or those since a time (and in a state, where that is given), oldest event first, a page of them per call. Posts begin
+of eventId alone, or those since a time, oldest event first, a page of them per call. Posts begin
 within a minute or so. An endpoint may so get events again that it has had, with the same webhook-id. A repeat after a call that did not
 finish counts what it makes pending itself.
 
@@ -68,9 +67,8 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		}
 		result.Replayed = 1
 	} else {
-		filter := collab.DeliveryFilter{State: collab.Deref(req.State), After: *req.Since}
 		most := int(cmp.Or(collab.Deref(req.PageSize), MaxReplay))
-		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, most)
+		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, *req.Since, after, most)
 		if err != nil {
 			return result, err
 		}
@@ -84,15 +82,15 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 	return result, nil
 }
 
-// ReplaySince makes up to most deliveries that pass the filter pending again, oldest event first, after the position after ("" for the
+// ReplaySince makes up to most deliveries of events since a time pending again, oldest event first, after the position after ("" for the
 // oldest). next is the position of the last of them, "" when there are no more. It fails as ReplayDeliveries does.
 func (s *Service) ReplaySince(
-	ctx context.Context, acct, webhook string, f collab.DeliveryFilter, after string, most int,
+	ctx context.Context, acct, webhook string, since collab.Millis, after string, most int,
 ) (replayed int, next string, err error) {
 	if err := s.checkEnabled(ctx, acct, webhook); err != nil {
 		return 0, "", err
 	}
-	return s.Store.ReplayDeliveries(ctx, acct, webhook, f, after, most)
+	return s.Store.ReplayDeliveries(ctx, acct, webhook, since, after, most)
 }
 
 // checkEnabled fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when it is disabled: what is replayed

@@ -29,7 +29,7 @@ type Store interface {
 	) (list []collab.Delivery, next string, err error)
 	ReplayDelivery(ctx context.Context, acct, hook, event string) error
 	ReplayDeliveries(
-		ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+		ctx context.Context, acct, hook string, since collab.Millis, after string, most int,
 	) (replayed int, next string, err error)
 }
 

@@ -400,7 +400,6 @@ func TestReplayDeliveries(t *testing.T) {
 	}{
 		{"nothing is so new", fmt.Sprintf(`"since":%d`, since(8)), 0, "decdecde"},
 		{"one", fmt.Sprintf(`"eventId":%q`, events[0]), 1, "pecdecde"},
-		{"the exhausted ones", fmt.Sprintf(`"since":%d,"state":"exhausted"`, since(2)), 2, "pecdpcdp"},
 		{"those since a time", fmt.Sprintf(`"since":%d`, since(3)), 5, "pecppppp"},
 	} {
 		replayed := 0

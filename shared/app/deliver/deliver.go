@@ -54,7 +54,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 	pending := outbox.New(t)
 	threads, inboxes := threads.New(d, pending), inbox.New(pending, d)
 	o := delivery.Options{
-		Accounts: accounts.New(t), Directory: d, Threads: threads, Jobs: deletion.New(threads, inboxes),
+		Accounts: accounts.New(t), Directory: d, Threads: threads, Deletion: deletion.New(threads, inboxes),
 		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,
 		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,

@@ -113,11 +113,11 @@ func add(t *testing.T, c deliver.Config, address string) *collab.Event {
 		ID: collab.NewIDs(now, []byte(rand.Text())).
 			Next(),
 		Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
-		Time: now.UnixMilli(), Notify: true, Actor: &collab.User{UserID: "ann"}, People: []collab.User{{UserID: "bob", Email: &address}},
+		Time: now.UnixMilli(), Notify: true, Actor: &collab.User{UserID: "ann"},
 	}
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", Headline: "hello", CreatedAt: ev.Time}
-	ev.Notification = &n
-	if _, err := inboxOf(c).AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, ev); err != nil {
+	ev.NotificationID = n.ID
+	if _, err := inboxOf(c).AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, []collab.User{{UserID: "bob", Email: &address}}, ev); err != nil {
 		t.Fatal(err)
 	}
 	return ev

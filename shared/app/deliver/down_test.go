@@ -130,13 +130,13 @@ func runOutage(t testing.TB, n int, down string) outage {
 				now := time.Now()
 				ev := &collab.Event{
 					ID: collab.NewIDs(now, []byte(fmt.Sprint(i, rand.Text()))).Next(), Type: collab.NotificationAdded, Account: "acme",
-					OrganizationID: "org", DocumentID: "doc", Time: now.UnixMilli(), Notification: &collab.Notification{ID: fmt.Sprint(i)},
+					OrganizationID: "org", DocumentID: "doc", Time: now.UnixMilli(), NotificationID: fmt.Sprint(i),
 				}
 				got := make(chan time.Time, 1)
 				mu.Lock()
 				waits[ev.ID] = got
 				mu.Unlock()
-				if _, err := inboxOf(c).AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: fmt.Sprint(i)}, ev); err != nil {
+				if _, err := inboxOf(c).AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: fmt.Sprint(i)}, nil, ev); err != nil {
 					t.Error(err)
 					return
 				}

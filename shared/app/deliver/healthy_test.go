@@ -61,11 +61,11 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 				at := start.Add(time.Duration(i) * time.Millisecond)
 				ev := &collab.Event{
 					ID: collab.NewIDs(at, []byte(rand.Text())).Next(), Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org",
-					DocumentID: "doc", Time: at.UnixMilli(), Notification: &collab.Notification{ID: fmt.Sprint(i)},
+					DocumentID: "doc", Time: at.UnixMilli(), NotificationID: fmt.Sprint(i),
 				}
 				events[i] = queue.Event{EventRef: collab.EventRef{Account: "acme", ID: ev.ID}}
 				_, err := inboxOf(c).AddNotification(
-					b.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, *ev.Notification, ev,
+					b.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: ev.NotificationID}, nil, ev,
 				)
 				return err
 			})

@@ -21,7 +21,7 @@ const (
 )
 
 // Excerpt is what a notification shows of a comment: the beginning of its text.
-func Excerpt(c collab.EventComment) string {
+func Excerpt(c *collab.Comment) string {
 	text, _ := Of(c)
 	if len(text) > maxExcerpt {
 		text = collab.Cut(text, maxExcerpt) + "…"
@@ -30,7 +30,7 @@ func Excerpt(c collab.EventComment) string {
 }
 
 // Of renders a comment. text has no markup, "" where there is none; html is clean, "" where there is text alone.
-func Of(c collab.EventComment) (text, html string) {
+func Of(c *collab.Comment) (text, html string) {
 	names := taggedNames(c.TaggedUserContacts)
 	if sent := collab.Deref(c.HTML); sent != "" {
 		html = clean(collab.Cut(sent, MaxText), names)
@@ -43,7 +43,7 @@ func Of(c collab.EventComment) (text, html string) {
 }
 
 // Author is how people read who wrote a comment.
-func Author(c collab.EventComment) string {
+func Author(c *collab.Comment) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
 		return "Somebody"

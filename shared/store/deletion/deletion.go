@@ -153,8 +153,7 @@ func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, i
 		}
 		delete(after, keys.In)
 		delete(after, keys.DocAnn)
-		writes, err := s.Outbox.Record(ctx, ev)
-		return append(writes, store.Change(before, after, mark)), err
+		return append(s.Outbox.Record(ev), store.Change(before, after, mark)), nil
 	})
 	s.Forget(k)
 	return marked && err == nil, err

@@ -164,21 +164,16 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	}
 	ev := collab.In(doc)
 	ev.ID, ev.Type, ev.Time, ev.Notify, ev.NotifyAll = "event-of-"+id, collab.NotificationAdded, n.CreatedAt, true, len(users) == 0
-	for _, u := range users {
-		ev.People = append(ev.People, collab.User{UserID: u})
-	}
-	_, err := p.Inbox.AddNotification(p.Context(), storetest.Request(p.Now()), doc.OrganizationRef, n, &ev)
+	ev.NotificationID = n.ID
+	named := collab.Map(users, func(u string) collab.User { return collab.User{UserID: u} })
+	_, err := p.Inbox.AddNotification(p.Context(), storetest.Request(p.Now()), doc.OrganizationRef, n, named, &ev)
 	p.must(err)
-	slices.Sort(users)
-	for page := range slices.Chunk(users, inbox.RecipientPageSize) {
-		_, err := p.Inbox.AddAudience(p.Context(), doc.OrganizationRef, n, ev.ID, page...)
-		p.must(err)
-		p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n, page))
-		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, User: page[0]}, ev.ID))
-	}
 	if len(users) == 0 {
-		p.must(p.Inbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n))
+		p.must(p.Inbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n.CreatedAt, n.ID))
+		return
 	}
+	p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n.CreatedAt, n.ID, users))
+	p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, User: users[0]}, ev.ID))
 }
 
 // read has a user read a notification.
@@ -204,7 +199,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 	}
 	p.must(p.DeleteMembers(p.Context(), storetest.Request(p.Now()), in, []string{"cid"})[0])
 	var many []string
-	for i := range 2*inbox.RecipientPageSize + 1 {
+	for i := range 40 {
 		many = append(many, fmt.Sprint("user", i))
 	}
 	p.tell(doc, "many", many...)
@@ -219,12 +214,11 @@ func (p *process) fill(doc collab.DocumentRef) {
 		AnnotationID: "a",
 		CreatedAt:    p.Millis(),
 	}
-	for _, page := range [][]string{{"eve"}, {"stranger"}} {
-		_, err := p.Inbox.AddAudience(p.Context(), org, comment, comment.ID, page...)
-		p.must(err)
-		p.must(p.Inbox.AddToInbox(p.Context(), org, comment, page))
-		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, Annotation: "a", User: page[0]}, comment.ID))
-	}
+	users := []string{"eve", "stranger"}
+	_, err = p.Inbox.Derive(p.Context(), org, comment, users)
+	p.must(err)
+	p.must(p.Inbox.AddToInbox(p.Context(), org, comment.CreatedAt, comment.ID, users))
+	p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, Annotation: "a", User: users[0]}, comment.ID))
 }
 
 // later is another process, whose clock is ahead.
@@ -280,6 +274,11 @@ func TestSweptWhole(t *testing.T) {
 	p.run(job)
 	if diff := cmp.Diff(before, below(t, tb)); diff != "" {
 		t.Errorf("a document was added and deleted (- before, + after):\n%s", diff)
+	}
+	for _, it := range storetest.Scan(t, tb) {
+		if strings.HasPrefix(it.Key().PK, keys.Notification(org, "many").PK) {
+			t.Errorf("of a notification %s is left", it.Key())
+		}
 	}
 	p.fill(plan)
 	for _, err := range p.ChangeGroups(t.Context(), storetest.Request(time.Now()), org, []string{"g"}, func(int, *collab.UserGroup) {}) {
@@ -342,9 +341,9 @@ func TestDeleteNotifications(t *testing.T) {
 			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
 			tell := func(i int) {
 				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: collab.Millis(1_000 + i)}
-				_, err := p.Inbox.AddAudience(t.Context(), org, n, n.ID, "bob")
+				_, err := p.Inbox.Derive(t.Context(), org, n, []string{"bob"})
 				p.must(err)
-				p.must(p.Inbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
+				p.must(p.Inbox.AddToInbox(t.Context(), org, n.CreatedAt, n.ID, []string{"bob"}))
 			}
 			const all = most + 30
 			store.All(all, tell)

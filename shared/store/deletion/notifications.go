@@ -26,11 +26,15 @@ func (s *Store) DeleteNotifications(
 	job, _, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
 		job = &outbox.Job{
-			ID: req.JobID(), Account: req.Account, In: org, SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),
+			ID: req.JobID(), Account: req.Account, In: org,
 			Notifications: &outbox.JobNotifications{User: q.User, Rest: &q},
 		}
 		if err = s.pick(ctx, org, job.Notifications); err == nil {
-			err = s.keepNotifications(ctx, *job)
+			if job.HasRest() {
+				_, err = s.Outbox.AddJob(ctx, *job)
+			} else if len(job.Notifications.List) > 0 {
+				err = s.Outbox.Remember(ctx, *job)
+			}
 		}
 	}
 	if err != nil {
@@ -56,25 +60,12 @@ func (s *Store) DeleteNotifications(
 	})
 	if job.HasRest() {
 		req.Leaves(job.ID)
-	}
-	if job.HasRest() || job.Size() > 0 {
 		id = job.ID
 	}
 	return ids, errs, id, nil
 }
 
-// keepNotifications keeps a job on notifications, unless there are none; where it leaves nothing to be done, for repeats alone.
-func (s *Store) keepNotifications(ctx context.Context, job outbox.Job) (err error) {
-	switch {
-	case job.HasRest() || job.Size() > 0:
-		_, err = s.Outbox.AddJob(ctx, job)
-	case len(job.Notifications.List) > 0:
-		err = s.Outbox.Remember(ctx, job)
-	}
-	return err
-}
-
-// deleteMoreNotifications deletes some of the rest of a job, has another job sweep them, and notes how far it has come.
+// deleteMoreNotifications deletes some of the rest of a job, and notes how far it has come.
 func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	part := *job.Notifications
 	if p.From != "" {
@@ -88,20 +79,11 @@ func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p 
 	if err != nil {
 		return err
 	}
-	more, from := part.Rest != nil, part.From
-	part.Rest, part.From = nil, ""
-	sweep := outbox.Job{
-		ID: s.Outbox.JobRequest(job).JobID(), Account: job.Account, In: job.In, Notifications: &part,
-		SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),
-	}
-	if err := s.keepNotifications(ctx, sweep); err != nil {
-		return err
-	}
 	err = store.Each(ctx, len(part.List), func(ctx context.Context, i int) error {
 		return s.Inbox.DeleteNotification(ctx, job.In, part.User, part.List[i])
 	})
 	if err == nil {
-		p.Deleting, p.From = more, from
+		p.Deleting, p.From, p.Done = part.Rest != nil, part.From, p.Done+int64(len(part.List))
 	}
 	return err
 }

@@ -86,8 +86,6 @@ func (s *Store) sweep(ctx context.Context, job *outbox.Job, p *outbox.JobProgres
 	switch {
 	case job.Threads != nil:
 		n, done, err = s.Threads.Sweep(ctx, job.Document(job.Things[0]), job.Threads[p.Next].ID, s.bounds.swept)
-	case job.Notifications != nil:
-		n, done, err = 1, true, s.Inbox.SweepNotification(ctx, job.In, job.Notifications.List[p.Next])
 	default:
 		n, done, err = s.sweepThing(ctx, job, p)
 	}

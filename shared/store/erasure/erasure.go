@@ -106,28 +106,17 @@ func (s *Store) endAccess(ctx context.Context, job *outbox.Job, after string) (d
 	return done && err == nil, last, err
 }
 
-// announce records those events of a job that are not recorded yet, and returns all.
+// announce records the events of a job, and returns them. A repeat posts none twice.
 func (s *Store) announce(ctx context.Context, job *outbox.Job) ([]*collab.Event, error) {
 	e := job.Erasure
-	found, err := s.GetAll(ctx, collab.Map(e.Events, func(id string) keys.Key { return keys.Event(job.Account, id) }), true)
-	if err != nil {
-		return nil, err
-	}
 	in := collab.Map(e.Organizations, func(org collab.OrganizationRef) string { return org.Organization })
-	var all, missing []*collab.Event
+	var all []*collab.Event
 	for i, user := range e.Users {
-		ev := &collab.Event{
+		all = append(all, &collab.Event{
 			ID: e.Events[i], Type: collab.UserErased, Account: job.Account, Time: e.Before, Erased: &collab.EventErased{UserID: user, OrganizationIDs: in},
-		}
-		if all = append(all, ev); found[keys.Event(job.Account, ev.ID)] == nil {
-			missing = append(missing, ev)
-		}
+		})
 	}
-	writes, err := s.Outbox.Record(ctx, missing...)
-	if err != nil || len(writes) == 0 {
-		return all, err
-	}
-	_, err = s.Write(ctx, writes...)
+	_, err := s.Write(ctx, s.Outbox.Record(all...)...)
 	return all, err
 }
 

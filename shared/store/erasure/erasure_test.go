@@ -128,20 +128,15 @@ func (w *world) notify(doc collab.DocumentRef, id string, by collab.User, fill f
 	}
 	r := w.request()
 	ev := collab.In(doc)
-	ev.ID, ev.Type, ev.Time, ev.Notify, ev.Actor, ev.Notification = r.IDs.Next(), collab.NotificationAdded, n.CreatedAt, true, &by, &n
+	ev.ID, ev.Type, ev.Time, ev.Notify, ev.Actor, ev.NotificationID = r.IDs.Next(), collab.NotificationAdded, n.CreatedAt, true, by.Acting(), n.ID
 	ev.NotifyAll = users == nil
-	for _, u := range users {
-		ev.People = append(ev.People, w.user(u))
-	}
-	_, err := w.inbox.AddNotification(w.Context(), r, doc.OrganizationRef, n, &ev)
+	_, err := w.inbox.AddNotification(w.Context(), r, doc.OrganizationRef, n, collab.Map(users, w.user), &ev)
 	w.must(err)
 	if users == nil {
-		w.must(w.inbox.AddToInboxOfAll(w.Context(), doc.OrganizationRef, n))
+		w.must(w.inbox.AddToInboxOfAll(w.Context(), doc.OrganizationRef, n.CreatedAt, n.ID))
 		return
 	}
-	_, err = w.inbox.AddAudience(w.Context(), doc.OrganizationRef, n, ev.ID, users...)
-	w.must(err)
-	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n, users))
+	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n.CreatedAt, n.ID, users))
 	for _, u := range users {
 		w.must(w.outbox.AddMail(w.Context(), outbox.MailThread{DocumentRef: doc, User: u}, ev.ID))
 		w.must(w.inbox.ChangeNotification(w.Context(), w.request(), doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{u}}))
@@ -218,7 +213,7 @@ func (w *world) plantNotifications(doc collab.DocumentRef) {
 	w.notify(doc, doc.Organization+"-of-them", w.user(person), func(n *collab.Notification) { n.Body = words }, "bob", "cid")
 	w.notify(doc, doc.Organization+"-to-them", bob, nil, person)
 	w.notify(doc, doc.Organization+"-to-some", bob, func(n *collab.Notification) {
-		n.TemplateData = map[string]collab.JSON{"recipientUser": user}
+		n.TemplateData, n.AssignedTo = map[string]collab.JSON{"recipientUser": user}, new(w.user(person))
 		n.Body, n.Metadata = "Welcome", collab.JSON(`{"for":"`+doc.Document+`"}`)
 	}, person, "cid")
 	w.notify(doc, doc.Organization+"-to-all", bob, func(n *collab.Notification) { n.BodyData = map[string]collab.JSON{"who": user} })
@@ -270,7 +265,7 @@ func (w *world) found(but ...string) map[string][]string {
 	list := map[string][]string{}
 	for _, it := range storetest.Scan(w.TB, w.table) {
 		kind, p := keys.KindOf(it.Key())
-		if kind == nil || kind.Of == "" || kind.Name == "audience of a notification" || slices.Contains(but, p.Org) {
+		if kind == nil || kind.Of == "" || slices.Contains(but, p.Org) {
 			continue
 		}
 		all := text(w.TB, it)

@@ -308,29 +308,23 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 // replayReserve is the time left of a call at which it begins no further page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes at most most deliveries of an endpoint that pass the filter pending once more, oldest event first, after an event
+// ReplayDeliveries makes at most most deliveries of events since a time pending once more, oldest event first, after an event
 // id ("" for the oldest); the relay wakes the lane. replayed counts them. next is the position of the next call, "" when there are no more:
 // a call whose time runs out leaves others to it. NOT_FOUND when the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
-	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+	ctx context.Context, acct, hook string, since collab.Millis, after string, most int,
 ) (replayed int, next string, err error) {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {
 		return 0, "", err
 	}
 	for {
-		page, more, err := s.deliveries(ctx, e, between(f).After(after), min(most-replayed, deliveriesExamined), false)
+		page, more, err := s.deliveries(ctx, e, between(collab.DeliveryFilter{After: since}).After(after), min(most-replayed, deliveriesExamined), false)
 		if err != nil {
 			return replayed, "", err
 		}
-		var events []string
-		for _, d := range page {
-			if after = d.EventID; f.Matches(&d) {
-				events = append(events, d.EventID)
-			}
-		}
-		err = store.Each(ctx, len(events), func(ctx context.Context, i int) error {
-			err := s.replay(ctx, e, events[i])
+		err = store.Each(ctx, len(page), func(ctx context.Context, i int) error {
+			err := s.replay(ctx, e, page[i].EventID)
 			if collab.CodeOf(err) == collab.NotFound {
 				return nil // it has expired
 			}
@@ -339,7 +333,9 @@ func (s *Store) ReplayDeliveries(
 		if err != nil {
 			return replayed, "", err
 		}
-		replayed += len(events)
+		if n := len(page); n > 0 {
+			replayed, after = replayed+n, page[n-1].EventID
+		}
 		deadline, ok := ctx.Deadline()
 		if !more {
 			return replayed, "", s.addedToLane(ctx, e.LaneRef)

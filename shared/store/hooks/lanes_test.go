@@ -417,7 +417,7 @@ func testDeliveries(t *testing.T, s *Store) {
 
 	replayed := 0
 	for after := ""; ; {
-		k, next, err := s.ReplayDeliveries(ctx, "acct", "h", collab.DeliveryFilter{After: ms + 10_000}, after, 4)
+		k, next, err := s.ReplayDeliveries(ctx, "acct", "h", ms+10_000, after, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func (s *Store) DisableWebhook(
 			return nil, nil
 		}
 		w.Disabled, w.DisabledReason, w.LastUpdated = true, reason, s.Millis()
-		return s.outbox.Record(ctx, ev)
+		return s.outbox.Record(ev), nil
 	})
 	if collab.CodeOf(err) == collab.NotFound {
 		return false, nil

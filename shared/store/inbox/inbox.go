@@ -42,20 +42,24 @@ func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
 
 // inboxItem is what a user's list says of a notification in addition to its key.
 type inboxItem struct {
-	Mentioned bool `dynamodbav:"men,omitempty"` // its comment mentions the user
+	Mentioned bool  `dynamodbav:"men,omitempty"` // its comment mentions the user
+	Expires   int64 `dynamodbav:"ttl"`
 }
 
-// AddToInbox puts a notification into the lists of users; its comment mentions those in mentioned. Repeats change nothing.
-func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string, mentioned ...string) error {
+// AddToInbox puts a notification that was made at a time into the lists of users; its comments mention those in mentioned. Repeats change
+// nothing.
+func (s *Store) AddToInbox(
+	ctx context.Context, org collab.OrganizationRef, at collab.Millis, id string, users []string, mentioned ...string,
+) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		own := inboxItem{Mentioned: slices.Contains(mentioned, users[i])}
-		return s.Put(ctx, store.ItemOf(keys.UserNotification(org, users[i], n.CreatedAt, n.ID), own))
+		own := inboxItem{slices.Contains(mentioned, users[i]), expiry(at)}
+		return s.Put(ctx, store.ItemOf(keys.UserNotification(org, users[i], at, id), own))
 	})
 }
 
-// AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
-func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	return s.Put(ctx, store.NewItem(keys.AllNotification(org, n.CreatedAt, n.ID)))
+// AddToInboxOfAll puts a notification that was made at a time into the organization's list for all. A repeat changes nothing.
+func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, at collab.Millis, id string) error {
+	return s.Put(ctx, pointerItem(keys.AllNotification(org, at, id), at))
 }
 
 // inboxExamined bounds what one page of an inbox looks at.
@@ -225,15 +229,13 @@ func (s *Store) entries(
 			return nil, err
 		}
 		e := collab.InboxEntry{
-			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
-		}
-		if p.Mentioned {
-			e.MentionReader()
+			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned,
+			ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(org) != q.Of,
 			keys.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never added: another has its id
-			did.DeletedAt != 0,
+			n.DeletedAt != 0, did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			p.toAll && e.ActionUser.UserID == q.User:
 			continue
@@ -305,6 +307,7 @@ type stateItem struct {
 	ReadAt    collab.Millis `dynamodbav:"rd"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
 	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
+	Expires   int64         `dynamodbav:"ttl,omitempty"`
 }
 
 // ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. The first time that
@@ -346,7 +349,7 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 			var did stateItem
 			clicked := false
 			write, err := store.Rewritten(state, found[state], req.Mark(), &did, func(did *stateItem, _ bool) error {
-				did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
+				did.ReadAt, did.Expires = cmp.Or(did.ReadAt, s.Millis()), expiry(n.CreatedAt)
 				if clicked = did.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
 					did.ClickedAt = s.Millis()
 				}
@@ -361,14 +364,8 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 			if clicked || found[state] == nil {
 				writes = append(writes, write)
 			}
-			if found[state] == nil && found[keys.UserNotification(org, u, n.CreatedAt, n.ID)] == nil {
-				if err := s.Put(ctx, store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, u), audience{To: []string{u}})); err != nil {
-					return nil, err
-				}
-			}
 		}
-		recorded, err := s.outbox.Record(ctx, events...)
-		return append(writes, recorded...), err
+		return append(writes, s.outbox.Record(events...)...), nil
 	})
 	if err == nil {
 		req.Recorded(events...)

@@ -80,18 +80,18 @@ func testInbox(t *testing.T, s *Store) {
 	var both, own []string // of bob, newest first
 	for i := range 30 {
 		n := notification(fmt.Sprintf("n%02d", i), "ann", int64(1000+i/2)) // two at each time
-		_, err := s.AddAudience(ctx, org, n, n.ID)
+		_, err := s.Derive(ctx, org, n, nil)
 		must(err)
 		if i%3 == 0 {
-			must(s.AddToInboxOfAll(ctx, org, n))
+			must(s.AddToInboxOfAll(ctx, org, n.CreatedAt, n.ID))
 		} else {
-			must(s.AddToInbox(ctx, org, n, []string{"bob", "cid"}))
-			must(s.AddToInbox(ctx, org, n, []string{"bob"}))
+			must(s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob", "cid"}))
+			must(s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob"}))
 			own = append([]string{n.ID}, own...)
 		}
 		both = append([]string{n.ID}, both...)
 	}
-	must(s.AddToInboxOfAll(ctx, org, notification("n01", "ann", 1000))) // in both lists
+	must(s.AddToInboxOfAll(ctx, org, 1000, "n01")) // in both lists
 	for _, most := range []int{1, 2, 3, 7, 100} {
 		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
 			t.Errorf("pages of %d: %s", most, diff)
@@ -154,14 +154,14 @@ func testChangeNotification(t *testing.T, s *Store) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	one, all := notification("one", "ann", 1000), notification("all", "ann", 1001)
 	for _, n := range []collab.Notification{one, all} {
-		if _, err := s.AddAudience(ctx, org, n, n.ID); err != nil {
+		if _, err := s.Derive(ctx, org, n, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.AddToInbox(ctx, org, one, []string{"bob"}); err != nil {
+	if err := s.AddToInbox(ctx, org, one.CreatedAt, one.ID, []string{"bob"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddToInboxOfAll(ctx, org, all); err != nil {
+	if err := s.AddToInboxOfAll(ctx, org, all.CreatedAt, all.ID); err != nil {
 		t.Fatal(err)
 	}
 	events := 0
@@ -172,7 +172,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 			Type:           collab.NotificationClicked,
 			Account:        "acct",
 			OrganizationID: "org",
-			Notification:   &n,
+			NotificationID: n.ID,
 		}
 	}
 	did := func(user, id string, clicks bool) collab.NotificationChange {
@@ -220,7 +220,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 	if work := storetest.Pending(t, s.outbox.Work); events != 3 || len(work) != 3 {
 		t.Errorf("%d events made, %d recorded", events, len(work))
 	}
-	if ev, err := s.outbox.Event(ctx, "acct", "click2"); err != nil || ev.Notification.ID != "all" {
+	if ev, err := s.outbox.Event(ctx, "acct", "click2"); err != nil || ev.NotificationID != "all" {
 		t.Errorf("event %+v, %v", ev, err)
 	}
 	list, _, err := s.Notifications(ctx, org, ofUser("bob"), "", 10)
@@ -276,15 +276,83 @@ func testDuplicateNotification(t *testing.T, s *Store) {
 	n := notification("invoice-7", "ann", 1)
 	for i := range 3 {
 		n.CreatedAt = 1_000 + int64(i)
-		ev := &collab.Event{Account: "acct", ID: fmt.Sprint("event", i), OrganizationID: "org", People: []collab.User{{UserID: "bob"}}}
-		created, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, n, ev)
+		ev := &collab.Event{Account: "acct", ID: fmt.Sprint("event", i), OrganizationID: "org", NotificationID: n.ID}
+		created, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, n, []collab.User{{UserID: "bob"}}, ev)
 		if err != nil || created != (i == 0) {
 			t.Errorf("%d: created %v, %v", i, created, err)
 		}
 	}
-	list := keys.DocumentNotification(n.Document(org), 0, "").PK
-	items, err := s.Query(t.Context(), store.Scan{PK: list, Keys: store.Everything, Strong: true})
-	if err != nil || len(items) != 1 {
-		t.Errorf("its document's list has %d items, %v", len(items), err)
+	for pk, n := range map[string]int{keys.DocumentNotification(n.Document(org), 0, "").PK: 1, keys.Notification(org, n.ID).PK: 2} {
+		items, err := s.Query(t.Context(), store.Scan{PK: pk, Keys: store.Everything, Strong: true})
+		if err != nil || len(items) != n || items[0].Number(keys.Expires) == 0 {
+			t.Errorf("%s: %v, %v", pk, items, err)
+		}
+	}
+}
+
+// TestPageOfMany: a page of an inbox costs no more for a notification that names a thousand users with addresses than for one of a few.
+func TestPageOfMany(t *testing.T) {
+	s := New(outbox.New(storetest.New(t)), prefer{})
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	units := map[int]float64{}
+	for _, n := range []int{1, collab.MaxPeople} {
+		note := notification(fmt.Sprint("n", n), "ann", 1000)
+		ev := &collab.Event{Account: "acct", ID: fmt.Sprint("event", n), Type: collab.NotificationAdded, OrganizationID: "org", NotificationID: note.ID}
+		var users []collab.User
+		for i := range n {
+			users = append(users, collab.User{UserID: fmt.Sprint("user", i), Email: new(strings.Repeat("x", 300) + "@example.com")})
+		}
+		if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, note, users, ev); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Recipients(t.Context(), ev); err != nil || len(got) != n {
+			t.Errorf("%d of %d users, %v", len(got), n, err)
+		}
+		if err := s.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{fmt.Sprint("of ", n)}); err != nil {
+			t.Fatal(err)
+		}
+		var usage collab.Usage
+		if _, _, err := s.Notifications(collab.WithUsage(t.Context(), &usage), org, ofUser(fmt.Sprint("of ", n)), "", 10); err != nil {
+			t.Fatal(err)
+		}
+		units[n], _, _ = usage.Total()
+	}
+	if units[1] != units[collab.MaxPeople] {
+		t.Errorf("%v units", units)
+	}
+}
+
+// TestDeletedForOne: out of one inbox a notification is deleted with the reason why its mail does not leave; for everyone a comment's
+// notification is not added again.
+func TestDeletedForOne(t *testing.T) {
+	ctx := t.Context()
+	s := New(outbox.New(storetest.New(t)), prefer{})
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	n := notification("event", "ann", 1000)
+	add := func(want bool) {
+		t.Helper()
+		there, err := s.Derive(ctx, org, n, []string{"bob"})
+		if err == nil && there {
+			err = s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob"})
+		}
+		if err != nil || there != want {
+			t.Fatal(there, err)
+		}
+	}
+	add(true)
+	of := outbox.JobNotification{ID: n.ID, At: n.CreatedAt}
+	if err := s.DeleteNotification(ctx, org, "bob", of); err != nil {
+		t.Fatal(err)
+	}
+	ends, err := s.outbox.MailEnds(ctx, outbox.MailThread{DocumentRef: n.Document(org)}, n.ID, []string{"bob"})
+	if err != nil || ends["bob"].Why != OutOfInbox {
+		t.Errorf("%+v, %v", ends, err)
+	}
+	if err := s.DeleteNotification(ctx, org, "", of); err != nil {
+		t.Fatal(err)
+	}
+	add(false)
+	if got := s.inbox(t, org, "bob", 10); len(got) > 0 {
+		t.Errorf("bob has %v", got)
 	}
 }

@@ -1,9 +1,9 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
-	"slices"
-	"strings"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -11,97 +11,154 @@ import (
 	"collabdata/shared/store"
 )
 
+// retention is how long a notification is kept, with the lists that it is in and what users did with it.
+const retention = 365 * 24 * time.Hour
+
+// expiry is when what is kept about a notification of a time expires, in seconds since epoch.
+func expiry(at collab.Millis) int64 { return at/1000 + int64(retention.Seconds()) }
+
 // notificationItem is a notification.
 type notificationItem struct {
-	Body store.Encoded[collab.Notification] `dynamodbav:"body"`
-	audience
+	Body      store.Encoded[collab.Notification] `dynamodbav:"body"`
+	All       bool                               `dynamodbav:"all,omitempty"` // it is for everyone of the organization
+	To        []string                           `dynamodbav:"to,omitempty"`  // whom it is for, the first collab.MaxAudience of them
+	DeletedAt collab.Millis                      `dynamodbav:"del,omitempty"` // of a comment event: people are not notified of it any more
+	Expires   int64                              `dynamodbav:"ttl"`
 }
 
-// audience is whom a notification is for. The notification's item has one; further users are in items next to it. Everyone who has a
-// pointer to the notification, or did something with it, is in one of them.
-type audience struct {
-	All bool     `dynamodbav:"all,omitempty"` // everyone of the organization
-	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxAudience at most
-}
-
-func notificationItemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
-	return store.ItemOf(keys.Notification(org, n.ID),
-		notificationItem{store.Encoded[collab.Notification]{Value: n}, audience{all, to[:min(len(to), collab.MaxAudience)]}})
+func itemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
+	return store.ItemOf(keys.Notification(org, n.ID), notificationItem{
+		Body: store.Encoded[collab.Notification]{Value: n}, All: all, To: to[:min(len(to), collab.MaxAudience)], Expires: expiry(n.CreatedAt),
+	})
 }
 
 // listed is the item of a notification in the list of its document.
 func listed(org collab.OrganizationRef, n collab.Notification) store.Item {
-	return store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID))
+	return pointerItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID), n.CreatedAt)
 }
 
-// AddNotification records a notification and the event that sends it in one transaction. created is false, and nothing has changed, when
+func pointerItem(k keys.Key, at collab.Millis) store.Item {
+	it := store.NewItem(k)
+	it[keys.Expires] = store.Number(expiry(at))
+	return it
+}
+
+// recipientsItem is a part of those whom a notification names.
+type recipientsItem struct {
+	Body    store.Encoded[[]collab.User] `dynamodbav:"body"`
+	Expires int64                        `dynamodbav:"ttl"`
+}
+
+// recipientsBytes bounds the texts of the users of one item, which take up to six times as many bytes in JSON.
+const recipientsBytes = 50_000
+
+// addRecipients stores the users whom a notification of an event names, in parts of their own: a page of an inbox does not read them.
+func (s *Store) addRecipients(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users []collab.User) error {
+	var parts [][]collab.User
+	left := 0
+	for _, u := range users {
+		u.UserDetails = collab.UserDetails{}
+		if left -= len(u.UserID) + len(collab.Deref(u.Name)) + len(collab.Deref(u.Email)); left < 0 {
+			parts, left = append(parts, nil), recipientsBytes
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], u)
+	}
+	return store.Each(ctx, len(parts), func(ctx context.Context, i int) error {
+		part := recipientsItem{store.Encoded[[]collab.User]{Value: parts[i]}, expiry(n.CreatedAt)}
+		return s.Put(ctx, store.ItemOf(keys.Recipients(org, n.ID, event, i), part))
+	})
+}
+
+func (s *Store) deleteRecipients(ctx context.Context, org collab.OrganizationRef, id, event string) error {
+	span := store.Children(keys.RecipientsOf(event))
+	for it, err := range s.Items(ctx, store.Scan{PK: keys.Notification(org, id).PK, Keys: span, Project: []string{keys.PK, keys.SK}}) {
+		if err == nil {
+			err = s.Delete(ctx, it.Key())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddNotification records a notification for users, or for all, and the event that sends it. created is false, and nothing has changed, when
 // another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is larger than
 // collab.MaxItemBytes.
 func (s *Store) AddNotification(
-	ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, users []collab.User, ev *collab.Event,
 ) (created bool, err error) {
-	var to []string
-	for _, u := range ev.People {
-		to = append(to, u.UserID)
-	}
-	it := notificationItemOf(org, n, ev.NotifyAll, to)
+	it := itemOf(org, n, ev.NotifyAll, collab.Map(users, func(u collab.User) string { return u.UserID }))
 	if err := store.CheckSize(it, "data"); err != nil {
 		return false, err
 	}
 	it[keys.AddedBy] = store.Text(ev.ID)
-	refused, err := s.outbox.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
-	return err == nil && (refused == nil || refused.Of[0].There.Text(keys.AddedBy) == ev.ID), err
-}
-
-// AddAudience records that the notification of an event is for users, at most collab.MaxAudience, and adds the notification where the event
-// brought none of its own. It must come before AddToInbox. It reports false, and leaves nothing, where the notification was deleted.
-func (s *Store) AddAudience(
-	ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string,
-) (bool, error) {
-	k, further := keys.Notification(org, n.ID), keys.Audience(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
-	own := n.ID != event
-	var there store.Item
-	var err error
-	if own {
-		if there, err = s.Get(ctx, k); err != nil || there.Text(keys.AddedBy) != event {
-			return false, err
-		}
-	} else {
-		if err := s.Put(ctx, listed(org, n)); err != nil { // before the notification, which is never missing in the list
-			return false, err
-		}
-		if there, err = s.Create(ctx, notificationItemOf(org, n, false, users)); err != nil {
-			return false, err
-		}
-	}
-	var known audience
-	if err := there.Decode(&known); err != nil {
+	if err := s.addRecipients(ctx, org, n, ev.ID, users); err != nil { // nothing refers to them until the notification exists
 		return false, err
 	}
-	if there != nil && slices.ContainsFunc(users, func(u string) bool { return !slices.Contains(known.To, u) }) {
-		if err := s.Put(ctx, store.ItemOf(further, audience{To: users})); err != nil {
-			return false, err
-		}
-	}
-	if own {
-		return true, nil
-	}
-	deleted, err := s.Withdrawn(ctx, collab.EventRef{Account: org.Account, ID: event})
-	if !deleted || err != nil {
+	refused, err := s.outbox.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
+	if err != nil || refused == nil {
 		return err == nil, err
 	}
-	for _, k := range []keys.Key{k, further, keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)} {
-		if err := s.Delete(ctx, k); err != nil {
-			return false, err
-		}
+	if refused.Of[0].There.Text(keys.AddedBy) == ev.ID {
+		return true, nil
 	}
-	return false, nil
+	return false, s.deleteRecipients(ctx, org, n.ID, ev.ID)
 }
 
-// Withdrawn reports whether the notification of an event was deleted: nobody is notified of the event any more.
-func (s *Store) Withdrawn(ctx context.Context, event collab.EventRef) (bool, error) {
-	it, err := s.Get(ctx, keys.Withdrawn(event.Account, event.ID))
-	return it != nil, err
+// Derive adds the notification of a comment event for users, unless it is there. It reports false where the notification was deleted.
+func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) (bool, error) {
+	if err := s.Put(ctx, listed(org, n)); err != nil { // before the notification, which is never missing in the list
+		return false, err
+	}
+	there, err := s.Create(ctx, itemOf(org, n, false, users))
+	if err == nil && there[keys.DeletedAt] != nil {
+		return false, s.Delete(ctx, listed(org, n).Key())
+	}
+	return err == nil, err
+}
+
+// Sent returns the notification that an event sends, and whom it names; nil when it was deleted. Of a comment event it returns the
+// notification's item, if any, to which notifications update may have added texts.
+func (s *Store) Sent(ctx context.Context, ev *collab.Event) (*collab.Notification, []collab.User, error) {
+	org := ev.Document().OrganizationRef
+	it, n, err := s.notification(ctx, org, ev.NotificationID)
+	if collab.CodeOf(err) == collab.NotFound || err == nil && ev.Type == collab.NotificationAdded && it.Text(keys.AddedBy) != ev.ID {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var users []collab.User
+	if ev.Type == collab.NotificationAdded {
+		users, err = s.Recipients(ctx, ev)
+	}
+	return &n, users, err
+}
+
+// Recipients returns the users whom the notification of an event names.
+func (s *Store) Recipients(ctx context.Context, ev *collab.Event) (users []collab.User, err error) {
+	pk := keys.Notification(ev.Document().OrganizationRef, ev.NotificationID).PK
+	for it, err := range s.Items(ctx, store.Scan{PK: pk, Keys: store.Children(keys.RecipientsOf(ev.ID)), Strong: true}) {
+		var part recipientsItem
+		if err == nil {
+			err = it.Decode(&part)
+		}
+		if err != nil {
+			return nil, err
+		}
+		users = append(users, part.Body.Value...)
+	}
+	return users, nil
+}
+
+// Deleted reports whether the notification of an event was deleted for everyone.
+func (s *Store) Deleted(ctx context.Context, ev *collab.Event) (bool, error) {
+	it, err := s.Get(ctx, keys.Notification(ev.Document().OrganizationRef, cmp.Or(ev.NotificationID, ev.ID)))
+	if ev.NotificationID != "" {
+		return it.Text(keys.AddedBy) != ev.ID, err
+	}
+	return it[keys.DeletedAt] != nil, err
 }
 
 // Notification reads a notification of the organization; NOT_FOUND when it does not exist.
@@ -112,7 +169,7 @@ func (s *Store) Notification(ctx context.Context, org collab.OrganizationRef, id
 
 func (s *Store) notification(ctx context.Context, org collab.OrganizationRef, id string) (store.Item, collab.Notification, error) {
 	it, err := s.Get(ctx, keys.Notification(org, id))
-	if err == nil && it == nil {
+	if err == nil && (it == nil || it[keys.DeletedAt] != nil) {
 		err = notificationMissing(org, id)
 	}
 	var n notificationItem

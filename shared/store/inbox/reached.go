@@ -14,12 +14,12 @@ type Reached struct {
 	DeletedAt collab.Millis // out of the person's inbox
 }
 
-// Reached returns how a notification reached the inboxes of users, by user. Eventually consistent; one unit a user.
+// Reached returns how a notification that was made at a time reached the inboxes of users, by user. Eventually consistent; one unit a user.
 func (s *Store) Reached(
-	ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string,
+	ctx context.Context, org collab.OrganizationRef, at collab.Millis, id string, users []string,
 ) (map[string]Reached, error) {
-	entry := func(u string) keys.Key { return keys.UserNotification(org, u, n.CreatedAt, n.ID) }
-	state := func(u string) keys.Key { return keys.NotificationState(org, u, n.CreatedAt, n.ID) }
+	entry := func(u string) keys.Key { return keys.UserNotification(org, u, at, id) }
+	state := func(u string) keys.Key { return keys.NotificationState(org, u, at, id) }
 	found, err := s.GetAll(ctx, append(collab.Map(users, entry), collab.Map(users, state)...), false)
 	if err != nil {
 		return nil, err

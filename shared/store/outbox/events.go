@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"collabdata/shared/collab"
@@ -10,67 +11,82 @@ import (
 	"collabdata/shared/store"
 )
 
-const (
-	firstDue = 2 * time.Minute // from an event's write until the relay sends it
-)
+// An event is recorded as pending work, which holds it. Once its delivery begins, it has an item of its own, which outlives the work.
 
-// eventItem is an event, or some of its people.
-type eventItem[T any] struct {
-	Body    store.Encoded[T] `dynamodbav:"body"`
-	Expires int64            `dynamodbav:"ttl"`
-}
+const firstDue = 2 * time.Minute // from an event's write until the relay sends it
 
-func newEventItem[T any](v T, expires int64) eventItem[T] {
-	return eventItem[T]{store.Encoded[T]{Value: v}, expires}
+// eventItem is an event.
+type eventItem struct {
+	Body    string `dynamodbav:"body"`
+	Expires int64  `dynamodbav:"ttl"`
 }
 
 // Commit carries out the writes of a request and records its events (nil: none) in one transaction. refused is not nil when a condition did
 // not hold: then nothing was written.
 func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
-	outbox, err := s.Record(ctx, events...)
-	if err != nil {
-		return nil, err
-	}
-	refused, err = s.Write(ctx, append(writes, outbox...)...)
+	refused, err = s.Write(ctx, append(writes, s.Record(events...)...)...)
 	if err == nil && refused == nil {
 		req.Recorded(events...)
 	}
 	return refused, err
 }
 
-// Record returns the writes that record events (nil: none), to be carried out in one transaction with their data: each event, and its
-// pending work. Where an event has too many people for its item it writes them first: nothing refers to them until the event exists.
-func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Write, error) {
+// Record returns the writes that record events (nil: none), to be carried out in one transaction with their data.
+func (s *Store) Record(events ...*collab.Event) []store.Write {
 	var writes []store.Write
 	for _, ev := range events {
 		if ev == nil {
 			continue
 		}
+		body, err := collab.EncodeJSON(ev)
+		if err != nil {
+			panic(err) // an event has a JSON form
+		}
 		now := s.Millis()
-		expires := Expiry(now)
-		stored := *ev
-		stored.People = make([]collab.User, len(ev.People))
-		for i, u := range ev.People {
-			stored.People[i] = u.Short()
-		}
-		if err := stored.Shorten(collab.MaxEventBytes); err != nil {
-			return nil, store.Fail(ctx, err)
-		}
 		work := Work{
-			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork,
-			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires,
+			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork, Body: string(body),
+			Since: now, Next: now + firstDue.Milliseconds(), Expires: Expiry(now),
 		}
-		it := store.ItemOf(keys.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
-		writes = append(writes, store.Put(it), store.Put(store.ItemOf(workKey(work), work)))
+		writes = append(writes, store.Put(store.ItemOf(workKey(work), work)))
 	}
-	return writes, nil
+	return writes
+}
+
+// Event reads the event of pending work. It fails with an error that wraps collab.ErrUnreadable.
+func (w *Work) Event() (*collab.Event, error) {
+	ev := &collab.Event{}
+	if err := json.Unmarshal([]byte(w.Body), ev); err != nil {
+		return nil, store.Unreadable(workKey(*w), err)
+	}
+	return ev, nil
+}
+
+// KeepEvent stores the event of pending work for as long as its deliveries are kept. A repeat changes nothing.
+func (s *Store) KeepEvent(ctx context.Context, w Work) error {
+	return s.Put(ctx, store.ItemOf(keys.Event(w.Account, w.ID), eventItem{w.Body, w.Expires}))
 }
 
 // Event reads an event; NOT_FOUND when it does not exist, or has expired.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
-	it, exists, err := store.Read[eventItem[collab.Event]](ctx, s.Table, keys.Event(acct, id))
-	if err == nil && !exists {
-		err = collab.Errorf(collab.NotFound, "the event does not exist")
+	ref := collab.EventRef{Account: acct, ID: id}
+	body, err := s.EventBody(ctx, ref)
+	if err != nil {
+		return nil, err
 	}
-	return &it.Body.Value, err
+	return (&Work{EventRef: ref, Body: string(body)}).Event()
+}
+
+// EventBody returns the stored JSON of an event; NOT_FOUND when it does not exist, or has expired.
+func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON, error) {
+	k := keys.Event(ref.Account, ref.ID)
+	found, err := s.GetSettled(ctx, []keys.Key{k}) // it never changes
+	if err != nil || found[k] != nil {
+		return collab.JSON(found[k].Text(keys.Body)), err
+	}
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork, collab.FailedWork} {
+		if w, err := s.Pending(ctx, ref, kind); err != nil || w != nil {
+			return collab.JSON(collab.Deref(w).Body), err
+		}
+	}
+	return nil, collab.Errorf(collab.NotFound, "event %q does not exist", ref.ID)
 }

@@ -64,7 +64,7 @@ type JobComment struct {
 	Mark string `json:"mark"` // of the request that had added it
 }
 
-// JobNotifications are notifications that are deleted: for everyone, and swept, or out of the inbox of a user.
+// JobNotifications are notifications that are deleted: for everyone, or out of the inbox of a user.
 type JobNotifications struct {
 	User string                    `json:"user,omitempty"`
 	List []JobNotification         `json:"list"`
@@ -83,15 +83,13 @@ func (j *Job) Document(th JobThing) collab.DocumentRef {
 	return collab.DocumentRef{OrganizationRef: j.In, Document: th.ID, Incarnation: th.Incarnation}
 }
 
-// Size is how many threads, things or notifications the job has to sweep.
+// Size is how many threads or things the job has to sweep.
 func (j *Job) Size() int {
-	switch n := j.Notifications; {
+	switch {
 	case j.Erasure != nil:
 		return 1
 	case j.Threads != nil:
 		return len(j.Threads)
-	case n != nil && n.User == "":
-		return len(n.List)
 	}
 	return len(j.Things)
 }

@@ -134,8 +134,9 @@ func (s *Store) FreeMail(ctx context.Context, t MailThread, events []string) err
 
 // MailEnd is what became of the mail to a person about an event.
 type MailEnd struct {
-	At  collab.Millis // when it left, or it was decided that none does; 0 for not yet
-	Why string        // why none did; "" for one that left
+	Pending bool          // it was decided that one leaves, and none has
+	At      collab.Millis // when it left, or it was decided that none does; 0 for not yet
+	Why     string        // why none did; "" for one that left
 }
 
 // MailEnds returns what became of the mails about an event to users, by user; the thread's User does not count. Eventually consistent; half
@@ -155,7 +156,7 @@ func (s *Store) MailEnds(ctx context.Context, t MailThread, event string, users 
 		if err := found[key(u)].Decode(&m); err != nil {
 			return nil, err
 		}
-		ends[u] = MailEnd{m.SentAt, m.Why}
+		ends[u] = MailEnd{found[key(u)] != nil && m.SentAt == 0, m.SentAt, m.Why}
 	}
 	return ends, nil
 }

@@ -34,13 +34,15 @@ type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
 	Stage           Stage           `dynamodbav:"stg"`
-	Cursor          string          `dynamodbav:"cur"`           // of the page of recipients that comes next, "" for the first
-	Since           collab.Millis   `dynamodbav:"at"`            // when it was first due
-	Next            collab.Millis   `dynamodbav:"next"`          // when the relay sends it
-	Postponed       int64           `dynamodbav:"try"`           // how often the relay has postponed Next
-	Deaths          int64           `dynamodbav:"dead"`          // attempts that reported no end
-	Began           collab.Millis   `dynamodbav:"run"`           // when the last counted attempt began; 0 once it has reported its end
-	Expires         int64           `dynamodbav:"ttl,omitempty"` // in seconds since epoch
+	Cursor          string          `dynamodbav:"cur"`            // of the page of recipients that comes next, "" for the first
+	Since           collab.Millis   `dynamodbav:"at"`             // when it was first due
+	Next            collab.Millis   `dynamodbav:"next"`           // when the relay sends it
+	Postponed       int64           `dynamodbav:"try"`            // how often the relay has postponed Next
+	Deaths          int64           `dynamodbav:"dead"`           // attempts that reported no end
+	Began           collab.Millis   `dynamodbav:"run"`            // when the last counted attempt began; 0 once it has reported its end
+	Expires         int64           `dynamodbav:"ttl,omitempty"`  // in seconds since epoch
+	Body            string          `dynamodbav:"body,omitempty"` // of an event: see Event
+	Failure         string          `dynamodbav:"why,omitempty"`  // of FailedWork: the error
 }
 
 func workKey(w Work) keys.Key {
@@ -148,6 +150,32 @@ func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	}
 	refused, err := s.Write(ctx, writes...)
 	return err == nil && (refused == nil || refused.By(mark)), err
+}
+
+// maxFailure is how much of an error is kept, in bytes.
+const maxFailure = 500
+
+// Fail parks the work of an event as FailedWork until an operator retries it, unless another run has advanced it.
+func (s *Store) Fail(ctx context.Context, w Work, failure string) error {
+	failed := w
+	failed.Kind, failed.Since, failed.Next, failed.Failure = collab.FailedWork, s.Millis(), s.Millis(), collab.Cut(failure, maxFailure)
+	_, err := s.Write(ctx, deleteWork(w), store.Put(store.ItemOf(workKey(failed), failed)))
+	return err
+}
+
+// Retry moves the failed work of an event back to where its delivery stood; the relay sends it. NOT_FOUND when there is none.
+func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
+	failed, err := s.Pending(ctx, ref, collab.FailedWork)
+	if err == nil && failed == nil {
+		err = collab.Errorf(collab.NotFound, "the delivery of event %q of account %q has not failed", ref.ID, ref.Account)
+	}
+	if err != nil {
+		return err
+	}
+	w := *failed
+	w.Kind, w.Since, w.Next, w.Postponed, w.Deaths, w.Began, w.Failure = collab.EventWork, s.Millis(), s.Millis(), 0, 0, 0, ""
+	_, err = s.Write(ctx, deleteWork(*failed), store.Put(store.ItemOf(workKey(w), w)))
+	return err
 }
 
 // Finish deletes the work of an event, unless another run has advanced it.

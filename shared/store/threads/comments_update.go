@@ -156,8 +156,7 @@ func (u *commentUpdate) compute(
 		return nil, 0, nil, err
 	}
 	ev = u.c.Event(&head, changed)
-	outbox, err := u.s.Outbox.Record(ctx, ev)
-	return append(writes, outbox...), len(ids), ev, err
+	return append(writes, u.s.Outbox.Record(ev)...), len(ids), ev, nil
 }
 
 // changedComment returns a stored comment as changed, and its new item.

@@ -119,8 +119,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if narrows(&was, &a) {
 		writes = append(writes, u.s.goneWrite(ctx, u.doc, &was, false))
 	}
-	outbox, err := u.s.Outbox.Record(ctx, u.events...)
-	return append(writes, outbox...), err
+	return append(writes, u.s.Outbox.Record(u.events...)...), nil
 }
 
 // selected returns the annotation of a head, and fails where the change does not select it.

@@ -7,6 +7,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/store"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/inbox"
@@ -17,19 +18,19 @@ import (
 )
 
 // TestLife lives the whole life of an organization by the requests of the contract, the last of which deletes it, and scans the table once
-// the jobs are done: nothing below it is left.
+// the jobs are done: nothing below it is left that does not expire.
 func TestLife(t *testing.T) {
 	s, url := serve(t)
 	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
-	scan := func(of func(k keys.Key) bool) (itemKeys []keys.Key) {
+	scan := func(of func(it store.Item) bool) (itemKeys []keys.Key) {
 		for _, it := range storetest.Scan(t, s.Outbox.Table) {
-			if k := it.Key(); of(k) {
-				itemKeys = append(itemKeys, k)
+			if of(it) {
+				itemKeys = append(itemKeys, it.Key())
 			}
 		}
 		return itemKeys
 	}
-	pending := func(k keys.Key) bool { return strings.HasPrefix(k.PK, "DUE#"+string(collab.EventWork)) }
+	pending := func(it store.Item) bool { return strings.HasPrefix(it.Text(keys.PK), "DUE#"+string(collab.EventWork)) }
 	for end := time.Now().Add(time.Minute); len(scan(pending)) > 0; {
 		if time.Now().After(end) {
 			t.Fatal("events are not delivered")
@@ -39,15 +40,14 @@ func TestLife(t *testing.T) {
 	d := directory.New(tb)
 	o := outbox.New(tb)
 	later := deletion.New(threads.New(d, o), inbox.New(o, d))
-	const progress = "#PROGRESS"
-	jobs := scan(func(k keys.Key) bool { return strings.HasSuffix(k.SK, progress) })
+	jobs := scan(func(it store.Item) bool { return it.Text(keys.SK) == "PROGRESS" })
 	for _, k := range jobs {
 		parts, err := keys.Split(k.PK)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for {
-			next, err := later.RunJob(t.Context(), parts[1], strings.TrimSuffix(k.SK, progress))
+			next, err := later.RunJob(t.Context(), parts[1], parts[3])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,9 +59,10 @@ func TestLife(t *testing.T) {
 	if len(jobs) < 4 {
 		t.Errorf("there were %d jobs: of comments, a document, a folder and the organization are wanted", len(jobs))
 	}
-	left := scan(func(k keys.Key) bool {
+	left := scan(func(it store.Item) bool {
+		k := it.Key()
 		parts, err := keys.Split(k.PK)
-		return err == nil && (keys.InOrganization(k.PK, parts[min(1, len(parts)-1)], "acme") || k.SK == keys.Organizations+"acme")
+		return err == nil && it[keys.Expires] == nil && (keys.InOrganization(k.PK, parts[min(1, len(parts)-1)], "acme") || k.SK == keys.Organizations+"acme")
 	})
 	for _, k := range left {
 		t.Errorf("%s is left", k)

@@ -1,0 +1,53 @@
+package content
+
+import (
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+)
+
+// TestDerive holds the texts of notifications about comments, as their thread is.
+func TestDerive(t *testing.T) {
+	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 600)
+	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}}]`)
+	head := collab.Annotation{
+		Status: collab.JSON(`{"id":"OPEN","name":"Open {x}"}`), AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`),
+		Location: collab.JSON(`{"id":"l"}`),
+	}
+	status := func(id string) collab.Notification {
+		return collab.Notification{Event: collab.AnnotationStatusChanged, Status: &collab.EventStatus{ID: id}}
+	}
+	assigned := func(to *collab.User) collab.Notification {
+		return collab.Notification{Event: collab.AnnotationAssigned, AssignedTo: to}
+	}
+	of := func(kind collab.EventType) collab.Notification { return collab.Notification{Event: kind} }
+	for _, test := range []struct {
+		n              collab.Notification
+		comment        collab.Comment
+		mentioned      bool
+		headline, body string
+	}{
+		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, true, "Ann mentioned you", "Ann"},
+		{of(collab.CommentAdded), collab.Comment{HTML: &html, TaggedUserContacts: tags}, true, "Ann mentioned you", "Hello B<o>b"},
+		{of(collab.CommentAdded), collab.Comment{Text: &long}, false, "Ann replied", strings.Repeat("ä", 500) + "…"},
+		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, false, "Ann added a comment", "Ann"},
+		{of(collab.CommentUpdated), collab.Comment{Text: &name}, true, "Ann changed a comment", "Ann"},
+		{status("OPEN"), collab.Comment{}, false, "The status was changed to Open {x}", ""},
+		{status("CLOSED"), collab.Comment{}, false, "The status was changed to CLOSED", ""},
+		{assigned(&collab.User{UserID: "zoe"}), collab.Comment{}, false, "A thread was assigned to zoe@example.com", ""},
+		{assigned(&collab.User{UserID: "yan"}), collab.Comment{}, false, "A thread was assigned to yan", ""},
+		{assigned(nil), collab.Comment{}, false, "A thread is assigned to nobody any more", ""},
+		{of(collab.AnnotationUpdated), collab.Comment{}, false, "A thread was changed", ""},
+		{collab.Notification{Event: collab.CommentAdded, Headline: "set", Body: "set"}, collab.Comment{Text: &name}, true, "set", "set"},
+	} {
+		test.n.ActionUser = collab.User{UserID: "ann", Name: &name}
+		Derive(&test.n, &collab.Thread{Annotation: head, Comments: []collab.Comment{test.comment}}, test.mentioned)
+		if got := test.n.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || test.n.Body != test.body {
+			t.Errorf("%q, %q; want %q, %q", got, test.n.Body, test.headline, test.body)
+		}
+		if string(test.n.Location) != string(head.Location) {
+			t.Errorf("at %s", test.n.Location)
+		}
+	}
+}
