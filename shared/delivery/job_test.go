@@ -7,6 +7,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/quota"
 	"collabdata/shared/store/outbox"
 )
 
@@ -53,5 +54,23 @@ func TestJobGoesOn(t *testing.T) {
 	w.must(p.Event(t.Context(), first)) // late
 	if w.drain(p); len(hops) != 1 {
 		t.Errorf("messages %v behind its end", hops)
+	}
+}
+
+// TestJobIsPaid: what a job uses of the table is charged to its account.
+func TestJobIsPaid(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(func(s *collab.Settings) { s.WriteUnitsPerSecond = 1 })
+	a.comment("thread")
+	r := a.request()
+	r.Account = a.id
+	job, err := a.deletion.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
+	w.must(err)
+	w.add(3 * time.Minute)
+	before, err := a.accounts.Paid(t.Context(), a.id)
+	w.must(err)
+	w.must(w.start().Event(t.Context(), queue.Event{EventRef: collab.EventRef{Account: a.id, ID: job}, Kind: collab.JobWork}))
+	if paid, err := a.accounts.Paid(t.Context(), a.id); err != nil || paid[quota.Writes] <= before[quota.Writes] {
+		t.Errorf("the account has paid %v, before %v, %v", paid, before, err)
 	}
 }

@@ -78,19 +78,9 @@ func DocumentGranted(doc collab.DocumentRef) string {
 // FolderTree counts the changes of which folder is in which.
 func FolderTree(org collab.OrganizationRef) Key { return folderTree.Key(inOrganization(org, Parts{})) }
 
-// RemovedPartition holds the users who were taken out of an organization, until something brings them back.
-func RemovedPartition(org collab.OrganizationRef) string {
-	return removed.Partition(inOrganization(org, Parts{}))
-}
-
 // Removed says that a user was taken out of an organization.
 func Removed(org collab.OrganizationRef, user string) Key {
 	return removed.Key(inOrganization(org, Parts{User: user}))
-}
-
-// RemovedFromPartition holds the users who were taken out of a document, until something brings them back.
-func RemovedFromPartition(doc collab.DocumentRef) string {
-	return removedFrom.Partition(inDocument(doc, Parts{}))
 }
 
 // RemovedFrom says that a user was taken out of a document.

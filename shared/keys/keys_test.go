@@ -414,29 +414,3 @@ func TestIndexOf(t *testing.T) {
 		}
 	}
 }
-
-// TestInOrganization tells an organization's partitions from those of others with similar ids.
-func TestInOrganization(t *testing.T) {
-	const acct, name, id = "ac#ct", "o#rg", "x#y"
-	org := collab.OrganizationRef{Account: acct, Organization: name}
-	later, longer, other := org, org, org
-	later.Incarnation, longer.Organization, other.Account = 12, name+"2", "acct"
-	for pk, want := range map[string]bool{
-		OrganizationPartition(org):                 true,
-		OrganizationPartition(later):               true,
-		DocumentPartition(org.Document(id)):        true,
-		DocumentPartition(later.Document(id)):      true,
-		CreatorPartition(org, id):                  true,
-		MailEntry(org.Document(id), id, id, id).PK: true,
-		Organization(acct, name).PK:                false,
-		OrganizationPartition(longer):              false,
-		OrganizationPartition(other):               false,
-		DocumentPartition(collab.OrganizationRef{Account: acct, Organization: "o"}.Document("rg#D#" + id)): false,
-		Event(acct, id).PK: false,
-		APIKey(id).PK:      false,
-	} {
-		if got := InOrganization(pk, acct, name); got != want {
-			t.Errorf("%q: %v, want %v", pk, got, want)
-		}
-	}
-}

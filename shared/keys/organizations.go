@@ -1,10 +1,6 @@
 package keys
 
-import (
-	"strings"
-
-	"collabdata/shared/collab"
-)
+import "collabdata/shared/collab"
 
 // Prefixes of sort keys.
 const (
@@ -33,12 +29,6 @@ func Thing(org collab.OrganizationRef, kind collab.Thing, id string) Key {
 // OrganizationPartition holds the organization's documents, folders and members.
 func OrganizationPartition(org collab.OrganizationRef) string {
 	return member.Partition(inOrganization(org, Parts{}))
-}
-
-// InOrganization reports whether a partition is one of an organization, whatever the incarnation: every one but that of its own item.
-func InOrganization(pk, acct, org string) bool {
-	rest, ok := strings.CutPrefix(pk, OrganizationPartition(collab.OrganizationRef{Account: acct, Organization: org}))
-	return ok && (rest == "" || rest[0] == '#' || rest[0] == '!')
 }
 
 // Document is the item of a document.
@@ -75,9 +65,6 @@ func OrganizationPreference(org collab.OrganizationRef, user string) Key {
 func PreferencePartition(org collab.OrganizationRef) string {
 	return documentPreference.Partition(inOrganization(org, Parts{}))
 }
-
-// PreferencesFor begins the sort keys of the preferences for documents of an id.
-func PreferencesFor(doc string) string { return Escape(doc) + "#" }
 
 // PartsOf are the parts of an organization of in's account, or of a folder or a document in that.
 func PartsOf(in collab.OrganizationRef, kind collab.Thing, id string, incarnation int64) Parts {

@@ -74,10 +74,8 @@ func below(t *testing.T, tb *store.Table) (itemKeys []string) {
 	t.Helper()
 	for _, it := range storetest.Scan(t, tb) {
 		k := it.Key()
-		if kind, _ := keys.KindOf(k); kind != nil && kind.Expires {
-			continue
-		}
-		if it[keys.Expires] == nil && (keys.InOrganization(k.PK, "acct", "acme") || k == keys.Organization("acct", "acme")) {
+		kind, p := keys.KindOf(k)
+		if kind != nil && !kind.Expires && it[keys.Expires] == nil && p.Org == "acme" {
 			itemKeys = append(itemKeys, k.String())
 		}
 	}

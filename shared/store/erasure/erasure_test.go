@@ -363,11 +363,17 @@ func TestErased(t *testing.T) {
 	}
 }
 
+// inOrganization is the organization of a key, "" for none.
+func inOrganization(k keys.Key) string {
+	_, p := keys.KindOf(k)
+	return p.Org
+}
+
 // in is what an organization has, by key.
 func (w *world) in(org string) map[string]string {
 	all := map[string]string{}
 	for _, it := range storetest.Scan(w.TB, w.table) {
-		if k := it.Key(); keys.InOrganization(k.PK, "acct", org) || k == keys.Organization("acct", org) {
+		if k := it.Key(); inOrganization(k) == org {
 			all[k.String()] = text(w.TB, it)
 		}
 	}

@@ -60,9 +60,8 @@ func TestLife(t *testing.T) {
 		t.Errorf("there were %d jobs: of comments, a document, a folder and the organization are wanted", len(jobs))
 	}
 	left := scan(func(it store.Item) bool {
-		k := it.Key()
-		parts, err := keys.Split(k.PK)
-		return err == nil && it[keys.Expires] == nil && (keys.InOrganization(k.PK, parts[min(1, len(parts)-1)], "acme") || k.SK == keys.Organizations+"acme")
+		kind, p := keys.KindOf(it.Key())
+		return kind != nil && (it[keys.Expires] == nil || kind.Users != "") && p.Org == "acme"
 	})
 	for _, k := range left {
 		t.Errorf("%s is left", k)
