@@ -120,6 +120,15 @@ func (s *Store) announce(ctx context.Context, job *outbox.Job) ([]*collab.Event,
 	return all, err
 }
 
+// announced reports whether the events of a job are recorded.
+func (s *Store) announced(ctx context.Context, job *outbox.Job) (bool, error) {
+	_, err := s.Outbox.EventBody(ctx, collab.EventRef{Account: job.Account, ID: job.Erasure.Events[0]}) // they were recorded in one transaction
+	if collab.CodeOf(err) == collab.NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // EndRest does what the request of a job left: it ends the access of the people in further organizations, and records the events. It reports
 // whether there are more organizations, and notes in p where it goes on.
 func (s *Store) EndRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (more bool, err error) {
@@ -129,7 +138,10 @@ func (s *Store) EndRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgr
 			return true, err
 		}
 	}
-	_, err = s.announce(ctx, job)
+	announced, err := s.announced(ctx, job)
+	if err == nil && !announced {
+		_, err = s.announce(ctx, job)
+	}
 	return err != nil, err
 }
 
