@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,7 +66,11 @@ type world struct {
 }
 
 func newWorld(t testing.TB, table, through *store.Table, now *time.Time) *world {
-	tb := through.At(func() time.Time { return *now })
+	tb := through.At(func() time.Time {
+		clock.Lock()
+		defer clock.Unlock()
+		return *now
+	})
 	d := directory.New(tb)
 	o := outbox.New(tb)
 	th := threads.New(d, o)
@@ -490,6 +495,9 @@ func TestAddedAgain(t *testing.T) {
 	}
 }
 
+// clock guards the clocks of tests.
+var clock sync.Mutex
+
 // passing is a client whose calls take some time each, by the clock of the test.
 type passing struct {
 	next aws.HTTPClient
@@ -498,7 +506,9 @@ type passing struct {
 }
 
 func (p *passing) Do(r *http.Request) (*http.Response, error) {
+	clock.Lock()
 	*p.now = p.now.Add(p.took)
+	clock.Unlock()
 	return p.next.Do(r)
 }
 
