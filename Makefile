@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi test e2e lint fuzz bench build deploy deploy-local destroy destroy-local rename release clean distclean
+.PHONY: help check run seed admin openapi test e2e lint fuzz build deploy deploy-local destroy destroy-local rename release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -93,18 +93,6 @@ fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
 		done; \
 	done
-
-BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
-BENCH     ?= .
-
-bench: check ## run every benchmark, and compare with the saved figures (two hours; BENCH=Service for some, SAVE=yes to save)
-	@go run ./localstack/install
-	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' */ | xargs -n 1 dirname | sort -u); \
-	go test -tags e2e -run '^$$' -bench '$(BENCH)' -benchmem -cpu 2 -vet=off -timeout 4h $$(printf './%s ' $$packages) | tee $(LOCAL)/bench.txt
-	@go run $(BENCHSTAT) -table pkg -ignore goos,goarch,cpu -filter '.unit:/allocs|calls|depth|ratio|units/' \
-		scripts/bench/saved.txt $(LOCAL)/bench.txt
-	@[ -z '$(SAVE)' ] || { grep '^Unit ' scripts/bench/saved.txt; grep -E '^(pkg:|Benchmark)' $(LOCAL)/bench.txt; } > $(LOCAL)/saved.txt
-	@[ -z '$(SAVE)' ] || mv $(LOCAL)/saved.txt scripts/bench/saved.txt
 
 build: check ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
 	@$(call run_program,deploy) build -c arch=$(ARCH)

@@ -4,13 +4,11 @@ package elements
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"collabdata/localstack"
 	"collabdata/scripts/npmtest"
 )
 
@@ -63,26 +61,6 @@ export const misspelt = <collab-inbox hrfe="/" />;
 	npmtest.Run(t, project, filepath.Join(modules, ".bin", "esbuild"), "use.js", "--bundle", "--format=esm", "--splitting", "--outdir=bundle")
 	if bundle, err := os.ReadFile(filepath.Join(project, "bundle", "use.js")); err != nil || !bytes.Contains(bundle, []byte("collab-inbox")) {
 		t.Errorf("a bundler made nothing of the package (%v)", err)
-	}
-}
-
-// BenchmarkElements shows 300 threads in a browser: see bench/bench.mjs.
-func BenchmarkElements(b *testing.B) {
-	npmtest.Install(b)
-	program, err := localstack.Browser(b.Context(), os.Stderr)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Setenv("BROWSER", program)
-	for b.Loop() {
-		for line := range strings.Lines(npmtest.Run(b, ".", "npm", "run", "--silent", "bench")) {
-			var value float64
-			var unit string
-			if _, err := fmt.Sscanf(line, "%f %s", &value, &unit); err != nil {
-				b.Fatalf("%q: %v", line, err)
-			}
-			b.ReportMetric(value, unit)
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -268,11 +267,6 @@ func (a *arena) forget(n int) {
 // pass is what the victim saw.
 type pass struct{ inbox, webhook, read time.Duration }
 
-// worse returns the longer times of both.
-func (p pass) worse(o pass) pass {
-	return pass{max(p.inbox, o.inbox), max(p.webhook, o.webhook), max(p.read, o.read)}
-}
-
 // patience is how long what has to come at all is waited for.
 const patience = 2 * time.Minute
 
@@ -367,77 +361,4 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// attacked is how long an attack goes on, and so is what is looked at of what it does to others.
-const attacked = 30 * time.Second
-
-// BenchmarkAttack measures what another account sees of an attack, with the quotas that an account has and with the largest: the longest
-// time until an inbox entry can be read and until its webhook arrives, the slowest read, and the most memory that the server had resident.
-func BenchmarkAttack(b *testing.B) {
-	for _, k := range append([]attack{{name: "none"}}, attacks(500)...) {
-		for _, quotas := range []string{"usual", "raised"} {
-			b.Run(k.name+"/quotas="+quotas, func(b *testing.B) {
-				for b.Loop() {
-					a := newArena(b)
-					if quotas == "raised" {
-						a.raise()
-					}
-					a.measure(k)
-				}
-			})
-		}
-	}
-}
-
-// measure attacks, and reports what the victim sees.
-func (a *arena) measure(k attack) {
-	endpoints := a.endpoints(k.webhooks) // first: what is prepared may use up the quota
-	if k.prepare != nil {
-		if err := k.prepare(a); err != nil {
-			a.t.Fatal(err)
-		}
-	}
-	clear(a.codes)
-	ctx, cancel := context.WithTimeout(a.t.Context(), attacked)
-	defer cancel()
-	var wg sync.WaitGroup
-	for range k.clients {
-		wg.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ {
-				if a.attack(ctx, k.calls[i%len(k.calls)]) == http.StatusTooManyRequests {
-					wait(ctx, time.Second)
-				}
-			}
-		})
-	}
-	var worst pass
-	rounds := 0
-	for ; ctx.Err() == nil; rounds++ {
-		worst = worst.worse(a.notify(fmt.Sprint("n", rounds)))
-	}
-	wg.Wait()
-	b := a.t.(*testing.B)
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(worst.inbox.Seconds(), "inbox-s")
-	b.ReportMetric(worst.webhook.Seconds(), "webhook-s")
-	b.ReportMetric(worst.read.Seconds(), "read-s")
-	b.ReportMetric(float64(a.resident())/1e6, "MB-resident")
-	b.ReportMetric(float64(rounds), "rounds")
-	for _, status := range slices.Sorted(maps.Keys(a.codes)) {
-		b.ReportMetric(float64(a.codes[status]), fmt.Sprintf("answers-%d", status))
-	}
-	if k.webhooks != "" {
-		b.ReportMetric(float64(endpoints), "endpoints")
-	}
-	if a.strange != "" {
-		b.Log(a.strange)
-	}
-}
-
-// wait waits, or until the context ends.
-func wait(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }

@@ -2,20 +2,12 @@ package threads
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
-	"collabdata/shared/access"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
-	"collabdata/shared/testing/localstacktest"
-	"collabdata/shared/testing/storetest"
-	"collabdata/shared/webhook"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -86,88 +78,5 @@ func TestHiddenPagesEnd(t *testing.T) {
 		if diff := cmp.Diff([]collab.AnnotationCount{{Total: 2}}, n); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-	}
-}
-
-// BenchmarkHiddenWalk walks 10,000 threads as a person who sees 10 of them.
-func BenchmarkHiddenWalk(b *testing.B) {
-	s := newStore(b)
-	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("plan")
-	loadHidden(b, s, doc, 10_000, 1_000, &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"ann", "bob"}})
-	for name, q := range hiddenWalks {
-		q.Sight = seenAs("eve")
-		b.Run(name, func(b *testing.B) {
-			var pages, units float64
-			for b.Loop() {
-				found := 0
-				for from, more := []byte(nil), true; more; more = from != nil {
-					cost, _ := spent(b, func(ctx context.Context) (err error) {
-						from, err = s.Walk(ctx, doc.OrganizationRef, opened(ctx, s.Directory, doc.OrganizationRef, q), from, 1000,
-							func(string, *collab.Thread) bool { found++; return true })
-						return err
-					})
-					pages, units = pages+1, units+cost
-				}
-				if found != 10 {
-					b.Fatalf("%d annotations, want 10", found)
-				}
-			}
-			b.ReportMetric(pages/float64(b.N), "pages/op")
-			b.ReportMetric(units/float64(b.N), "units/op")
-		})
-	}
-}
-
-// BenchmarkSight reads pages of 10 and of 500 threads of which nothing is hidden, for nobody and as a person: the time of the second is to be
-// at most a tenth more. The person is asked about each time. The table has the latency of AWS.
-func BenchmarkSight(b *testing.B) {
-	cfg, table := storetest.Config(b), storetest.New(b)
-	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("plan")
-	loadHidden(b, on(table), doc, 500, 1, nil)
-	cfg.BaseEndpoint = aws.String(localstacktest.StartAWSLike(b).URL)
-	s := on(store.New(cfg, table.Name(), time.Now, rand.Reader))
-	checker := access.New(s.Directory, nil, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
-	asked := func() collab.Sight { return checker.People(collab.Settings{}, "eve") }
-	q := opened(b.Context(), s.Directory, doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"plan"}})
-	for _, size := range []int{10, 500} {
-		for _, of := range []struct {
-			name  string
-			sight func() collab.Sight
-		}{{"everything", func() collab.Sight { return nil }}, {"as a person", asked}} {
-			b.Run(fmt.Sprintf("%d, %s", size, of.name), func(b *testing.B) {
-				for b.Loop() {
-					q.Sight = of.sight()
-					n := 0
-					take := func(string, *collab.Thread) bool { n++; return true }
-					if _, err := s.Walk(b.Context(), doc.OrganizationRef, q, nil, size, take); err != nil || n != size {
-						b.Fatal(n, err)
-					}
-				}
-			})
-		}
-	}
-}
-
-// BenchmarkOpen reads what a page of a document begins with, the 100 threads that were last changed, as a person: with 100,000 threads in the
-// document it is to take at most twice the time as with 100.
-func BenchmarkOpen(b *testing.B) {
-	s := newStore(b)
-	took := map[int]time.Duration{}
-	for _, n := range []int{100, 100_000} {
-		org := collab.OrganizationRef{Account: "acct", Organization: fmt.Sprint("org", n)}
-		doc := org.Document("plan")
-		loadHidden(b, s, doc, n, 1, nil)
-		q := collab.AnnotationQuery{Documents: []string{"plan"}, Order: collab.Descending, UnreadFor: "eve", Sight: seenAs("eve")}
-		q = opened(b.Context(), s.Directory, org, q)
-		b.Run(fmt.Sprint("threads=", n), func(b *testing.B) {
-			for b.Loop() {
-				found := 0
-				if _, err := s.Walk(b.Context(), org, q, nil, 100, func(string, *collab.Thread) bool { found++; return true }); err != nil || found != 100 {
-					b.Fatalf("%d threads: %v", found, err)
-				}
-			}
-			took[n] = b.Elapsed() / time.Duration(b.N)
-			b.ReportMetric(float64(took[n])/float64(took[100]), "x-of-100")
-		})
 	}
 }
