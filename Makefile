@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi test e2e lint fuzz build deploy deploy-local destroy destroy-local rename release clean distclean
+.PHONY: help check run seed admin openapi test e2e lint fuzz build deploy deploy-local destroy destroy-local release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -42,7 +42,8 @@ run: check ## serve the API on this machine with all it needs (PORT=... and HOST
 
 seed: check ## fill the running local server with an organization of 200 threads
 	@[ -e $(LOCAL)/data/env ] || { echo 'There is no local server to fill: make run, in another terminal.' >&2; exit 1; }
-	@$(call build_programs,seed) && . $(LOCAL)/data/env && exec $(LOCAL)/bin/seed
+	@$(call build_programs,admin) && . $(LOCAL)/data/env && $(LOCAL)/bin/admin import dev scripts/local/seed.jsonl && \
+	echo "The organization northwind of the account dev is ready: http://127.0.0.1:$${PORT:-8080}/console/organization?accountId=dev&organizationId=northwind"
 
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
@@ -110,11 +111,24 @@ destroy: check ## remove a stage from AWS: make destroy STAGE=test; it asks, and
 destroy-local: check ## remove what deploy-local deployed
 	@$(call run_program,deploy) destroy-local $(ARGS)
 
-rename: check ## give the Go module the path of your repository (MODULE=github.com/you/collabdata), so that go get finds it
-	@go run ./scripts/rename $(MODULE)
+RELEASE := $(LOCAL)/release/$(VERSION)
+NOTES   := sed -n '/^\#\# $(VERSION) (20/,/^\#\# /{/^\#\# /d;p;}' CHANGELOG.md
 
 release: check ## make the release of this checkout in .local/release, with its tag (VERSION=0.1.0); nothing is published
-	@go run ./scripts/release '$(VERSION)'
+	@grep -q 'Release = "$(VERSION)"' shared/version/version.go || { echo 'This checkout is another version: see shared/version/version.go' >&2; exit 1; }
+	@[ -n "$$($(NOTES))" ] || { echo 'CHANGELOG.md has no section "## $(VERSION) (2026-11-23)", with the date of the release' >&2; exit 1; }
+	@[ -z "$$(git status --porcelain)" ] || { echo 'There are changes that are not committed: see git status' >&2; exit 1; }
+	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent openapi && \
+	cp shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
+	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
+	@for package in client-ts elements; do (cd scripts/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
+		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done
+	@cd $(RELEASE) && { command -v sha256sum >/dev/null && sha256sum * || shasum -a 256 *; } > SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS
+	@git tag --annotate --cleanup=verbatim --file $(RELEASE)/NOTES.md v$(VERSION)
+	@echo 'The release is in $(RELEASE), and its tag is v$(VERSION). Nothing is published. To publish it:' && \
+	echo && echo '  git push origin v$(VERSION)' && \
+	echo '  gh release create v$(VERSION) --title v$(VERSION) --notes-file $(RELEASE)/NOTES.md $(RELEASE)/collabdata* $(RELEASE)/*.json $(RELEASE)/SHA256SUMS' && \
+	echo '  npm publish $(RELEASE)/collabdata-client-$(VERSION).tgz && npm publish $(RELEASE)/collabdata-elements-$(VERSION).tgz'
 
 clean: ## remove data, logs and builds, keep the installed tools
 	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.' >&2; exit 1; fi

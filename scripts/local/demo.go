@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"collabdata/scripts/page"
+	"collabdata/scripts/admin/console"
 	"collabdata/shared/client"
 	"collabdata/shared/client/proxy"
 )
@@ -66,7 +66,7 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 		as = demoPeople[i]
 	}
 	// Tickets name this server by its address, which a page of localhost may not reach by itself.
-	policy := strings.Replace(page.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(p.url, "http"), 1)
+	policy := strings.Replace(console.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(p.url, "http"), 1)
 	p.renderUnder(policy, w, http.StatusOK, "demo.html", struct {
 		view
 		As       proxy.User

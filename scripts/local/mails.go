@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/scripts/page"
+	"collabdata/scripts/admin/console"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -149,7 +149,7 @@ func (p *pages) mailPage(w http.ResponseWriter, r *http.Request) {
 func (p *pages) mailHTML(w http.ResponseWriter, r *http.Request) {
 	if m, ok := p.mail(w, r); ok {
 		html := strings.Replace(m.html, "<head>", `<head><base target="_blank">`, 1) // it stands in a frame that no page may be opened in
-		page.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
+		console.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
 	}
 }
 

@@ -126,7 +126,7 @@ func (n *newcomer) goModule(t *testing.T) *outside {
 	here.do(t, "git", "add", "--all")
 	here.do(t, "git", "commit", "--quiet", "--allow-empty", "--message=as it is")
 	here.do(t, "git", "clone", "--quiet", ".", fork.dir)
-	fork.do(t, "make", "rename", "MODULE=github.com/you/collabdata")
+	fork.do(t, "sh", "-euc", n.block(t, filepath.Join(fork.dir, "shared", "client", "README.md"), "sh"))
 	fork.do(t, "git", "commit", "--quiet", "--all", "--message=rename")
 
 	app := &outside{dir: t.TempDir(), run: []string{"./app"}, want: "Is this final?\ntrue\n"}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"collabdata/scripts/admin/console"
-	"collabdata/scripts/page"
 	"collabdata/shared/api/openapi"
 )
 
@@ -41,7 +40,7 @@ type place struct {
 type link struct{ Path, Name string }
 
 // header is what stands at the top of every page. A new page has its entry here, its route below, and a template in pages/. Templates
-// share pages/page.js and the styles of package page.
+// share pages/page.js and the styles of the console.
 var header = []link{
 	{"/", "collabdata"},
 	{"/demo", "Demo"},
@@ -112,14 +111,14 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 	return mux, nil
 }
 
-// What two pages may load, more than page.Policy allows.
+// What two pages may load, more than console.Policy allows.
 const (
 	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 )
 
 func (p *pages) render(w http.ResponseWriter, status int, name string, data any) {
-	p.renderUnder(page.Policy, w, status, name, data)
+	p.renderUnder(console.Policy, w, status, name, data)
 }
 
 // renderUnder renders a page that loads more than policy allows.
@@ -129,7 +128,7 @@ func (p *pages) renderUnder(policy string, w http.ResponseWriter, status int, na
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	page.Serve(w, status, "text/html; charset=utf-8", policy, b.Bytes())
+	console.Serve(w, status, "text/html; charset=utf-8", policy, b.Bytes())
 }
 
 // problem answers with a page that says what is wrong.
@@ -173,7 +172,7 @@ func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc 
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		page.Serve(w, http.StatusOK, "application/json", page.Policy, text)
+		console.Serve(w, http.StatusOK, "application/json", console.Policy, text)
 	}
 }
 
@@ -184,11 +183,11 @@ func (p *pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	files := p.static
-	if _, err := fs.Stat(page.Files, r.PathValue("file")); err == nil {
-		files = http.FileServerFS(page.Files)
+	if _, err := fs.Stat(console.Style, r.URL.Path[1:]); err == nil {
+		http.FileServerFS(console.Style).ServeHTTP(w, r)
+		return
 	}
-	http.StripPrefix("/pages", files).ServeHTTP(w, r)
+	http.StripPrefix("/pages", p.static).ServeHTTP(w, r)
 }
 
 // clock is a time as the pages show it.

@@ -47,7 +47,7 @@ func TestRelease(t *testing.T) {
 		app := &outside{dir: t.TempDir(), env: n.environment()}
 		app.do(t, "tar", "-xzf", archive("collabdata")+".tar.gz")
 		sources := &outside{dir: filepath.Join(app.dir, "collabdata-"+version.Release), env: app.env}
-		sources.do(t, "make", "rename", "MODULE=github.com/you/collabdata")
+		sources.do(t, "sh", "-euc", n.block(t, filepath.Join(sources.dir, "shared", "client", "README.md"), "sh"))
 		app.do(t, "go", "mod", "init", "example.com/app")
 		app.do(t, "go", "mod", "edit", "-require=github.com/you/collabdata@v0.0.0", "-replace=github.com/you/collabdata="+sources.dir)
 		app.write(t, "main.go", n.block(t, filepath.Join(n.dir, "shared", "client", "README.md"), "go"))

@@ -17,7 +17,6 @@ import (
 
 	"collabdata/scripts/admin/answer"
 	"collabdata/scripts/admin/request"
-	"collabdata/scripts/page"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app/operator"
 	"collabdata/shared/collab"
@@ -28,6 +27,27 @@ const Path = "/console"
 
 //go:embed pages
 var files embed.FS
+
+// Style is what all pages of the project have in common: colours and header (theme.css), elements (style.css), and their icon.
+//
+//go:embed pages/theme.css pages/style.css pages/icon.svg
+var Style embed.FS
+
+// Policy lets pages load from their own server alone.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Serve answers with a body that nobody keeps or frames, and that may load what the policy allows.
+func Serve(w http.ResponseWriter, status int, kind, policy string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error means that the reader is gone
+}
 
 // Link is an entry of the header of every page.
 type Link struct{ Path, Name string }
@@ -93,16 +113,13 @@ func (s *Console) refuse(w http.ResponseWriter, r *http.Request, title, why stri
 
 func serveFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
-	text, err := page.Files.ReadFile(name)
-	if err != nil && name == "console.css" {
-		text, err = files.ReadFile("pages/" + name)
-	}
+	text, err := files.ReadFile("pages/" + name)
 	kind := map[string]string{".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]
 	if err != nil || kind == "" {
 		http.NotFound(w, r)
 		return
 	}
-	page.Serve(w, http.StatusOK, kind, page.Policy, text)
+	Serve(w, http.StatusOK, kind, Policy, text)
 }
 
 // view is a page about one kind of thing: answers of several operations, each called with what the page's address gives.
@@ -455,7 +472,7 @@ func (s *Console) render(w http.ResponseWriter, status int, p *shown) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	page.Serve(w, status, "text/html; charset=utf-8", page.Policy, b.Bytes())
+	Serve(w, status, "text/html; charset=utf-8", Policy, b.Bytes())
 }
 
 func maps(values url.Values) url.Values {
