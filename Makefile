@@ -24,7 +24,7 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What is missing is said before anything fails for want of it. Node.js and
-# Python are checked where they are used, by localstack/install.go.
+# Python are checked where they are used, by localstack/install.sh.
 check:
 	@command -v go >/dev/null || { echo 'Go is missing: install Go $(GOLEAST) or newer from https://go.dev/dl (distributions often have an older one).' >&2; exit 1; }
 	@version=$$(go env GOVERSION 2>/dev/null | sed 's/^go//; s/[^0-9.].*//'); \

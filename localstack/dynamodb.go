@@ -25,8 +25,8 @@ func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := nodeTools(local)
-	if err := node.install(ctx, o.Log); err != nil {
+	node, err := nodeTools.install(ctx, o.Log)
+	if err != nil {
 		return nil, err
 	}
 	var storage []string
@@ -40,7 +40,7 @@ func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Server, error) {
 	return program{
 		name: "dynamodb",
 		args: func(port int) []string {
-			return append([]string{node.path(), "serve", "--host", "127.0.0.1", "--port", strconv.Itoa(port)}, storage...)
+			return append([]string{filepath.Join(node, nodeTools.program), "serve", "--host", "127.0.0.1", "--port", strconv.Itoa(port)}, storage...)
 		},
 		env:   func(int) []string { return nil },
 		ready: func(port int) string { return fmt.Sprintf("listening on http://127.0.0.1:%d", port) },

@@ -8,231 +8,167 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 )
 
-//go:embed pins
+//go:embed pins install.sh
 var pins embed.FS
 
-// Install installs every pinned tool but those of CheckTool and Browser, unless it is there
-// already, and writes what it does to progress, which may be nil. Processes that install at the same
-// time wait for one another. An error ends with the sentence of how to mend it.
+// tools are a set that is installed together, by install.sh.
+type tools struct {
+	name    string // of its folder, and of the folder of its lock files in pins
+	what    string // for the progress line
+	how     []string
+	program string // relative to its folder; present when the set is complete
+}
+
+var (
+	nodeTools      = tools{"node", "DynamoDB emulator and CDK CLI from npm", []string{"npm"}, "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"}
+	referenceTools = tools{"reference", "Scalar's API reference from npm", []string{"reference"}, "standalone.js"}
+	pythonTools    = tools{"python", "MiniStack from PyPI", []string{"pip", "10"}, "bin/python"}
+	checkTools     = tools{"checks", "cfn-lint and Schemathesis from PyPI (240 MB, for tests)", []string{"pip", "11"}, "bin/python"}
+	clientTools    = tools{"clients", "openapi-python-client from PyPI (for tests)", []string{"pip", "11"}, "bin/python"}
+	lintTools      = tools{"lint", "Redocly and Spectral from npm (80 MB, for tests)", []string{"npm"}, "node_modules/.bin/redocly"}
+	browserTools   = tools{"browser", "Chromium from npm (66 MB, for tests)", []string{"browser"}, "chromium"}
+)
+
+// Install installs what the stand-ins need, unless it is installed. Progress
+// goes to a writer, nil for none. Several processes may install at once.
 func Install(ctx context.Context, progress io.Writer) error {
-	dir, err := Dir()
-	if err != nil {
-		return err
-	}
-	for _, set := range []tools{nodeTools(dir), referenceTools(dir), pythonTools(dir)} {
-		if err := set.install(ctx, progress); err != nil {
+	for _, set := range []tools{nodeTools, referenceTools, pythonTools} {
+		if _, err := set.install(ctx, progress); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// CDK returns the path of the CDK's command line tool, installing it if need be
-// as Install does.
+// CDK returns the path of the CDK's command line tool, installing it if need be.
 func CDK(ctx context.Context, progress io.Writer) (string, error) {
 	modules, err := NodeModules(ctx, progress)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(modules, ".bin", "cdk"), nil
+	return filepath.Join(modules, ".bin", "cdk"), err
 }
 
-// NodeModules returns the folder node_modules that holds the pinned packages
-// from npm, installing them if need be as Install does.
+// NodeModules returns the folder of the packages from npm, installing them if need be.
 func NodeModules(ctx context.Context, progress io.Writer) (string, error) {
-	dir, err := Dir()
-	if err != nil {
-		return "", err
-	}
-	node := nodeTools(dir)
-	if err := node.install(ctx, progress); err != nil {
-		return "", err
-	}
-	return filepath.Join(node.dir, "node_modules"), nil
+	dir, err := nodeTools.install(ctx, progress)
+	return filepath.Join(dir, "node_modules"), err
 }
 
-// tools is a set of pinned programs that are installed together.
-type tools struct {
-	what    string   // for the progress line
-	dir     string   // holds nothing but this set
-	locks   []string // files of pins that say what is installed
-	program string   // relative to dir; there when the set is complete
-	fetch   func(ctx context.Context, dir string) error
+// Reference returns the path of the script that shows the reference, installing it if need be.
+func Reference(ctx context.Context, progress io.Writer) (string, error) {
+	dir, err := referenceTools.install(ctx, progress)
+	return filepath.Join(dir, referenceTools.program), err
 }
 
-// dynoxide is the DynamoDB emulator in the set from npm.
-var dynoxide = "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"
-
-func nodeTools(local string) tools {
-	return tools{
-		what:    "DynamoDB emulator and CDK CLI from npm",
-		dir:     filepath.Join(local, "tools", "node"),
-		locks:   []string{"package.json", "package-lock.json"},
-		program: dynoxide,
-		fetch:   fetchNode,
+// CheckTool returns the path of a program that tests use, installing it if need be.
+func CheckTool(ctx context.Context, name string, progress io.Writer) (string, error) {
+	set, bin := checkTools, "bin"
+	switch name {
+	case "openapi-python-client", "python":
+		set = clientTools
+	case "redocly", "spectral":
+		set, bin = lintTools, "node_modules/.bin"
 	}
+	dir, err := set.install(ctx, progress)
+	return filepath.Join(dir, bin, name), err
 }
 
-// nodePlatform is what npm calls this machine.
+// browsers are the names of Chromium and Chrome.
+var browsers = []string{
+	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+}
+
+// Browser returns a program that is Chromium or Chrome: that of this machine,
+// else on Linux on x64 one from npm, installing it if need be.
+func Browser(ctx context.Context, progress io.Writer) (string, error) {
+	for _, name := range browsers {
+		if program, err := exec.LookPath(name); err == nil {
+			return program, nil
+		}
+	}
+	if nodePlatform() != "linux-x64" {
+		return "", errors.New("no browser was found: install Chromium or Chrome")
+	}
+	dir, err := browserTools.install(ctx, progress)
+	return filepath.Join(dir, browserTools.program), err
+}
+
+// nodePlatform is the platform as npm's packages name it.
 func nodePlatform() string {
-	arch := runtime.GOARCH
-	if arch == "amd64" {
-		arch = "x64"
-	}
-	return runtime.GOOS + "-" + arch
+	return runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
 }
 
-func (t tools) path() string { return filepath.Join(t.dir, filepath.FromSlash(t.program)) }
+// install installs the set, unless it is installed as its lock files say, and
+// returns its folder.
+func (t tools) install(ctx context.Context, progress io.Writer) (dir string, err error) {
+	local, err := Dir()
+	if err != nil {
+		return "", err
+	}
+	return t.installIn(ctx, filepath.Join(local, "tools"), progress)
+}
 
-func (t tools) install(ctx context.Context, progress io.Writer) error {
+func (t tools) installIn(ctx context.Context, tools string, progress io.Writer) (dir string, err error) {
+	dir = filepath.Join(tools, t.name)
 	stamp, err := t.stamp()
+	if err != nil || t.installed(dir, stamp) {
+		return dir, err
+	}
+	if err := os.MkdirAll(tools, 0o755); err != nil {
+		return dir, err
+	}
+	unlock, err := Lock(ctx, dir+".lock")
 	if err != nil {
-		return err
-	}
-	if t.installed(stamp) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(t.dir), 0o755); err != nil {
-		return err
-	}
-	unlock, err := Lock(ctx, t.dir+".lock")
-	if err != nil {
-		return err
+		return dir, err
 	}
 	defer func() { _ = unlock() }()
-	if t.installed(stamp) {
-		return nil
+	if t.installed(dir, stamp) {
+		return dir, nil
 	}
-
 	if progress == nil {
 		progress = io.Discard
 	}
 	fmt.Fprintf(progress, "Installing %s ...\n", t.what)
 	start := time.Now()
-	if err := os.RemoveAll(t.dir); err != nil {
-		return err
-	}
-	if err := os.Mkdir(t.dir, 0o755); err != nil {
-		return err
-	}
-	for _, name := range t.locks {
-		text, err := pins.ReadFile("pins/" + name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(t.dir, path.Base(name)), text, 0o644); err != nil {
-			return err
-		}
-	}
-	if err := t.fetch(ctx, t.dir); err != nil {
-		return fmt.Errorf("installing %s: %w", t.what, err)
-	}
-	if err := os.WriteFile(t.stampFile(), []byte(stamp), 0o644); err != nil {
-		return err
+	if err := t.fetch(ctx, dir); err != nil {
+		return dir, fmt.Errorf("installing %s: %w", t.what, err)
 	}
 	fmt.Fprintf(progress, "Installed %s in %.1f s.\n", t.what, time.Since(start).Seconds())
-	return nil
+	return dir, os.WriteFile(filepath.Join(dir, "installed"), []byte(stamp), 0o644)
 }
 
-func (t tools) stampFile() string { return filepath.Join(t.dir, "installed") }
-
-// stamp differs from one content of the lock files to another.
-func (t tools) stamp() (string, error) {
-	h := sha256.New()
-	io.WriteString(h, nodePlatform())
-	for _, name := range t.locks {
-		text, err := pins.ReadFile("pins/" + name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "\n%s %d\n", name, len(text))
-		h.Write(text)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func (t tools) installed(stamp string) bool {
-	got, err := os.ReadFile(t.stampFile())
-	if err != nil || string(got) != stamp {
-		return false
-	}
-	_, err = os.Stat(t.path()) // a Python that was upgraded away leaves a dangling link
-	return err == nil
-}
-
-func fetchNode(ctx context.Context, dir string) error {
-	if err := npmInstall(ctx, dir); err != nil {
+// fetch makes the folder anew.
+func (t tools) fetch(ctx context.Context, dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	// To npm the emulator is optional, as there is one package for each
-	// platform: it says nothing when it could not get this one.
-	if _, err := os.Stat(filepath.Join(dir, dynoxide)); err != nil {
-		return fmt.Errorf("npm did not get @dynoxide/%s: see that its registry has it, "+
-			"or start a DynamoDB Local of your own and name it in AWS_ENDPOINT_URL_DYNAMODB", nodePlatform())
+	locks, err := fs.Sub(pins, "pins/"+t.name)
+	if err == nil {
+		err = os.CopyFS(dir, locks)
 	}
-	return nil
-}
-
-// mendNode says how to get what checkNode and npm look for.
-const mendNode = "install Node.js 20 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again"
-
-// checkNode fails where Node.js is missing or too old.
-func checkNode(ctx context.Context) error {
-	version, err := exec.CommandContext(ctx, "node", "--version").Output()
 	if err != nil {
-		return fmt.Errorf("Node.js is missing (%w): %s", err, mendNode)
-	}
-	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
-	if n, err := strconv.Atoi(major); err != nil || n < 20 {
-		return fmt.Errorf("Node.js %s is too old: %s", strings.TrimSpace(string(version)), mendNode)
-	}
-	return nil
-}
-
-// npmInstall installs what the lock file in dir names.
-func npmInstall(ctx context.Context, dir string) error {
-	if err := checkNode(ctx); err != nil {
 		return err
 	}
-	return npm(ctx, dir, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-}
-
-// npm runs npm, which needs its registry.
-func npm(ctx context.Context, dir string, args ...string) error {
-	err := run(ctx, dir, "npm", args...)
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("npm is missing: %s", mendNode)
-	}
+	script, err := pins.ReadFile("install.sh")
 	if err != nil {
-		return fmt.Errorf("%w: see that npm reaches its registry (npm ping) and run this again", err)
+		return err
 	}
-	return nil
-}
-
-// run runs a command in dir. Its error holds the end of what the command printed.
-func run(ctx context.Context, dir, name string, args ...string) error {
-	if strings.Contains(name, "/") {
-		name = filepath.Join(dir, name)
+	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", string(script), "install.sh"}, t.how...)...)
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, tail(string(out), 5))
 	}
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, tail(string(out), 5))
+	if _, err := os.Stat(filepath.Join(dir, t.program)); err != nil { // the emulator is optional to npm, as each platform has a package
+		return fmt.Errorf("%s is not there: see that npm's registry has it for %s, "+
+			"or start a DynamoDB Local of your own and name it in AWS_ENDPOINT_URL_DYNAMODB", t.program, nodePlatform())
 	}
 	return nil
 }
@@ -241,4 +177,33 @@ func run(ctx context.Context, dir, name string, args ...string) error {
 func tail(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// stamp is a hash of how the set is installed.
+func (t tools) stamp() (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, nodePlatform(), t.how)
+	for _, root := range []string{"install.sh", "pins/" + t.name} {
+		err := fs.WalkDir(pins, root, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := pins.ReadFile(file)
+			fmt.Fprintf(h, "%s %d\n%s", file, len(text), text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (t tools) installed(dir, stamp string) bool {
+	got, err := os.ReadFile(filepath.Join(dir, "installed"))
+	if err != nil || string(got) != stamp {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(dir, t.program)) // a Python that was upgraded away leaves a dangling link
+	return err == nil
 }

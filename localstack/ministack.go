@@ -36,8 +36,8 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	python := pythonTools(local)
-	if err := python.install(ctx, o.Log); err != nil {
+	python, err := pythonTools.install(ctx, o.Log)
+	if err != nil {
 		return nil, err
 	}
 	var data string
@@ -51,7 +51,7 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 	}
 	return program{
 		name:   "ministack",
-		args:   func(int) []string { return []string{python.path(), "-m", "ministack"} },
+		args:   func(int) []string { return []string{filepath.Join(python, pythonTools.program), "-m", "ministack"} },
 		env:    func(port int) []string { return append(ministackEnv(port, data, o.EnforceIAM), o.Env...) },
 		ready:  func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
 		probe:  "/_ministack/health",

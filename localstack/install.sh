@@ -1,0 +1,56 @@
+#!/bin/sh
+# Installs one set of tools into this folder, which has the set's lock files:
+#
+#     install.sh npm | pip MINOR | reference | browser
+#
+# A failure says on its last line how to mend it.
+set -eu
+
+say() { echo "$1" >&2; exit 1; }
+
+node='install Node.js 20 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again'
+
+check_node() {
+	version=$(node --version 2>/dev/null) || say "Node.js is missing: $node"
+	major=${version#v}
+	[ "${major%%.*}" -ge 20 ] || say "Node.js $version is too old: $node"
+	command -v npm >/dev/null || say "npm is missing: $node"
+}
+
+npm_ci() {
+	check_node
+	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || say 'npm failed: see that it reaches its registry (npm ping) and run this again'
+}
+
+case $1 in
+npm) npm_ci ;;
+pip)
+	mend="install Python 3.$2 or newer with venv (https://www.python.org, or: apt-get install python3-venv) and run this again"
+	python3 -c "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, $2))" || say "Python is missing, too old, or without its venv module: $mend"
+	python3 -m venv . || say "$mend"
+	bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r ./*.txt ||
+		say 'pip failed: see that it reaches its registry (pip download six) and run this again'
+	;;
+reference) # without its dependencies, which its bundle has; npm pack checks no hash
+	check_node
+	pinned=$(node -p 'const p = require("./package-lock.json").packages["node_modules/@scalar/api-reference"]; p.version + " " + p.integrity')
+	archive=$(npm pack --silent "@scalar/api-reference@${pinned% *}") || say 'npm failed: see that it reaches its registry (npm ping) and run this again'
+	got=$(node -p 'require("crypto").createHash("sha512").update(require("fs").readFileSync(process.argv[1])).digest("base64")' "$archive")
+	[ "sha512-$got" = "${pinned#* }" ] || say "npm's registry gave $archive with the hash $got: see which registry npm uses (npm config get registry)"
+	tar -xzf "$archive" --strip-components=3 package/dist/browser/standalone.js
+	rm "$archive"
+	;;
+browser) # unpacks itself, with the libraries that a bare system lacks where it believes to be in AWS Lambda
+	npm_ci
+	mkdir unpacked
+	TMPDIR=$PWD/unpacked AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x node --eval "import('@sparticuz/chromium').then((c) => c.default.executablePath())"
+	rm -rf node_modules
+	cat >chromium <<-'END'
+		#!/bin/sh
+		here=$(dirname "$0")
+		export LD_LIBRARY_PATH="$here/unpacked/al2023/lib" FONTCONFIG_FILE="$here/fonts.conf"
+		exec "$here/unpacked/chromium" "$@"
+	END
+	chmod +x chromium
+	;;
+esac
