@@ -121,7 +121,7 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent openapi && \
 	cp shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
 	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
-	@for package in client-ts elements; do (cd scripts/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
+	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done
 	@cd $(RELEASE) && { command -v sha256sum >/dev/null && sha256sum * || shasum -a 256 *; } > SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS
 	@git tag --annotate --cleanup=verbatim --file $(RELEASE)/NOTES.md v$(VERSION)
@@ -134,7 +134,7 @@ clean: ## remove data, logs and builds, keep the installed tools
 	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.' >&2; exit 1; fi
 	@if [ -x $(LOCAL)/bin/local ] && [ -e $(LOCAL)/data ]; then $(LOCAL)/bin/local -unused; fi
 	@if [ -d $(LOCAL) ]; then find $(LOCAL) -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +; fi
-	@rm -rf cdk.out infra/cdk.out scripts/client-ts/dist scripts/elements/dist
+	@rm -rf cdk.out infra/cdk.out shared/client/ts/dist shared/client/elements/dist
 
 distclean: clean ## remove the installed tools too
-	@rm -rf $(LOCAL) scripts/client-ts/node_modules scripts/elements/node_modules
+	@rm -rf $(LOCAL) shared/client/ts/node_modules shared/client/elements/node_modules

@@ -17,7 +17,7 @@ func TestDemo(t *testing.T) {
 // vectors are the texts that no page may run.
 func vectors(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../elements/testdata/vectors.txt")
+	text, err := os.ReadFile("../../shared/client/elements/testdata/vectors.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -187,7 +187,7 @@ func TestNewcomer(t *testing.T) {
 	}
 	n := &newcomer{dir: clone(t, filepath.Dir(local)), port: freePort(t)}
 	n.serve(t)
-	typescript := filepath.Join("scripts", "client-ts")
+	typescript := filepath.Join("shared", "client", "ts")
 	n.do(t, "", "go", "build", "-o", filepath.Join(".local", "bin", "example"), "./shared/client/example")
 	projects := n.outsides(t)
 	for _, which := range []string{"first", "second"} {

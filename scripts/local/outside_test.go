@@ -148,7 +148,7 @@ func (n *newcomer) goModule(t *testing.T) *outside {
 func (n *newcomer) npmProject(t *testing.T) *outside {
 	t.Helper()
 	app := &outside{dir: t.TempDir(), env: n.environment(), run: []string{"node", "main.js"}, want: "Is this final?\nNOT_FOUND\n"}
-	packed := n.pack(t, "client-ts", app)
+	packed := n.pack(t, "ts", app)
 	app.do(t, "npm", "init", "--yes")
 	app.do(t, "npm", "pkg", "set", "type=module")
 	app.do(
@@ -169,7 +169,7 @@ func (o *outside) compile(t *testing.T, name string) {
 // pack installs what a package of the clone is made with and packs it into a project. It returns the path of the archive.
 func (n *newcomer) pack(t *testing.T, name string, into *outside) string {
 	t.Helper()
-	source := &outside{dir: filepath.Join(n.dir, "scripts", name), env: into.env}
+	source := &outside{dir: filepath.Join(n.dir, "shared", "client", name), env: into.env}
 	source.do(t, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
 	printed := strings.Fields(source.do(t, "npm", "pack", "--silent", "--pack-destination", into.dir))
 	return filepath.Join(into.dir, printed[len(printed)-1])

@@ -252,7 +252,7 @@ func TestPageCosts(t *testing.T) {
 		}
 		return number(t, found[1])
 	}
-	pauses, err := os.ReadFile("../../scripts/elements/src/poll.ts")
+	pauses, err := os.ReadFile("../client/elements/src/poll.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

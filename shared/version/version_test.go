@@ -35,8 +35,8 @@ func TestRelease(t *testing.T) {
 	if newest == nil || string(newest[1]) != Release {
 		t.Errorf("the newest release in CHANGELOG.md is %q, here it is %s", newest, Release)
 	}
-	for _, name := range []string{"client-ts", "elements"} {
-		text, err := os.ReadFile("../../scripts/" + name + "/package.json")
+	for _, name := range []string{"ts", "elements"} {
+		text, err := os.ReadFile("../client/" + name + "/package.json")
 		if err != nil {
 			t.Fatal(err)
 		}

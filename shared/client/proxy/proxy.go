@@ -1,5 +1,5 @@
 // Package proxy lets the browsers of an application use the service through the application's own server, as the elements of
-// scripts/elements do. The application says who asks; the handler sets author and user itself, refuses what is not one's own, and calls
+// shared/client/elements do. The application says who asks; the handler sets author and user itself, refuses what is not one's own, and calls
 // the service with credentials that never leave the server:
 //
 //	mux.Handle("/collab/", proxy.New(proxy.Config{

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"collabdata/scripts/npmtest"
+	"collabdata/shared/client/npmtest"
 )
 
 // TestElements builds the elements, runs their tests, holds that they are small and that the local server serves them, and uses the packed
@@ -25,7 +25,7 @@ func TestElements(t *testing.T) {
 		if size := gzipped(t, text); size > most {
 			t.Errorf("%s is %d bytes gzipped, want %d at most", name, size, most)
 		}
-		served, err := os.ReadFile(filepath.Join("..", "local", "pages", name))
+		served, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "local", "pages", name))
 		if err != nil || !bytes.Equal(served, text) {
 			t.Errorf("the local server has another %s (%v): run npm run serve", name, err)
 		}

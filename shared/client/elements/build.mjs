@@ -33,4 +33,4 @@ await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 
 const notice = async (name) => `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`;
 const notices = await Promise.all(['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'dompurify'].map(notice));
 await writeFile('dist/NOTICES.txt', `elements.min.js and html.min.js have parts of these packages.\n\n${notices.join('\n\n')}`);
-await copyFile('../../LICENSE', 'LICENSE');
+await copyFile('../../../LICENSE', 'LICENSE');

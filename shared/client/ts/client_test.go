@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"collabdata/scripts/npmtest"
+	"collabdata/shared/client/npmtest"
 	"collabdata/shared/client/proxy/proxytest"
 )
 
