@@ -64,7 +64,6 @@ var kinds = compiled([]Kind{
 	{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount},
 	{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount},
 	{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount},
-	{Name: "former webhook", PK: "HOOK#{acct}", SK: "!{id}#{created:15}", Expires: true},
 	{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount},
 	{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount},
 	{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true},
@@ -126,7 +125,6 @@ var (
 	accountEntry       = kindOf("entry in the list of accounts")
 	mailSecret         = kindOf("secret of unsubscribe tokens")
 	lastWebhook        = kindOf("last webhook added")
-	formerWebhook      = kindOf("former webhook")
 	webhook            = kindOf("webhook")
 	quota              = kindOf("quota")
 	noMailAddress      = kindOf("unsubscribed address")

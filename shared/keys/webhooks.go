@@ -9,17 +9,6 @@ func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return webhook.Key(Parts{Acct: acct, ID: id}) }
 
-// FormerWebhook says that an account had an endpoint, whose deliveries are kept for some time. It sorts before all endpoints.
-func FormerWebhook(acct, id string, created int64) Key {
-	return formerWebhook.Key(Parts{Acct: acct, ID: id, Created: created})
-}
-
-// ParseFormerWebhook reads the sort key of a FormerWebhook. It fails on text that is none.
-func ParseFormerWebhook(sk string) (id string, created int64, err error) {
-	p, err := formerWebhook.ParseSK(sk)
-	return p.ID, p.Created, err
-}
-
 // LastWebhook is changed by whoever adds an endpoint to an account. It sorts before all endpoints.
 func LastWebhook(acct string) Key { return lastWebhook.Key(Parts{Acct: acct}) }
 

@@ -155,13 +155,11 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 // exist, unless an earlier try of this request has deleted it. Its deliveries are not posted any more, not even to a later endpoint of its
 // id, and expire.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
-	w, err := s.Webhook(ctx, acct, id)
+	_, err := s.Webhook(ctx, acct, id)
 	if err == nil {
-		former := store.NewItem(keys.FormerWebhook(acct, id, w.CreatedAt))
-		former[keys.Expires] = store.Number(outbox.Expiry(s.Millis()))
 		var refused *store.Refusal
 		refused, err = s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)),
-			store.Put(former), s.outbox.Remembered(outbox.Job{ID: mark, Account: acct}))
+			s.outbox.Remembered(outbox.Job{ID: mark, Account: acct}))
 		if err == nil && refused != nil {
 			err = noWebhook(id)
 		}
@@ -172,30 +170,4 @@ func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error 
 		}
 	}
 	return err
-}
-
-// Endpoint is an endpoint that an account has, or had so late that its deliveries may be kept.
-type Endpoint struct {
-	ID        string
-	CreatedAt collab.Millis
-}
-
-// EveryEndpoint returns the endpoints of an account, those too that were deleted while events of theirs are kept.
-func (s *Store) EveryEndpoint(ctx context.Context, acct string) (list []Endpoint, err error) {
-	present, err := s.Endpoints(ctx, acct)
-	for _, w := range present {
-		list = append(list, Endpoint{w.ID, w.CreatedAt})
-	}
-	if err != nil {
-		return nil, err
-	}
-	former, err := s.Query(ctx, store.Scan{PK: keys.Webhook(acct, "").PK, Keys: store.Span{To: store.Everything.From}.After(keys.LastWebhook(acct).SK)})
-	for _, it := range former {
-		id, created, err := keys.ParseFormerWebhook(it.Text(keys.SK))
-		if err != nil {
-			return nil, store.Unreadable(it.Key(), err)
-		}
-		list = append(list, Endpoint{id, created})
-	}
-	return list, err
 }
