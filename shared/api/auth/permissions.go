@@ -3,27 +3,16 @@ package auth
 
 import (
 	"cmp"
+	"collabdata/shared/store/directory"
 	"context"
 	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/request"
 )
 
 // Service carries out the operations.
-type Service struct{ Directory Directory }
-
-// Directory knows resources, and who has a grant on them: see package directory.
-type Directory interface {
-	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
-
-	// OpenResources returns the resources that grants name. It fails with NOT_FOUND where one does not exist.
-	OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error)
-	AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error
-	DeleteGrants(ctx context.Context, user string, on []collab.Resource) error
-	Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error)
-}
+type Service struct{ Directory *directory.Store }
 
 // ResourceType is a kind of resource.
 type ResourceType string

@@ -4,33 +4,22 @@
 package commentannotations
 
 import (
+	"collabdata/shared/access"
+	"collabdata/shared/request"
+	"collabdata/shared/store/directory"
 	"context"
 	"encoding/json"
 	"iter"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/request"
 )
 
 // Service runs the operations. Its fields are set before the first request.
 type Service struct {
-	Directory Directory
+	Directory *directory.Store
 	Threads   Threads
-	Access    Access
-}
-
-// Access knows who may see what: see package access.
-type Access interface {
-	People(settings collab.Settings, users ...string) collab.Sight
-	Writers(ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string) (map[string]collab.Viewer, error)
-}
-
-// Directory knows organizations and documents, and who may write in them: see package directory.
-type Directory interface {
-	BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error
-	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
-	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
+	Access    *access.Checker
 }
 
 // Threads keeps annotations and comments: see package threads.

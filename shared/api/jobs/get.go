@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"collabdata/shared/store/outbox"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -9,12 +10,7 @@ import (
 )
 
 // Service carries out the operation.
-type Service struct{ Jobs Jobs }
-
-// Jobs keeps jobs: see package outbox.
-type Jobs interface {
-	JobStatus(ctx context.Context, acct, id string) (collab.JobStatus, error)
-}
+type Service struct{ Jobs *outbox.Store }
 
 // GetRequest is the data of POST /v2/jobs/get.
 type GetRequest struct {

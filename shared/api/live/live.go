@@ -2,6 +2,8 @@
 package live
 
 import (
+	"collabdata/shared/live"
+	"collabdata/shared/store/connections"
 	"context"
 	"net/url"
 
@@ -12,19 +14,8 @@ import (
 // Service carries out the operation.
 type Service struct {
 	URL         string // of connections; "" where there are none
-	Rule        Rule
-	Connections Connections
-}
-
-// Rule is the rule of who may be told of what: see package collabdata/shared/live.
-type Rule interface {
-	Check(ctx context.Context, s collab.Settings, w collab.Watch) error
-}
-
-// Connections keeps connections and tickets: see package connections.
-type Connections interface {
-	Connected(ctx context.Context, w collab.Watch, now bool) (collab.Connected, error)
-	AddTicket(ctx context.Context, w collab.Watch) (ticket string, until collab.Millis, err error)
+	Rule        live.Rule
+	Connections connections.Store
 }
 
 // TicketsAddRequest is the data of POST /v2/live/tickets/add.

@@ -2,45 +2,20 @@
 package users
 
 import (
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/erasure"
+	"collabdata/shared/store/outbox"
 	"context"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/request"
 )
 
 // Service carries out the operations.
 type Service struct {
-	Directory Directory
-	Erasure   Erasure
-	Jobs      Jobs
-}
-
-// Erasure deletes personal data, and shows it: see package erasure.
-type Erasure interface {
-	Erase(ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef) (job string, err error)
-	Collect(
-		ctx context.Context, org collab.OrganizationRef, user string, from collab.PersonalPosition, take func(collab.PersonalData) bool,
-	) (next *collab.PersonalPosition, err error)
-}
-
-// Jobs keeps jobs: see package outbox.
-type Jobs interface {
-	JobStatus(ctx context.Context, acct, id string) (collab.JobStatus, error)
-}
-
-// Directory knows who has been added where: see package directory. Errors in a slice stand at the places of what they are about.
-type Directory interface {
-	OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
-	FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
-	OpenDocument(ctx context.Context, acct, org, doc string, create collab.CreateFlags) (collab.DocumentRef, error)
-	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
-
-	ChangeMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member)) []error
-	DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error
-	FindMembers(
-		ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
-	) (list []collab.FoundMember, next *collab.MemberPosition, err error)
+	Directory *directory.Store
+	Erasure   *erasure.Store
+	Jobs      *outbox.Store
 }
 
 // Level says at which level users are meant: that of the organization, of a folder, or of a document.
