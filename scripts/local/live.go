@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"sync"
 
-	"collabdata/scripts/local/sockets"
 	"collabdata/shared/app/live"
+	"collabdata/shared/app/local/sockets"
 	"collabdata/shared/keys"
 	rules "collabdata/shared/live"
 )

@@ -13,9 +13,9 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/scripts/admin/console"
-	"collabdata/scripts/local/worker"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
+	"collabdata/shared/app/local/worker"
 	"collabdata/shared/app/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"

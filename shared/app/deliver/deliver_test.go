@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/scripts/local/worker"
 	"collabdata/shared/app/deliver"
+	"collabdata/shared/app/local/worker"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/mail"

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/scripts/local/worker"
+	"collabdata/shared/app/local/worker"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/hooks"

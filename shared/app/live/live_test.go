@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/scripts/local/sockets"
 	"collabdata/shared/app"
 	"collabdata/shared/app/live"
+	"collabdata/shared/app/local/sockets"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	rules "collabdata/shared/live"

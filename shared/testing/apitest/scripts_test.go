@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/scripts/local/worker"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
+	"collabdata/shared/app/local/worker"
 	"collabdata/shared/app/operator"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
