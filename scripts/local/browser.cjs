@@ -29,7 +29,7 @@ async function tryWebhooks(context) {
   await page.locator('summary').first().click();
   const read = page.locator('details[data-touched]');
   await read.getByText('"commentText"').waitFor();
-  const delivery = await open(context, await read.getByRole('link', {name: 'to post it again'}).getAttribute('href'));
+  const delivery = await open(context, await read.getByRole('link', {name: 'post it again'}).getAttribute('href'));
   await delivery.getByRole('button', {name: 'Post it again'}).click();
   await delivery.getByRole('button', {name: 'Do it'}).click();
   await page.locator('details').nth(1).waitFor();

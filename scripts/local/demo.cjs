@@ -92,27 +92,27 @@ async function main() {
   await ann.keyboard.press('Enter');
   await ann.keyboard.type('?');
   await ann.keyboard.press('Control+Enter');
-  await want('the thread', ann.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('@Bob Builder'));
+  await want('the thread', ann.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('@Bob Builder'));
   await ann.getByText('Sending').waitFor({state: 'hidden'});
   await check(ann, 'thread', true);
 
   // Bob sees it in his inbox, answers and resolves.
   const bell = bob.getByRole('button', {name: 'Inbox, 1 unread'});
   await want("Bob's badge", bell);
-    const dot = bob.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('Unread');
+    const dot = bob.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Unread');
   await want('the dot of what is unread', dot);
   await bell.click();
   await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer mentioned you/}));
   await check(bob, 'inbox', true);
   await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
-  const thread = bob.getByRole('article', {name: 'Thread of Ann Archer'});
+  const thread = bob.getByRole('article', {name: 'Thread by Ann Archer'});
   await want("Ann's thread", thread.getByRole('textbox'));
   await want('an empty inbox', bob.getByRole('button', {name: 'Inbox', exact: true}));
   await dot.waitFor({state: 'detached'}).catch(() => problems.add('what was opened is unread'));
   await thread.getByRole('textbox').fill('Yes, see https://example.com/plan.');
   await thread.getByRole('button', {name: 'Send'}).click();
   await want('the answer', thread.getByRole('link', {name: 'https://example.com/plan'}));
-  await want("Bob's answer in Ann's window", ann.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('Yes, see'));
+  await want("Bob's answer in Ann's window", ann.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Yes, see'));
   if (!ann.hints.includes('{"changed":{"documentId":"launch-plan"}}')) problems.add(`nothing told Ann's window of Bob's answer: ${ann.hints}`);
   if (!bob.hints.includes('{"changed":{"inbox":true}}')) problems.add(`nothing told Bob's window of his inbox: ${bob.hints}`);
 
@@ -142,13 +142,13 @@ async function main() {
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
 
   // What he is told of, he says himself, and it stays.
-  await bob.getByText('What you are told of this document').click();
-  await bob.getByLabel('By mail').selectOption('NONE');
+  await bob.getByText('Notifications for this document').click();
+  await bob.getByLabel('Email').selectOption('NONE');
   await check(bob, 'preferences', true);
   await bob.reload();
-  await bob.getByText('What you are told of this document').click();
-  await want('the preference', bob.getByLabel('By mail'));
-  if ((await bob.getByLabel('By mail').inputValue()) !== 'NONE') problems.add('the preference is not kept');
+  await bob.getByText('Notifications for this document').click();
+  await want('the preference', bob.getByLabel('Email'));
+  if ((await bob.getByLabel('Email').inputValue()) !== 'NONE') problems.add('the preference is not kept');
 
   // An element, not a text; a thread that is gone; HTML.
   await ann.getByRole('button', {name: 'Comment on the table'}).click();
@@ -160,7 +160,7 @@ async function main() {
   await check(ann, 'delete');
   await own.getByRole('button', {name: 'Delete', exact: true}).click();
   await ann.getByRole('button', {name: '#numbers'}).waitFor({state: 'detached'}).catch(() => problems.add('a deleted comment is seen'));
-  await want('the gone thread', ann.getByText('1 thread whose place is gone'));
+  await want('the gone thread', ann.getByText('1 thread on removed text'));
   await ann.getByRole('button', {name: 'Resolved 2'}).click();
   await ann.getByRole('button', {name: 'Show 1 reply'}).click();
   await want('formatted HTML', ann.locator('b', {hasText: 'second table'}));
@@ -179,16 +179,16 @@ async function main() {
   await want("Bob's mail", mail.getByText('bob@example.com').first());
   const webhooks = await open(context, '/webhooks');
   await want('the webhook', webhooks.getByText('comment_annotation.added', {exact: true}).first());
-  await want('what will be deleted', bob.getByText('1 thread whose place is gone'));
+  await want('what will be deleted', bob.getByText('1 thread on removed text'));
   await call('/v2/commentannotations/delete', {annotationIds: ['demo-gone']});
-  await bob.getByText('1 thread whose place is gone').waitFor({state: 'detached'}).catch(() => problems.add('what was deleted is seen'));
+  await bob.getByText('1 thread on removed text').waitFor({state: 'detached'}).catch(() => problems.add('what was deleted is seen'));
   await until(() => ann.hints.length > annHeard && bob.hints.length > bobHeard);
   if (asked.length > 0) problems.add(`a hidden page asks: ${asked}`);
   await ann.evaluate(() => {
     Object.defineProperty(document, 'hidden', {value: false, configurable: true});
     document.dispatchEvent(new Event('visibilitychange'));
   });
-  await ann.getByText('1 thread whose place is gone').waitFor({state: 'detached'}).catch(() => problems.add('a page that is shown again does not look'));
+  await ann.getByText('1 thread on removed text').waitFor({state: 'detached'}).catch(() => problems.add('a page that is shown again does not look'));
   await context.close();
 
   await writing(browser);
@@ -214,7 +214,7 @@ async function writing(browser) {
   const context = await contextOf(browser);
   const page = await open(context, '/demo?as=cleo');
   const keys = page.keyboard;
-  const thread = page.getByRole('article', {name: 'Thread of Cleo Clark'});
+  const thread = page.getByRole('article', {name: 'Thread by Cleo Clark'});
   await thread.getByRole('button', {name: 'Show 1 reply'}).press('Enter');
   await keys.type('A reply to @bo');
   await page.getByRole('option', {name: 'Bob Builder'}).waitFor();
@@ -248,7 +248,7 @@ async function writing(browser) {
   await keys.press('Backspace');
   await want('how much may come', page.getByText('0 characters left'));
   await keys.press('Control+Enter');
-  await focus(page, 'a thread was sent', 'Thread of Cleo Clark');
+  await focus(page, 'a thread was sent', 'Thread by Cleo Clark');
   const own = page.locator('collab-thread[open]');
   await own.getByRole('button', {name: 'Resolve'}).press('Enter');
   await want('that it is resolved', own.getByRole('button', {name: 'Reopen'}));
@@ -267,7 +267,7 @@ async function writing(browser) {
   await focus(page, 'Escape in an edit', 'Edit your');
   await thread.getByRole('button', {name: /^Delete your/}).nth(1).press('Enter');
   await keys.press('Enter');
-  await focus(page, 'Delete', 'Thread of Cleo Clark');
+  await focus(page, 'Delete', 'Thread by Cleo Clark');
   await page.getByRole('button', {name: /^Inbox/}).press('Enter');
   await focus(page, 'the inbox', 'Inbox');
   await keys.press('Escape');
@@ -344,7 +344,7 @@ async function failing(browser) {
   const refuse = (status, code, message, headers = {}) => (route) => route.fulfill({status, headers, json: {error: {status: code, message}}});
 
   await page.evaluate(() => (location.hash = 'collab-thread=gone'));
-  await want('that a thread is gone', page.getByRole('alert').getByText('The thread is not there any more.'));
+  await want('that a thread is gone', page.getByRole('alert').getByText('This thread no longer exists.'));
   await check(page, 'gone');
 
   let refusals = 0;
@@ -357,10 +357,10 @@ async function failing(browser) {
 
   const list = page.locator('collab-threads');
   for (const [name, answer, says] of [
-    ['denied', refuse(403, 'PERMISSION_DENIED', 'no'), 'You have no permission'],
+    ['denied', refuse(403, 'PERMISSION_DENIED', 'no'), 'You do not have permission'],
     ['disabled', refuse(400, 'FAILED_PRECONDITION', 'document "launch-plan" is disabled'), 'Document "launch-plan" is disabled.'],
-    ['busy', refuse(429, 'RESOURCE_EXHAUSTED', 'later', {'Retry-After': '600'}), 'try again in 10 minutes'],
-    ['down', (route) => route.abort(), 'The server does not answer.'],
+    ['busy', refuse(429, 'RESOURCE_EXHAUSTED', 'later', {'Retry-After': '600'}), 'Try again in 10 minutes'],
+    ['down', (route) => route.abort(), 'The server is not responding.'],
   ]) {
     await page.route('**/collab/{threads,inbox}', answer);
     await page.reload();

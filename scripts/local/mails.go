@@ -162,7 +162,7 @@ func (p *pages) mail(w http.ResponseWriter, r *http.Request) (mail, bool) {
 	}
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || number < 1 || number > len(mails) {
-		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail of this number.")
+		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail with this number.")
 		return mail{}, false
 	}
 	return mails[len(mails)-number], true

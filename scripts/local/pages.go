@@ -106,7 +106,7 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 			service.ServeHTTP(w, r)
 			return
 		}
-		p.problem(w, http.StatusNotFound, "Nothing is here", "There is no page at "+r.URL.Path+".")
+		p.problem(w, http.StatusNotFound, "Page not found", "There is no page at "+r.URL.Path+".")
 	})
 	return mux, nil
 }
@@ -151,7 +151,7 @@ func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
 		place
 		Accounts               []account
 		KeyHeader, TokenHeader string
-	}{p.view("What is running", "/", false), p.place, list, key, token})
+	}{p.view("Start", "/", false), p.place, list, key, token})
 }
 
 func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {
@@ -178,7 +178,7 @@ func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc 
 
 func (p *pages) file(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, ".html") { // a template
-		p.problem(w, http.StatusNotFound, "Nothing is here", "There is no page at "+r.URL.Path+".")
+		p.problem(w, http.StatusNotFound, "Page not found", "There is no page at "+r.URL.Path+".")
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

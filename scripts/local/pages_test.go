@@ -87,7 +87,7 @@ func TestPages(t *testing.T) {
 		{"/mail", "dev.example:8080", 200, ""}, // HOST names it
 		{"/mail", "192.0.2.1:8080", 200, ""},
 		{"/mail?q=OLDER", "localhost", 200, "Older"},
-		{"/mail?q=none", "localhost", 200, "None of 2 mails has these words"},
+		{"/mail?q=none", "localhost", 200, "None of 2 mails matches"},
 		{"/mail", "localhost", 200, "Newer &lt;b&gt;"},
 		{"/mail/1", "localhost", 200, `src="/mail/1/html"`},
 		{"/mail/1/html", "localhost", 200, "<script>"},

@@ -9,13 +9,13 @@ export const texts = {
   commentOnSelection: 'Comment on the selected text',
   open: (n: number) => `Open ${n}`,
   resolved: (n: number) => `Resolved ${n}`,
-  noneOpen: 'No open threads. Select a text to comment on it.',
+  noneOpen: 'No open threads. Select text to comment on it.',
   noneResolved: 'No resolved threads.',
-  gone: (n: number) => `${count(n, 'thread', 'threads')} whose place is gone`,
+  gone: (n: number) => `${count(n, 'thread', 'threads')} on removed text`,
   loading: 'Loading comments',
-  stale: 'The comments are not up to date. Trying again …',
-  notLoaded: 'The comments could not be loaded.',
-  /** Why something failed, by the status of the failure and the handler's words; minutes until it may be tried again, 0 where that is not known. */
+  stale: 'Comments may be out of date. Retrying …',
+  notLoaded: 'Comments could not be loaded.',
+  /** The reason of a failure, by its status and the handler's message; minutes until a retry makes sense, 0 if unknown. */
   why: (status: string, message: string, minutes: number): string => {
     switch (status) {
       case 'OFFLINE':
@@ -23,35 +23,35 @@ export const texts = {
       case 'UNAUTHENTICATED':
         return 'You are not signed in.';
       case 'PERMISSION_DENIED':
-        return 'You have no permission for this.';
+        return 'You do not have permission.';
       case 'NOT_FOUND':
-        return 'It is not there any more.';
+        return 'It no longer exists.';
       case 'FAILED_PRECONDITION':
       case 'INVALID_ARGUMENT':
         return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
       case 'RESOURCE_EXHAUSTED':
-        return minutes ? `That was too much at once: try again in ${count(minutes, 'minute', 'minutes')}.` : 'That was too much at once.';
+        return `Too many requests. Try again in ${minutes > 1 ? `${minutes} minutes` : 'a minute'}.`;
     }
-    return 'The server does not answer.';
+    return 'The server is not responding.';
   },
-  missing: 'The thread is not there any more.',
+  missing: 'This thread no longer exists.',
   close: 'Close',
   draft: 'Draft',
   continueDraft: (text: string) => `Continue: “${text.slice(0, 80)}”`,
   left: (n: number) => (n < 0 ? `${count(-n, 'character', 'characters')} too many` : `${count(n, 'character', 'characters')} left`),
-  tooLong: 'The text is too long to be sent.',
-  thread: (author: string) => `Thread of ${author}`,
+  tooLong: 'The text is too long to send.',
+  thread: (author: string) => `Thread by ${author}`,
   goTo: (quote: string) => `Go to the text: ${quote}`,
-  wholeDocument: 'On the whole document',
+  wholeDocument: 'Whole document',
   replies: (n: number) => count(n, 'reply', 'replies'),
   showReplies: (n: number) => `Show ${count(n, 'reply', 'replies')}`,
   hideReplies: 'Hide replies',
   reply: 'Reply',
-  writeReply: 'Write a reply; @ mentions people',
-  writeComment: 'Write a comment; @ mentions people',
+  writeReply: 'Write a reply. Type @ to mention people.',
+  writeComment: 'Write a comment. Type @ to mention people.',
   send: 'Send',
-  whoSees: 'Who sees it',
-  everyone: 'Everyone here',
+  whoSees: 'Visible to',
+  everyone: 'Everyone',
   onlyThese: 'Only these people',
   addPerson: 'Add a person',
   removePerson: (name: string) => `Remove ${name}`,
@@ -64,8 +64,8 @@ export const texts = {
   isResolved: (name: string) => (name ? `Resolved by ${name}` : 'Resolved'),
   edit: 'Edit',
   delete: 'Delete',
-  editOf: (time: string) => `Edit your comment of ${time}`,
-  deleteOf: (time: string) => `Delete your comment of ${time}`,
+  editOf: (time: string) => `Edit your comment from ${time}`,
+  deleteOf: (time: string) => `Delete your comment from ${time}`,
   reallyDelete: 'Delete this comment for everyone?',
   keep: 'Keep',
   edited: 'edited',
@@ -79,27 +79,27 @@ export const texts = {
   } as Record<string, string>,
   tryAgain: 'Try again',
   discard: 'Discard',
-  truncated: 'This thread has more comments than are shown.',
-  people: (n: number) => `${count(n, 'person', 'people')} to choose from. Arrow keys choose, Enter takes.`,
+  truncated: 'This thread has more comments that are not shown.',
+  people: (n: number) => `${count(n, 'person', 'people')} found. Use the arrow keys to choose, and Enter to select.`,
   peopleList: 'People',
   sent: 'Sent.',
   newComment: (name: string) => `New comment by ${name}.`,
   inbox: (unread: string) => (unread ? `Inbox, ${unread} unread` : 'Inbox'),
   inboxTitle: 'Inbox',
-  inboxEmpty: 'Nothing here yet.',
+  inboxEmpty: 'No notifications yet.',
   markAllRead: 'Mark all as read',
   unread: 'Unread',
   older: 'Show older',
   inboxNotLoaded: 'The inbox could not be loaded.',
-  inboxStale: 'The inbox is not up to date. Trying again …',
+  inboxStale: 'The inbox may be out of date. Retrying …',
   now: 'just now',
-  preferences: 'What you are told of this document',
-  preferencesFailed: 'That could not be read or saved.',
-  channels: {inbox: 'In the inbox', email: 'By mail'},
-  choices: {ALL: 'everything', MINE: 'what concerns me', NONE: 'nothing'} as Record<string, string>,
+  preferences: 'Notifications for this document',
+  preferencesFailed: 'These settings could not be loaded or saved.',
+  channels: {inbox: 'Inbox', email: 'Email'},
+  choices: {ALL: 'All activity', MINE: 'Only if it concerns me', NONE: 'None'} as Record<string, string>,
 };
 
-/** Why something failed. */
+/** Returns the reason of a failure as a text. */
 export const whyOf = (f: Failure): string => texts.why(f.status, f.message, Math.ceil(f.retryAfter / 60_000));
 
 /** Replaces texts, for another language or another tone. Call it before the elements are first shown. */

@@ -21,7 +21,7 @@ import type {ThreadElement} from './thread.js';
 const HASH = /^#collab-thread=(.+)$/;
 
 /**
- * The threads of a document: a list in the order of the text, a composer, and marks in the text. Threads whose place is gone stand at the end.
+ * The threads of a document: a list in the order of the text, a composer, and marks in the text. Threads on removed text come last.
  *
  * @fires collab-active - another thread was opened, or none; detail.annotationId
  */
