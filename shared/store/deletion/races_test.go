@@ -333,7 +333,7 @@ func TestOldJob(t *testing.T) {
 			if _, err := p.threads.Head(t.Context(), fresh, "new"); err != nil || fresh.Incarnation == doc.Incarnation && name == "document" {
 				t.Errorf("of what was added again, %+v: %v", fresh, err)
 			}
-			var queries [2]int
+			var queries [2]atomic.Int64
 			for i, cycles := range []int{1, 5} {
 				var last string
 				for range cycles {
@@ -345,14 +345,14 @@ func TestOldJob(t *testing.T) {
 				now = now.Add(outbox.SweepAfter)
 				_, err := p.through(func(name, _ string) *http.Response {
 					if name == "Query" {
-						queries[i]++
+						queries[i].Add(1)
 					}
 					return nil
 				}).RunJob(t.Context(), "acct", last)
 				p.must(err)
 			}
-			if queries[0] < queries[1] {
-				t.Errorf("the job after one cycle made %d queries, after five %d", queries[0], queries[1])
+			if queries[0].Load() < queries[1].Load() {
+				t.Errorf("the job after one cycle made %d queries, after five %d", queries[0].Load(), queries[1].Load())
 			}
 		})
 	}
