@@ -44,7 +44,9 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 func (s *Store) deleteForAll(ctx context.Context, org collab.OrganizationRef, it store.Item, n collab.Notification) error {
 	unlist := store.Delete(listed(org, n).Key())
 	if it[keys.AddedBy] == nil {
-		_, err := s.Write(ctx, store.Put(store.ItemOf(it.Key(), notificationItem{DeletedAt: s.Millis(), Expires: outbox.Expiry(s.Millis())})), unlist)
+		deleted := store.NewItem(it.Key())
+		deleted[keys.DeletedAt], deleted[keys.Expires] = store.Number(s.Millis()), store.Number(outbox.Expiry(s.Millis()))
+		_, err := s.Write(ctx, store.Put(deleted), unlist)
 		return err
 	}
 	if err := s.deleteRecipients(ctx, org, n.ID, it.Text(keys.AddedBy)); err != nil {
