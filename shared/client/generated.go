@@ -195,7 +195,7 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
 // no annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000;
 // where the selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting
-// events=all each is posted to webhooks as comment_annotation.deleted.
+// allEvents each is posted to webhooks as comment_annotation.deleted.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
@@ -225,7 +225,7 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged,
 // and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response.
 // With triggerNotification those concerned are told that they were changed, whom they tag among them, but not the author of the
-// first; with the account's setting events=all it is posted to webhooks anyway. With verifyUserPermissions an author whom from
+// first; with the account's setting allEvents it is posted to webhooks anyway. With verifyUserPermissions an author whom from
 // names must have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is
 // updated.
 //
@@ -302,7 +302,7 @@ func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotat
 //
 // It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the annotation.
 // The annotation stays, with its creator, and its lastUpdated moves to now. An id may be added again at once. With the account's
-// setting events=all they are posted to webhooks as comment.deleted.
+// setting allEvents they are posted to webhooks as comment.deleted.
 //
 // The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there
 // is no comment with its id, or another user wrote it. NOT_FOUND when the organization, the document or the annotation does not

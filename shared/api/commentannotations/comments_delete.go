@@ -28,7 +28,7 @@ func CommentsDelete() rpc.Endpoint {
 		Operation: rpc.Method((*Service).DeleteComments), Description: `
 Deletes comments. It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the
 annotation. The annotation stays, with its creator, and its
-lastUpdated moves to now. An id may be added again at once. With the account's setting events=all they are posted to webhooks as
+lastUpdated moves to now. An id may be added again at once. With the account's setting allEvents they are posted to webhooks as
 comment.deleted.
 
 The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there is no

@@ -65,7 +65,7 @@ func CommentsUpdate() rpc.Endpoint {
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
 merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. With
 triggerNotification those concerned are told that they were changed, whom they tag among them, but not the author of the first; with the
-account's setting events=all it is posted to webhooks anyway. With verifyUserPermissions an author whom from names must
+account's setting allEvents it is posted to webhooks anyway. With verifyUserPermissions an author whom from names must
 have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;

@@ -26,7 +26,7 @@ at once, and its id may be added again: new and empty. jobId names what sweeps t
 
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
 annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000; where the
-selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting events=all each is
+selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting allEvents each is
 posted to webhooks as comment_annotation.deleted.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.`}

@@ -44,7 +44,7 @@ func Check(r io.Reader, o ImportOptions) error {
 }
 
 // Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it. Only
-// webhooks of an account with the setting events=all get the threads and comments. It may be repeated, also after one that was ended at any
+// webhooks of an account with the setting allEvents get the threads and comments. It may be repeated, also after one that was ended at any
 // place: what is there already as the file has it stays. What is there otherwise is refused and stays, too, and nothing is added to it: what
 // belongs to a refused folder, document or annotation is refused with it, as other people might see it there.
 // What is disabled in the file is disabled once all is in; without the reach of an operator a repeat cannot look into it, and is refused
