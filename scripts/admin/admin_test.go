@@ -7,13 +7,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -180,164 +175,6 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// queues are the queues of a test.
-type queues struct {
-	cli
-	live map[string]*queue.Queue
-	urls map[string]string
-}
-
-// newQueues returns commands on queues of their own, which are reached through a proxy that answers the calls of an action with an error
-// while refuse returns true. That a queue is empty is said at once; of SQS one must wait for that.
-func newQueues(t *testing.T, refuse func(action string) bool) *queues {
-	t.Helper()
-	target := localstacktest.MiniStack(t)
-	environment(t)
-	cfg := localstacktest.Config(target)
-	urls, err := queue.Create(t.Context(), cfg, fmt.Sprintf("admin-%d-", time.Now().UnixNano()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(u)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); refuse(action) {
-			w.WriteHeader(http.StatusInternalServerError)
-			return
-		} else if action == "ReceiveMessage" {
-			body, err := io.ReadAll(r.Body)
-			patient := fmt.Appendf(nil, `"WaitTimeSeconds":%d`, 1)
-			if err != nil || !bytes.Contains(body, patient) {
-				t.Errorf("%s, %v: it does not wait", body, err)
-			}
-			r.Body = io.NopCloser(bytes.NewReader(bytes.Replace(body, patient, []byte(`"WaitTimeSeconds":0`), 1)))
-		}
-		forward.ServeHTTP(w, r)
-	}))
-	t.Cleanup(proxy.Close)
-	t.Setenv("AWS_ENDPOINT_URL_SQS", proxy.URL)
-	q := &queues{urls: urls, live: map[string]*queue.Queue{}}
-	for name, url := range urls {
-		q.live[name] = queue.New(cfg, url, slog.New(slog.DiscardHandler))
-		q.global = append(q.global, "--"+name+"-queue-url", url)
-	}
-	return q
-}
-
-// take empties a queue, which has n texts or more, and returns the texts, sorted and each once: a send may be repeated.
-func take(t *testing.T, q *queue.Queue, n int) []string {
-	t.Helper()
-	texts := map[string]bool{}
-	for wait := 5 * time.Second; ; {
-		messages, err := q.Receive(t.Context(), queue.MaxReceive, wait)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range messages {
-			texts[m.Text] = true
-		}
-		if err := q.Delete(t.Context(), messages...); err != nil {
-			t.Fatal(err)
-		}
-		if len(texts) >= n {
-			wait = 0
-		}
-		if len(messages) == 0 {
-			return slices.Sorted(maps.Keys(texts))
-		}
-	}
-}
-
-// fill puts 12 letters into each dead-letter queue, and returns their texts by queue.
-func (q *queues) fill(t *testing.T) map[string][]string {
-	t.Helper()
-	texts := map[string][]string{}
-	for i := range 12 {
-		e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%02d", i)}}
-		w := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: fmt.Sprintf("hook-%02d", i)}}
-		if err := q.dead(t, keys.EventsQueue).SendEvents(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-		if err := q.dead(t, keys.WebhooksQueue).SendLanes(t.Context(), 0, w); err != nil {
-			t.Fatal(err)
-		}
-		texts[keys.EventsQueue] = append(texts[keys.EventsQueue], e.Encode())
-		texts[keys.WebhooksQueue] = append(texts[keys.WebhooksQueue], w.Encode())
-	}
-	for _, list := range texts {
-		slices.Sort(list)
-	}
-	return texts
-}
-
-func (q *queues) dead(t *testing.T, name string) *queue.Queue {
-	t.Helper()
-	dead, err := q.live[name].DeadLetters(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dead
-}
-
-// TestDeadLetters lists dead letters, which can be listed again at once, and redrives them. One that cannot be read stays.
-func TestDeadLetters(t *testing.T) {
-	q := newQueues(t, func(string) bool { return false })
-	texts := q.fill(t)
-	stays := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}
-	if err := q.dead(t, keys.EventsQueue).SendLanes(t.Context(), 0, stays); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		list := q.must(t, "deadletters", "get")
-		slices.SortFunc(list[1:], func(a, b []string) int { return strings.Compare(strings.Join(a, " "), strings.Join(b, " ")) })
-		if list = slices.CompactFunc(list, slices.Equal); len(list) != 26 || strings.Join(list[0], " ") != "queue sentAt accountId eventId text webhookId" &&
-			strings.Join(list[0], " ") != "queue sentAt text accountId eventId webhookId" {
-			t.Fatalf("%d lines: %v", len(list), list)
-		}
-	}
-	for _, name := range []string{keys.WebhooksQueue, keys.EventsQueue} {
-		moved := q.must(t, "deadletters", "redrive", "--queue", name)
-		if len(moved) != 2 || moved[1][0] != name {
-			t.Errorf("redriving %s prints %v", name, moved)
-		}
-		if diff := cmp.Diff(texts[name], take(t, q.live[name], 12)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	if list := q.must(t, "deadletters", "get"); len(list) < 2 || !strings.Contains(strings.Join(list[1], " "), `"webhookId":"hook"`) {
-		t.Errorf("what stays: %v", list)
-	}
-}
-
-// TestRedriveEnds ends a redrive between each two of its calls: nothing is lost, and another one finishes it.
-func TestRedriveEnds(t *testing.T) {
-	for _, action := range []string{"ReceiveMessage", "SendMessageBatch", "DeleteMessageBatch"} {
-		t.Run(action, func(t *testing.T) {
-			calls, broken := 0, false
-			q := newQueues(t, func(a string) bool {
-				if broken && a == action {
-					calls++
-				}
-				return broken && a == action && calls > 1 // the second batch fails
-			})
-			texts := q.fill(t)[keys.EventsQueue]
-			broken = true
-			q.fails(t, "nothing is lost, call it again", "deadletters", "redrive", "--queue", "events")
-			broken = false
-			q.must(t, "deadletters", "redrive", "--queue", "events")
-			if diff := cmp.Diff(texts, take(t, q.live[keys.EventsQueue], 12)); diff != "" {
-				t.Error(diff)
-			}
-			if list := q.must(t, "deadletters", "get", "--queue", "events"); len(list) > 1 {
-				t.Errorf("%v stay", list)
-			}
-		})
-	}
-}
-
 // TestStack reads the names of table and queues from a stack.
 func TestStack(t *testing.T) {
 	s, name, db := newStore(t)
@@ -362,7 +199,6 @@ func TestStack(t *testing.T) {
 	if list := c.must(t, "accounts", "get"); len(list) != 2 || list[1][0] != "acme" {
 		t.Errorf("the accounts are %v", list)
 	}
-	c.must(t, "deadletters", "redrive")
 	c.global[1] = "nothing"
 	c.fails(t, "there is no stack nothing in region us-east-1: check --stack, AWS_PROFILE and AWS_REGION", "accounts", "get")
 }
@@ -393,7 +229,6 @@ func makeStack(t *testing.T, cfg aws.Config, name string, outputs map[string]str
 
 func TestErrors(t *testing.T) {
 	c := newCLI(t)
-	c.fails(t, "which queue? Give --stack NAME, such as collabdata-prod, or --events-queue-url URL", "deadletters", "redrive")
 	named := c.global
 	c.global = nil
 	c.fails(t, "which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME", "accounts", "get")
@@ -401,9 +236,6 @@ func TestErrors(t *testing.T) {
 	c.fails(t, "there is no table nothing: check --table or --stack", "accounts", "get")
 	c.global = named
 	c.fails(t, `account "nobody" does not exist`, "organizations", "get", "nobody")
-
-	t.Setenv("AWS_ENDPOINT_URL_SQS", localstacktest.MiniStack(t))
-	c.fails(t, "there is no such queue", "deadletters", "redrive", "--events-queue-url", localstacktest.MiniStack(t)+"/000000000000/nothing")
 
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
 	c.fails(t, "nothing answers there", "accounts", "get")

@@ -19,7 +19,7 @@ type consoleCommand struct {
 
 // run serves the pages until the context ends.
 func (c *consoleCommand) run(ctx context.Context, a *admin) error {
-	o, err := a.connect(ctx, true)
+	o, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,6 @@ import (
 	"collabdata/shared/app/operator"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
-	"collabdata/shared/keys"
-	"collabdata/shared/queue"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/smithy-go"
@@ -27,12 +25,11 @@ type deployment struct {
 	Stack               string `placeholder:"NAME" help:"CloudFormation stack of the deployment, such as collabdata-prod: the names below are read from it."`
 	Table               string `env:"TABLE_NAME" placeholder:"NAME" help:"Name of its table."`
 	EventsQueueURL      string `env:"EVENTS_QUEUE_URL" placeholder:"URL" help:"Its queue of events."`
-	WebhooksQueueURL    string `env:"WEBHOOKS_QUEUE_URL" placeholder:"URL" help:"Its queue of webhook deliveries."`
 	AllowedPrivateCIDRs string `name:"allowed-private-cidrs" env:"ALLOWED_PRIVATE_CIDRS" placeholder:"LIST" help:"Private networks that its permission providers may be in, as its setting allowedPrivateCidrs says."`
 }
 
 // connect returns how to reach the deployment, with the names above read from the stack where one is named.
-func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) (c operator.Config, err error) {
+func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operator.Config, err error) {
 	cfg, err := awsconfig.Load(ctx)
 	if err != nil {
 		return c, err
@@ -50,26 +47,16 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) 
 		}
 		d.Table = cmp.Or(d.Table, outputs["TableName"])
 		d.EventsQueueURL = cmp.Or(d.EventsQueueURL, outputs["EventsQueueUrl"])
-		d.WebhooksQueueURL = cmp.Or(d.WebhooksQueueURL, outputs["WebhooksQueueUrl"])
 	}
-	if table && d.Table == "" {
+	if d.Table == "" {
 		return c, collab.Errorf(
 			collab.InvalidArgument, "which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it",
 		)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	urls := map[string]string{keys.EventsQueue: d.EventsQueueURL, keys.WebhooksQueue: d.WebhooksQueueURL}
 	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL returns the error
 	return operator.Config{
-		App: app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log},
-		Queue: func(_ context.Context, name string) (*queue.Queue, error) {
-			if urls[name] == "" {
-				return nil, collab.Errorf(
-					collab.InvalidArgument, "which queue? Give --stack NAME, such as collabdata-prod, or --%s-queue-url URL", name,
-				)
-			}
-			return queue.New(cfg, urls[name], log), nil
-		},
+		App:      app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log},
 		CheckURL: d.checkURL,
 	}, nil
 }

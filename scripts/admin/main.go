@@ -180,8 +180,8 @@ type admin struct {
 }
 
 // connect returns the deployment's operator.
-func (a *admin) connect(ctx context.Context, table bool) (*operator.Operator, error) {
-	c, err := a.deployment.connect(ctx, a.stderr, table)
+func (a *admin) connect(ctx context.Context) (*operator.Operator, error) {
+	c, err := a.deployment.connect(ctx, a.stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (a *admin) connect(ctx context.Context, table bool) (*operator.Operator, er
 
 // call calls an operation, and prints its answer.
 func (a *admin) call(ctx context.Context, e rpc.Endpoint, account string, data any) error {
-	o, err := a.connect(ctx, !strings.HasPrefix(e.Path, "/operator/deadletters/"))
+	o, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (c *copyCommand) run(ctx context.Context, a *admin) error {
 
 // client returns an operator's client of an account, in this process.
 func (a *admin) client(ctx context.Context, account string) (*client.Client, error) {
-	o, err := a.connect(ctx, true)
+	o, err := a.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

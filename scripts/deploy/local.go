@@ -210,7 +210,7 @@ The service is up on the local cloud after %.0f s. Try:
     -d '{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
          "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}'
 
-The operator's commands, among them members, settings and dead letters:
+The operator's commands, among them members, settings and pending work:
 
   make admin
   AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s \

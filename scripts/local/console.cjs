@@ -92,7 +92,6 @@ async function main() {
   await walk(await look('user', at('/user', {organizationId, documentId, userId: 'bob'})), 'Notifications');
   await look('webhook', at('/webhook', {webhookId: 'console'}));
   await look('pending', '/console/operator/pending/get');
-  await look('dead-letters', '/console/operator/deadletters/get');
   await look('form', at('/v2/commentannotations/add', {organizationId, documentId}));
   await visit(at('/find', {organizationId, id: documentId}));
   await look('missing', at('/document', {organizationId, documentId: texts[0]}), 404);

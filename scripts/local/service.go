@@ -30,7 +30,6 @@ import (
 type parts struct {
 	clouds      *clouds
 	service     *app.Service
-	queues      map[string]*queue.Queue // by their names in package keys
 	delivery    *worker.Worker
 	connected   *connected
 	environment string // path of the file that writeEnvironment wrote
@@ -58,10 +57,6 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, people, url); err != nil {
 		return p, err
 	}
-	p.queues = map[string]*queue.Queue{}
-	for name, at := range queues {
-		p.queues[name] = queue.New(p.clouds.sqs.config, at, log)
-	}
 	p.environment, err = writeEnvironment(ctx, data, url, p.clouds, queues)
 	return p, err
 }
@@ -79,7 +74,6 @@ func (p *parts) console() http.Handler {
 		Explain: func(_ context.Context, err error) string { return operator.Cause(err) },
 		Operator: operator.New(operator.Config{
 			App:      p.service.Config(),
-			Queue:    func(_ context.Context, name string) (*queue.Queue, error) { return p.queues[name], nil },
 			CheckURL: webhook.NewGuard(private).CheckURL,
 		}),
 	})

@@ -341,7 +341,7 @@ func title(e rpc.Endpoint) string {
 	}
 	text := strings.Join(parts, " ")
 	for from, to := range map[string]string{
-		"commentannotations comments": "comments", "commentannotations": "threads", "usergroups": "groups", "deadletters": "dead letters",
+		"commentannotations comments": "comments", "commentannotations": "threads", "usergroups": "groups",
 		"accounts usage": "quotas", "keys": "API keys", "events explain": "who is notified",
 	} {
 		if text == from {

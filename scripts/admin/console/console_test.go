@@ -40,10 +40,7 @@ func newWorld(t *testing.T) *world {
 		Header:  []Link{{"/demo", "Demo"}},
 		Explain: func(_ context.Context, err error) string { return operator.Cause(err) },
 		Operator: operator.New(operator.Config{
-			App: app.Config{DynamoDB: cfg, SQS: sqs, EventsURL: urls["events"], Table: storetest.New(t).Name(), Log: log},
-			Queue: func(_ context.Context, name string) (*queue.Queue, error) {
-				return queue.New(sqs, urls[name], log), nil
-			},
+			App:      app.Config{DynamoDB: cfg, SQS: sqs, EventsURL: urls["events"], Table: storetest.New(t).Name(), Log: log},
 			CheckURL: webhook.NewGuard(nil).CheckURL,
 		}),
 	})}
@@ -111,7 +108,6 @@ func TestPages(t *testing.T) {
 		{"/find?id=doc&" + org, 200, []string{"document", `/console/document?accountId=acct&documentId=doc&organizationId=org`}},
 		{"/find?id=nothing", 200, []string{"Nothing has it."}},
 		{"/operator/pending/get", 200, []string{"job", "event"}},
-		{"/operator/deadletters/get", 200, []string{"There are none."}},
 		{"/operator/keys/add?accountId=acct", 200, []string{`method="post"`, `name="accountId" value="acct"`}},
 		{"/v2/organizations/get?accountId=acct&pageSize=1", 200, []string{"Organization name"}},
 		{"/account?accountId=none", 404, []string{`account "none" does not exist`}},

@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
-	"collabdata/shared/queue"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
@@ -29,8 +28,7 @@ type Service struct {
 	Inbox     *inbox.Store        // reads disabled documents, too
 	Deliverer *delivery.Deliverer // explains, and delivers nothing
 
-	Queue    func(ctx context.Context, name string) (*queue.Queue, error) // by its name in package keys
-	CheckURL func(string) error                                           // returns the rule that a permission provider's URL breaks
+	CheckURL func(string) error // returns the rule that a permission provider's URL breaks
 	Random   io.Reader
 }
 
@@ -41,7 +39,7 @@ func Endpoints() []rpc.Endpoint {
 		SettingsGet(), SettingsUpdate(),
 		KeysGet(), KeysAdd(), KeysDelete(), TokensAdd(), TokensRotate(), TokensDelete(),
 		Find(),
-		EventsGet(), EventsExplain(), EventsRetry(), PendingGet(), DeadLettersGet(), DeadLettersRedrive(),
+		EventsGet(), EventsExplain(), EventsRetry(), PendingGet(),
 	}
 }
 

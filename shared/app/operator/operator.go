@@ -22,15 +22,13 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/mail"
-	"collabdata/shared/queue"
 	"collabdata/shared/store/inbox"
 )
 
 // Config says which deployment.
 type Config struct {
 	App      app.Config
-	Queue    func(ctx context.Context, name string) (*queue.Queue, error) // by its name in package keys
-	CheckURL func(string) error                                           // returns the rule that a permission provider's URL breaks
+	CheckURL func(string) error // returns the rule that a permission provider's URL breaks
 }
 
 // Operator calls operations of a deployment in this process. Safe for concurrent use.
@@ -52,7 +50,7 @@ func New(c Config) *Operator {
 			Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
 			Mailer: noMailer{}, PageSize: 25, Guard: s.Guard, Now: now, Log: slog.New(slog.DiscardHandler), Random: rand.Reader,
 		}),
-		Queue: c.Queue, CheckURL: c.CheckURL, Random: rand.Reader,
+		CheckURL: c.CheckURL, Random: rand.Reader,
 	}
 	o := &Operator{service: s.WithDisabled(), own: map[string]http.Handler{}}
 	server := &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log}
