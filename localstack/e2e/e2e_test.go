@@ -26,6 +26,8 @@ import (
 	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/app"
+	"collabdata/shared/app/operator"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -33,6 +35,7 @@ import (
 	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
@@ -94,7 +97,16 @@ func TestDeployment(t *testing.T) {
 		})
 		t.Run("scripts", func(t *testing.T) {
 			t.Parallel()
-			apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: apitest.Seeder{Accounts: d.accounts, Directory: d.directory}, Gateway: true})
+			apitest.Run(t, apitest.Target{
+				BaseURL: d.baseURL, Seeder: apitest.Seeder{Accounts: d.accounts, Directory: d.directory}, Gateway: true,
+				Operator: operator.New(operator.Config{
+					App: app.Config{
+						DynamoDB: d.aws, SQS: d.aws, Table: d.outputs["TableName"], EventsURL: d.outputs["EventsQueueUrl"],
+						Log: slog.New(slog.DiscardHandler),
+					},
+					CheckURL: webhook.NewGuard(nil).CheckURL,
+				}),
+			})
 		})
 	})
 	if guard.seen() == 0 {

@@ -224,7 +224,7 @@ func TestGuard(t *testing.T) {
 		{"BatchGetItem", `{"RequestItems": {"t": {"Keys": [{"pk": {"S": "A#a"}}, {"pk": {"S": "KEY#k"}}]}}}`, false},
 		{"BatchWriteItem", `{"RequestItems": {"t": [{"PutRequest": {"Item": {"pk": {"S": "A#a"}}}}, {"DeleteRequest": {"Key": {"pk": {"S": "KEY#k"}}}}]}}`, false},
 		{"TransactWriteItems", `{"TransactItems": [{"Put": {"Item": {"pk": {"S": "A#a"}}}}, {"Delete": {"Key": {"pk": {"S": "DUE#1"}}}}]}`, true},
-		{"TransactWriteItems", `{"TransactItems": [{"Put": {"Item": {"pk": {"S": "A#a"}}}}, {"Delete": {"Key": {"pk": {"S": "ACCOUNTS"}}}}]}`, false},
+		{"TransactWriteItems", `{"TransactItems": [{"Put": {"Item": {"pk": {"S": "A#a"}}}}, {"Delete": {"Key": {"pk": {"S": "KEY#k"}}}}]}`, false},
 		{"Scan", `{}`, false},
 	} {
 		for key, allowed := range map[string]bool{"ASIA1": test.allowed, "ASIA2": false} {
