@@ -30,8 +30,10 @@ async function tryWebhooks(context) {
   const read = page.locator('details[data-touched]');
   await read.getByText('"commentText"').waitFor();
   const delivery = await open(context, await read.getByRole('link', {name: 'post it again'}).getAttribute('href'));
-  await delivery.getByRole('button', {name: 'Post it again'}).click();
-  await delivery.getByRole('button', {name: 'Do it'}).click();
+  await delivery.getByText('All operations on it').click();
+  await delivery.getByRole('link', {name: 'webhooks deliveries replay', exact: true}).click();
+  await delivery.getByRole('button', {name: 'Call'}).click();
+  await delivery.getByRole('button', {name: 'Call it'}).click();
   await page.locator('details').nth(1).waitFor();
   if (!await read.getByText('"commentText"').isVisible()) problems.add('/webhooks: what was open is closed when another arrives');
   const ids = await page.locator('details').evaluateAll((list) => list.map((d) => d.querySelector('pre').textContent.split('\n')[0]));

@@ -165,7 +165,7 @@ func TestReceiver(t *testing.T) {
 	}
 	page := get(h, "/webhooks", "localhost").Body.String()
 	for _, text := range []string{
-		"verified", "comment.added", "webhook-id: m-1", `href="/console/event?accountId=dev&amp;eventId=m-1"`,
+		"verified", "comment.added", "webhook-id: m-1", `href="/console/event?accountId=dev&amp;eventId=m-1&amp;webhookId=first"`,
 		"no secret of the webhook fits", "no webhook was added with this address",
 	} {
 		if !strings.Contains(page, text) {

@@ -96,7 +96,7 @@ func (c *receiver) verify(ctx context.Context, name string, h http.Header, body 
 			}
 			for _, secret := range w.SigningSecrets(now.UnixMilli()) {
 				if event, err := client.VerifyWebhook(secret, h, body); err == nil {
-					ids := url.Values{"accountId": {a.id}, "eventId": {h.Get("webhook-id")}}
+					ids := url.Values{"accountId": {a.id}, "eventId": {h.Get("webhook-id")}, "webhookId": {w.ID}}
 					return event, console.Path + "/event?" + ids.Encode(), "", nil
 				}
 				problem = "no secret of the webhook fits its signature"

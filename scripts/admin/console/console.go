@@ -175,7 +175,7 @@ func arguments(e rpc.Endpoint, values url.Values) url.Values {
 			given[f.Name] = values[f.Name]
 		case f.Kind == request.List && one != f.Name && values.Get(one) != "":
 			given.Set(f.Name, values.Get(one))
-		case f.Name == "pageSize":
+		case f.Name == "pageSize" && !changes(e):
 			given.Set(f.Name, pageSize)
 		case f.Name == "getOrganizationConfig" && values.Get("documentId") == "":
 			given.Set(f.Name, "true")
