@@ -141,9 +141,15 @@ func TestOperations(t *testing.T) {
 	if out, _, _ := c.run(t, "-o", "json", "call", "acme", "/v2/organizations/get", `{}`); !strings.Contains(out, `"id": "north"`) {
 		t.Errorf("a call prints %s", out)
 	}
+	c.must(t, "accounts", "add", "beta")
 	_, said, _ := c.run(t, "accounts", "get", "--page-size", "1")
-	if !strings.Contains(said, "There are more") {
-		t.Errorf("a page says %s", said)
+	_, token, more := strings.Cut(said, "--page-token ")
+	if !more {
+		t.Fatalf("a page says %s", said)
+	}
+	next := c.must(t, "accounts", "get", "--page-size", "1", "--page-token", strings.TrimSpace(token))
+	if len(next) != 2 || next[1][0] == c.must(t, "accounts", "get", "--page-size", "1")[1][0] {
+		t.Errorf("the next page is %v", next)
 	}
 }
 

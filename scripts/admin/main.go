@@ -8,7 +8,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,7 +211,7 @@ func (a *admin) call(ctx context.Context, e rpc.Endpoint, account string, data a
 		fmt.Fprintln(a.stderr, r.Message)
 	}
 	if err == nil && r.NextPageToken != "" {
-		fmt.Fprintf(a.stderr, "There are more: admin call %s %s '{…, \"pageToken\": %q}'\n", cmp.Or(account, "-"), e.Path, r.NextPageToken)
+		fmt.Fprintf(a.stderr, "There are more: run the command again with --page-token %s\n", r.NextPageToken)
 	}
 	return err
 }

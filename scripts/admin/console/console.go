@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -171,6 +172,7 @@ func arguments(e rpc.Endpoint, values url.Values) url.Values {
 	given := url.Values{}
 	for _, f := range request.Fields(e) {
 		switch one := strings.TrimSuffix(f.Name, "s"); {
+		case f.Name == "pageToken" && values.Get("of") != e.Path: // it is of another list on the page
 		case values.Get(f.Name) != "":
 			given[f.Name] = values[f.Name]
 		case f.Kind == request.List && one != f.Name && values.Get(one) != "":
@@ -180,9 +182,6 @@ func arguments(e rpc.Endpoint, values url.Values) url.Values {
 		case f.Name == "getOrganizationConfig" && values.Get("documentId") == "":
 			given.Set(f.Name, "true")
 		}
-	}
-	if token := values.Get("pageToken"); token != "" && values.Get("of") == e.Path {
-		given.Set("pageToken", token)
 	}
 	return given
 }
@@ -244,7 +243,7 @@ func (s *Console) add(p *shown, e rpc.Endpoint, res *operator.Result, whole bool
 	for i, part := range parts {
 		sec := p.section(e, part)
 		if i == 0 && res.NextPageToken != "" {
-			q := maps(p.values)
+			q := maps.Clone(p.values)
 			q.Set("of", e.Path)
 			q.Set("pageToken", res.NextPageToken)
 			sec.Links = append(sec.Links, Cell{Text: "More", Href: p.path + "?" + q.Encode()})
@@ -459,9 +458,9 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 
 // fail answers with a page that says what is wrong.
 func (s *Console) fail(w http.ResponseWriter, p *shown, err error) {
-	p.Title, p.Sections, p.Bad = "It did not work", nil, s.Explain(p.ctx, err)
+	p.Title, p.Sections, p.Bad = "The operation failed", nil, s.Explain(p.ctx, err)
 	if collab.CodeOf(err) == collab.NotFound {
-		p.Title = "Nothing is here"
+		p.Title = "Not found"
 	}
 	s.render(w, rpc.HTTPStatus(collab.CodeOf(err)), p)
 }
@@ -473,12 +472,4 @@ func (s *Console) render(w http.ResponseWriter, status int, p *shown) {
 		return
 	}
 	Serve(w, status, "text/html; charset=utf-8", Policy, b.Bytes())
-}
-
-func maps(values url.Values) url.Values {
-	q := url.Values{}
-	for name := range values {
-		q.Set(name, values.Get(name))
-	}
-	return q
 }

@@ -255,6 +255,9 @@ func (s *Console) newForm(e rpc.Endpoint, given url.Values, account string) *for
 		f.Account = &account
 	}
 	for _, of := range request.Fields(e) {
+		if of.Name == "pageToken" {
+			continue // the link More has it
+		}
 		in := input{
 			Name: of.Name, Label: answer.Words(of.Name), Help: of.Help, Kind: "text", Values: of.Values, Required: of.Required,
 			Value: strings.Join(given[of.Name], "\n"),
@@ -268,9 +271,6 @@ func (s *Console) newForm(e rpc.Endpoint, given url.Values, account string) *for
 			in.Help = strings.TrimSpace(in.Help + " 2027-01-31, 2027-01-31T12:00:00Z, 90d or 12h.")
 		case strings.HasSuffix(of.Name, "Secret"):
 			in.Kind = "password"
-		}
-		if e.Path == "/operator/events/get" && of.Name == "pageSize" {
-			continue
 		}
 		f.Inputs = append(f.Inputs, in)
 	}

@@ -38,7 +38,7 @@ type Field struct {
 	past     bool     // a span counts back from now
 }
 
-// Fields returns the fields of an operation's request, the required ones first. pageToken is not among them.
+// Fields returns the fields of an operation's request, the required ones first.
 func Fields(e rpc.Endpoint) []Field {
 	var list []Field
 	for _, f := range rpc.ShapeOf(reflect.StructOf([]reflect.StructField{{Name: "Data", Type: e.Operation.Request, Tag: `json:"data"`}})).Object.Fields[0].Shape.Object.Fields {
@@ -59,9 +59,10 @@ func Fields(e rpc.Endpoint) []Field {
 		case s.Kind == rpc.KindArray && s.Elem.Kind == rpc.KindString:
 			field.Kind, field.Values = List, s.Elem.Enum
 		}
-		if f.Name != "pageToken" {
-			list = append(list, field)
+		if f.Name == "pageToken" {
+			field.Help = "The nextPageToken of the page before"
 		}
+		list = append(list, field)
 	}
 	slices.SortStableFunc(list, func(a, b Field) int {
 		rank := func(f Field) int {
@@ -92,9 +93,6 @@ func Data(e rpc.Endpoint, values url.Values, now time.Time) (map[string]any, err
 			return nil, collab.Errorf(collab.InvalidArgument, "%s %v", f.Name, err)
 		}
 		data[f.Name] = value
-	}
-	if token := values.Get("pageToken"); token != "" {
-		data["pageToken"] = token
 	}
 	return data, nil
 }
