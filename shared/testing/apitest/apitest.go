@@ -254,7 +254,10 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 	return fmt.Sprintf("%s\nthe answer is %d %s", strings.Join(wrong, "\n"), res.StatusCode, body), nil
 }
 
-func ofOperator(req *http.Request) bool { return strings.HasPrefix(req.URL.Path, "/operator/") }
+// operators starts the paths of the operator's operations, which no gateway serves.
+const operators = "/operator/"
+
+func ofOperator(req *http.Request) bool { return strings.HasPrefix(req.URL.Path, operators) }
 
 // send sends a request to the service, or to the operator's operations.
 func (target Target) send(req *http.Request) (*http.Response, error) {
@@ -278,6 +281,9 @@ func (s *step) request(ctx context.Context, base string, vars variables) (req *h
 	body, err = vars.expandJSON(s.body)
 	if err != nil {
 		return nil, "", err
+	}
+	if strings.HasPrefix(path, operators) {
+		base = "http://operator"
 	}
 	req, err = http.NewRequestWithContext(ctx, s.method, base+path, strings.NewReader(body))
 	if err != nil {
