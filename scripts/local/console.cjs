@@ -29,7 +29,7 @@ async function walk(page, heading) {
     await inspect(page, heading);
     const more = list.getByRole('link', {name: 'More'});
     if (!await more.count()) return rows;
-    await more.click();
+    await Promise.all([page.waitForEvent('load'), more.click()]);
   }
 }
 

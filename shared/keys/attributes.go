@@ -10,8 +10,7 @@ const (
 	Rev         = "rev" // one more with every write
 	AddedBy     = "m"   // mark of the request that added the item, of a notification the event: tells a repeat of it from another's item
 	Birth       = "of"  // of a comment: the AddedBy of its head
-	Writer      = "w"   // mark of the request that changed the item last: tells a repeat of it from another's change
-	ReplacedBy  = "um"  // mark of the request that replaced users in the item last: a repeat of it must not replace them again
+	Writer      = "w"   // marks of the requests that changed the item last, latest first: tells a repeat of one of them from a new change
 )
 
 // Attributes of the other items.

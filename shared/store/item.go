@@ -2,7 +2,9 @@ package store
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -89,6 +91,11 @@ func (it Item) Text(name string) string {
 		return v.Value
 	}
 	return ""
+}
+
+// WrittenBy reports whether the request of the mark is one of the item's last writers.
+func (it Item) WrittenBy(mark string) bool {
+	return slices.Contains(strings.Fields(it.Text(keys.Writer)), mark)
 }
 
 // Binary returns a binary attribute, nil where there is none.

@@ -27,6 +27,10 @@ const (
 	MaxWriteBytes = 3_500_000 // of all items together
 )
 
+// writersKept is how many of the last writers of an item are known by their marks: others may write between a write whose answer is lost
+// and its repeat.
+const writersKept = 4
+
 // Put puts an item whatever was there.
 func Put(it Item) Write { return Write{Put: &types.Put{Item: it}} }
 
@@ -42,7 +46,8 @@ func Create(it Item) Write {
 // among them. Attributes that neither has are kept.
 func Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
-	after[keys.Writer] = Text(mark)
+	writers := append([]string{mark}, strings.Fields(before.Text(keys.Writer))...)
+	after[keys.Writer] = Text(strings.Join(writers[:min(len(writers), writersKept)], " "))
 	if same == nil {
 		same = []string{keys.Rev}
 	}
@@ -146,10 +151,10 @@ type Refused struct {
 	There   Item
 }
 
-// By reports whether an item that was there has the mark as its last writer's: our own write succeeded, and only its answer was lost.
+// By reports whether an item that was there was written with the mark: our own write succeeded, and only its answer was lost.
 func (r *Refusal) By(mark string) bool {
 	for _, of := range r.Of {
-		if of.There != nil && of.There.Text(keys.Writer) == mark {
+		if of.There.WrittenBy(mark) {
 			return true
 		}
 	}

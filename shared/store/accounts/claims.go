@@ -13,10 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// keptRequest is the item of an Idempotency-Key. Its writer is the attempt that holds the key.
+// keptRequest is the item of an Idempotency-Key.
 type keptRequest struct {
 	BodyHash  []byte        `dynamodbav:"hash"`
 	Seed      []byte        `dynamodbav:"seed"`
+	Holder    string        `dynamodbav:"by,omitempty"`   // the attempt that holds the key
 	StartedAt collab.Millis `dynamodbav:"at"`             // of the first attempt
 	Lease     collab.Millis `dynamodbav:"until"`          // of the latest attempt; 0 when it freed the key
 	Expires   int64         `dynamodbav:"ttl"`            // seconds
@@ -28,7 +29,7 @@ type keptRequest struct {
 // newKeptRequest returns the item of a key for the claim of an attempt that began at a time.
 func newKeptRequest(claim request.Claim, begun time.Time) keptRequest {
 	return keptRequest{
-		BodyHash: claim.BodyHash[:], Seed: claim.Seed, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
+		BodyHash: claim.BodyHash[:], Seed: claim.Seed, Holder: claim.Attempt, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
 		Expires: begun.Add(request.KeyExpiry).Unix() + 1,
 	}
 }
@@ -107,10 +108,10 @@ func (s *Store) FreeIdempotent(ctx context.Context, claim request.Claim) error {
 	return s.settle(ctx, claim, expression.Set(expression.Name(keys.Lease), expression.Value(0)))
 }
 
-// settle updates the item of a claim and clears its writer, if the attempt still holds the key.
+// settle updates the item of a claim and clears its holder, if the attempt still holds the key.
 func (s *Store) settle(ctx context.Context, claim request.Claim, update expression.UpdateBuilder) error {
-	update = update.Remove(expression.Name(keys.Writer)).Add(expression.Name(keys.Rev), expression.Value(1))
-	holds := expression.Name(keys.Writer).Equal(expression.Value(claim.Attempt))
+	update = update.Remove(expression.Name(keys.Holder)).Add(expression.Name(keys.Rev), expression.Value(1))
+	holds := expression.Name(keys.Holder).Equal(expression.Value(claim.Attempt))
 	_, err := s.Write(ctx, store.Update(keys.Idempotency(claim.Account, claim.KeyHash), update, holds))
 	return err
 }

@@ -35,7 +35,7 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
 	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		there, err := s.GetAll(ctx, itemKeys, true)
-		if err != nil || req.Repeat && there[itemKeys[0]].Text(keys.Writer) == req.Mark() {
+		if err != nil || req.Repeat && there[itemKeys[0]].WrittenBy(req.Mark()) {
 			return nil, err
 		}
 		writes := make([]store.Write, len(itemKeys))

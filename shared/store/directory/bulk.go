@@ -30,7 +30,7 @@ type changes[T any] struct {
 
 // write is the write of change i, on an item as it was read; nil for none.
 func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
-	if c.req.Repeat && before.Text(keys.Writer) == c.req.Mark() {
+	if c.req.Repeat && before.WrittenBy(c.req.Mark()) {
 		return nil, nil
 	}
 	var of collab.Lifetime

@@ -125,30 +125,35 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	}
 }
 
-// TestLostAnswer holds that a change whose answer was lost is not done again over what another wrote since.
+// TestLostAnswer holds that a change whose answer was lost is not done again over what others wrote since: the item knows its last four
+// writers, and after more of them the change is ABORTED.
 func TestLostAnswer(t *testing.T) {
-	others := newStore(t)
-	others.putOrganization(t, collab.Organization{ID: "org", Name: "first"})
-	var lost atomic.Bool
-	s := New(storetest.Through(t, others.Table, func(next aws.HTTPClient) aws.HTTPClient {
-		return client(func(r *http.Request) (*http.Response, error) {
-			answer, err := next.Do(r)
-			if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "UpdateItem") || lost.Swap(true) {
-				return answer, err
-			}
-			io.Copy(io.Discard, answer.Body)
-			answer.Body.Close()
-			others.putOrganization(t, collab.Organization{ID: "org", Name: "newer"})
-			return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-		})
-	}))
-	err := storetest.ChangeOrganization(t.Context(), s, acme, func(o *collab.Organization) {
-		o.Name = "older"
-	})
-	mustCode(t, "a change that others have changed since", err, collab.Aborted)
-	got, err := others.Organizations(context.WithoutCancel(t.Context()), "acct", []string{"org"})
-	if err != nil || len(got) != 1 || got[0].Name != "newer" {
-		t.Errorf("%+v, %v", got, err)
+	for writers, want := range map[int]collab.Code{1: "", 3: "", 4: collab.Aborted} {
+		others := newStore(t)
+		others.putOrganization(t, collab.Organization{ID: "org", Name: "first"})
+		var lost atomic.Bool
+		s := New(storetest.Through(t, others.Table, func(next aws.HTTPClient) aws.HTTPClient {
+			return client(func(r *http.Request) (*http.Response, error) {
+				answer, err := next.Do(r)
+				if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "UpdateItem") || lost.Swap(true) {
+					return answer, err
+				}
+				io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+				for range writers {
+					must(t, storetest.ChangeOrganization(context.WithoutCancel(r.Context()), others, acme, func(o *collab.Organization) { o.Name += "er" }))
+				}
+				return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+			})
+		}))
+		err := storetest.ChangeOrganization(t.Context(), s, acme, func(o *collab.Organization) { o.Name = "new" })
+		if collab.CodeOf(err) != want {
+			t.Errorf("after %d others the change gave %v, want code %q", writers, err, want)
+		}
+		got, err := others.Organizations(t.Context(), "acct", []string{"org"})
+		if err != nil || len(got) != 1 || got[0].Name != "new"+strings.Repeat("er", writers) {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 }
 

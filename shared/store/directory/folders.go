@@ -325,7 +325,7 @@ func (s *Store) ChangeFolder(ctx context.Context, req *request.Request, org coll
 		if err == nil && (before == nil || before[keys.DeletedAt] != nil) {
 			err = collab.Errorf(collab.NotFound, "Folder does not exist")
 		}
-		if err != nil || req.Repeat && before.Text(keys.Writer) == req.Mark() {
+		if err != nil || req.Repeat && before.WrittenBy(req.Mark()) {
 			return nil, err
 		}
 		var f folderItem

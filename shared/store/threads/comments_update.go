@@ -120,7 +120,7 @@ func (u *commentUpdate) compute(
 			u.fail(ids[i], u.missing(ids[i]))
 			continue
 		}
-		if before.Text(keys.Writer) == u.req.Mark() {
+		if before.WrittenBy(u.req.Mark()) {
 			continue // by an earlier try
 		}
 		c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)

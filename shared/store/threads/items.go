@@ -76,7 +76,7 @@ func contentSize(it store.Item) int {
 	for name, v := range it {
 		switch name {
 		case keys.PK, keys.SK, keys.DocAnn, keys.In, keys.By, keys.St, keys.Upd, keys.Org, keys.OrgUpd,
-			keys.AddedBy, keys.Birth, keys.Writer, keys.ReplacedBy:
+			keys.AddedBy, keys.Birth, keys.Writer:
 		default:
 			n += store.AttributeSize(v)
 		}

@@ -389,8 +389,8 @@ func (s *Store) countIn(
 func (s *Store) unreadIn(
 	ctx context.Context, k keys.Key, entry store.Item, user string, since collab.Millis,
 ) (unread, sure bool, err error) {
-	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true}
-	for _, q.Limit = range []int{3, 100, 0} {
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true, Limit: 3}
+	for size := 0; size < 1_000_000; q.Limit *= 32 {
 		items, more, err := s.QueryPage(ctx, q)
 		if err != nil {
 			return false, false, err
@@ -405,6 +405,7 @@ func (s *Store) unreadIn(
 				t.Comments = append(t.Comments, c)
 			}
 			q.Keys = q.Keys.Before(it.Text(keys.SK))
+			size += it.Size()
 		}
 		if t.UnreadBy(user, since) || !more {
 			return t.UnreadBy(user, since), true, nil

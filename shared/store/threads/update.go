@@ -132,16 +132,10 @@ func (u *update) selected(head store.Item) (collab.Annotation, error) {
 }
 
 // did reports whether an earlier try changed an item.
-func (u *update) did(it store.Item) bool {
-	return it.Text(keys.Writer) == u.req.Mark() || it.Text(keys.ReplacedBy) == u.req.Mark()
-}
+func (u *update) did(it store.Item) bool { return it.WrittenBy(u.req.Mark()) }
 
-// write returns the store.Change of an item. Where users may be replaced, the item keeps the request's mark in an attribute of its own: the
-// next writer replaces the mark of the last one, and a repeat of this request must not replace users once more.
+// write returns the store.Change of an item.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
-	if u.c.Comment != nil {
-		after[keys.ReplacedBy] = store.Text(u.req.Mark())
-	}
 	return store.Change(before, after, u.req.Mark(), append(same, keys.Rev, keys.AddedBy)...) // another may be there by now, added again
 }
 
