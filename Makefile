@@ -115,7 +115,7 @@ RELEASE := $(LOCAL)/release/$(VERSION)
 NOTES   := sed -n '/^\#\# $(VERSION) (20/,/^\#\# /{/^\#\# /d;p;}' CHANGELOG.md
 
 release: check ## make the release of this checkout in .local/release, with its tag (VERSION=0.1.0); nothing is published
-	@grep -q 'Release = "$(VERSION)"' shared/version/version.go || { echo 'This checkout is another version: see shared/version/version.go' >&2; exit 1; }
+	@grep -q 'Release = "$(VERSION)"' shared/platform/version.go || { echo 'This checkout is another version: see shared/platform/version.go' >&2; exit 1; }
 	@[ -n "$$($(NOTES))" ] || { echo 'CHANGELOG.md has no section "## $(VERSION) (2026-11-23)", with the date of the release' >&2; exit 1; }
 	@[ -z "$$(git status --porcelain)" ] || { echo 'There are changes that are not committed: see git status' >&2; exit 1; }
 	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent openapi && \

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/deadline"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -18,7 +18,7 @@ import (
 )
 
 // functionSeconds is the time of an endpoint's function, which gives up before the gateway does and so answers for itself.
-const functionSeconds = float64(deadline.Function / time.Second)
+const functionSeconds = float64(platform.FunctionTime / time.Second)
 
 // addAPI adds the gateway and the function of each endpoint, three resources per endpoint, and returns the functions by their path.
 func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, map[string]awslambda.Function) {

@@ -12,7 +12,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
-	"collabdata/shared/version"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -117,7 +117,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"restoredStream", "", `arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+`,
 			"the ARN of the stream of a DynamoDB table",
 		),
-		Version: r.text("version", version.String(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+		Version: r.text("version", platform.Version(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
 	}
 	if err := s.Headers.Check(); err != nil {
 		r.errs = append(r.errs, fmt.Errorf("settings apiKeyHeader and authTokenHeader: %w", err))

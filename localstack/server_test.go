@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/localstack"
-	"collabdata/shared/awsconfig"
+	"collabdata/shared/platform"
 	"collabdata/shared/testing/localstacktest"
 )
 
@@ -36,7 +36,7 @@ func dynamoDB(url string) *dynamodb.Client {
 }
 
 func queues(url string, as aws.CredentialsProvider) *sqs.Client {
-	return sqs.NewFromConfig(awsconfig.New(url, localstack.Region, as), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
+	return sqs.NewFromConfig(platform.AWSAt(url, localstack.Region, as), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
 }
 
 func TestDynamoDBKeepsItsData(t *testing.T) {

@@ -24,11 +24,11 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/platform"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/testing/localstacktest"
-	"collabdata/shared/version"
 )
 
 // cli runs commands on a table of its own.
@@ -176,7 +176,7 @@ func TestConfirm(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	if out, _, code := (&cli{}).run(t, "--version"); code != 0 || strings.TrimSpace(out) != version.String() {
+	if out, _, code := (&cli{}).run(t, "--version"); code != 0 || strings.TrimSpace(out) != platform.Version() {
 		t.Errorf("%d %s", code, out)
 	}
 }

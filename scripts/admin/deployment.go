@@ -13,8 +13,8 @@ import (
 	"collabdata/infra/stack"
 	"collabdata/shared/app"
 	"collabdata/shared/app/operator"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/platform"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/smithy-go"
@@ -30,7 +30,7 @@ type deployment struct {
 
 // connect returns how to reach the deployment, with the names above read from the stack where one is named.
 func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operator.Config, err error) {
-	cfg, err := awsconfig.Load(ctx)
+	cfg, err := platform.LoadAWS(ctx)
 	if err != nil {
 		return c, err
 	}

@@ -25,7 +25,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app/operator"
 	"collabdata/shared/collab"
-	"collabdata/shared/version"
+	"collabdata/shared/platform"
 
 	"github.com/alecthomas/kong"
 )
@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 	c := commands{Plugins: kong.Plugins{reflect.New(operations.commands()).Interface()}}
 	parser := kong.Must(
 		&c, kong.Name("admin"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Vars{"version": version.String()},
+		kong.Vars{"version": platform.Version()},
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
 	)
 	parsed, err := parser.Parse(args)

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"collabdata/infra/stack"
-	"collabdata/shared/awsconfig"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
@@ -97,7 +97,7 @@ func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, pl
 			"stage local is for local clouds: use make deploy-local and make destroy-local, or choose another stage",
 		)
 	}
-	cfg, err := awsconfig.Load(ctx)
+	cfg, err := platform.LoadAWS(ctx)
 	if err != nil {
 		return cfg, place{}, err
 	}

@@ -18,8 +18,8 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/platform"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 
@@ -65,7 +65,7 @@ func localEndpoint() string {
 
 // localConfig reaches the local cloud, whatever credentials the environment has: they are not for it.
 func localConfig(ctx context.Context) (aws.Config, error) {
-	return awsconfig.Load(ctx,
+	return platform.LoadAWS(ctx,
 		config.WithRegion(localstack.Region), config.WithBaseEndpoint(localEndpoint()), config.WithSharedConfigProfile(""),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")))
 }

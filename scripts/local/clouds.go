@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/shared/awsconfig"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -108,14 +108,14 @@ func (c *cloud) find(ctx context.Context, variable string, start func() (*locals
 			if os.Getenv("AWS_ACCESS_KEY_ID") == "" && os.Getenv("AWS_PROFILE") == "" {
 				options = append(options, config.WithCredentialsProvider(standIn))
 			}
-			c.config, err = awsconfig.Load(ctx, options...)
+			c.config, err = platform.LoadAWS(ctx, options...)
 			return err
 		}
 	}
 	if c.server, err = start(); err != nil {
 		return err
 	}
-	c.config = awsconfig.New(c.server.URL, localstack.Region, standIn)
+	c.config = platform.AWSAt(c.server.URL, localstack.Region, standIn)
 	return nil
 }
 

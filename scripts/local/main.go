@@ -73,7 +73,7 @@ func main() {
 }
 
 // headers carry the credentials, as API_KEY_HEADER and AUTH_TOKEN_HEADER say.
-var headers, errHeaders = credentials.ReadHeaders(os.LookupEnv)
+var headers, errHeaders = credentials.ReadHeaders(os.Getenv)
 
 // run serves until the context ends.
 func run(ctx context.Context, data, form string, out io.Writer) (err error) {

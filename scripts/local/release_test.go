@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"collabdata/localstack"
-	"collabdata/shared/version"
+	"collabdata/shared/platform"
 )
 
 // TestRelease makes a release in a fresh clone, and uses what it consists of in projects outside: in Go from the sources, from npm's
@@ -27,26 +27,26 @@ func TestRelease(t *testing.T) {
 	git(t, "-C", n.dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "--allow-empty", "--message=release")
 	here := &outside{dir: n.dir, env: append(n.environment(),
 		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")}
-	if printed := here.do(t, "make", "release", "VERSION="+version.Release); !strings.Contains(printed, "Nothing is published") {
+	if printed := here.do(t, "make", "release", "VERSION="+platform.Release); !strings.Contains(printed, "Nothing is published") {
 		t.Errorf("it printed %s", printed)
 	}
-	tag := "v" + version.Release
+	tag := "v" + platform.Release
 	if notes := git(t, "-C", n.dir, "tag", "--list", "--format=%(contents)", tag); !strings.Contains(notes, "### ") {
 		t.Errorf("the tag says %q", notes)
 	}
 	if changed := git(t, "-C", n.dir, "status", "--porcelain"); changed != "" {
 		t.Errorf("it changed %s", changed)
 	}
-	made := &outside{dir: filepath.Join(n.dir, ".local", "release", version.Release), env: n.environment()}
+	made := &outside{dir: filepath.Join(n.dir, ".local", "release", platform.Release), env: n.environment()}
 	if checked := made.do(t, "sha256sum", "--check", "SHA256SUMS"); strings.Count(checked, ": OK") != 6 {
 		t.Errorf("the checksums are of %s", checked)
 	}
-	archive := func(name string) string { return filepath.Join(made.dir, name+"-"+version.Release) }
+	archive := func(name string) string { return filepath.Join(made.dir, name+"-"+platform.Release) }
 
 	t.Run("Go", func(t *testing.T) {
 		app := &outside{dir: t.TempDir(), env: n.environment()}
 		app.do(t, "tar", "-xzf", archive("collabdata")+".tar.gz")
-		sources := &outside{dir: filepath.Join(app.dir, "collabdata-"+version.Release), env: app.env}
+		sources := &outside{dir: filepath.Join(app.dir, "collabdata-"+platform.Release), env: app.env}
 		sources.do(t, "sh", "-euc", n.block(t, filepath.Join(sources.dir, "shared", "client", "README.md"), "sh"))
 		app.do(t, "go", "mod", "init", "example.com/app")
 		app.do(t, "go", "mod", "edit", "-require=github.com/you/collabdata@v0.0.0", "-replace=github.com/you/collabdata="+sources.dir)

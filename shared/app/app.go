@@ -24,8 +24,8 @@ import (
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
-	"collabdata/shared/deadline"
 	"collabdata/shared/live"
+	"collabdata/shared/platform"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 	"collabdata/shared/store"
@@ -142,7 +142,7 @@ func (s *Service) HandlerFor(id collab.Identity) http.Handler {
 func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.Handler) http.Handler {
 	all := api.Handler(server, s.services(), identify)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
+		ctx, cancel := context.WithTimeout(r.Context(), platform.OperationTime)
 		defer cancel()
 		id := rand.Text()
 		ctx = collab.WithRequestID(ctx, id)

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
-	"collabdata/shared/awsconfig"
-	"collabdata/shared/deadline"
-	"collabdata/shared/lambdahttp"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -45,8 +43,8 @@ func (c *silent) Do(r *http.Request) (*http.Response, error) {
 func TestSilentConnection(t *testing.T) {
 	connections := &silent{next: http.DefaultClient}
 	s := service(t, func(c *app.Config) {
-		c.DynamoDB.HTTPClient = awsconfig.Client{Next: connections, AttemptTime: time.Second / 4}
-		c.SQS.HTTPClient = awsconfig.Client{Next: connections}
+		c.DynamoDB.HTTPClient = platform.AWSClient{Next: connections, AttemptTime: time.Second / 4}
+		c.SQS.HTTPClient = platform.AWSClient{Next: connections}
 	})
 	if w := post(t, s, "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
 		t.Fatal(w.Body)
@@ -90,13 +88,13 @@ func (c *slow) Do(r *http.Request) (*http.Response, error) {
 // TestAnswerBeforeTheEnd holds that an update which has no time for all of its annotations says what became of each, a second before its
 // function ends, though it has events to send by then.
 func TestAnswerBeforeTheEnd(t *testing.T) {
-	const annotations, allowed = 500, deadline.Function - deadline.Operation + 2*time.Second
+	const annotations, allowed = 500, platform.FunctionTime - platform.OperationTime + 2*time.Second
 	connections := &slow{next: http.DefaultClient, delay: map[string]time.Duration{
 		"TransactWriteItems": 250 * time.Millisecond, "UpdateItem": 250 * time.Millisecond, "SendMessageBatch": 500 * time.Millisecond,
 	}}
 	s := service(t, func(c *app.Config) {
-		c.DynamoDB.HTTPClient = awsconfig.Client{Next: connections}
-		c.SQS.HTTPClient = awsconfig.Client{Next: connections}
+		c.DynamoDB.HTTPClient = platform.AWSClient{Next: connections}
+		c.SQS.HTTPClient = platform.AWSClient{Next: connections}
 	})
 	list := make([]string, annotations)
 	for i := range list {
@@ -112,7 +110,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	end := time.Now().Add(allowed)
 	ctx, cancel := context.WithDeadline(t.Context(), end)
 	defer cancel()
-	answer, err := lambdahttp.Handler(s.Handler())(ctx, events.APIGatewayProxyRequest{
+	answer, err := app.ProxyHandler(s.Handler())(ctx, events.APIGatewayProxyRequest{
 		Resource: "/v2/commentannotations/update", HTTPMethod: "POST",
 		Headers: map[string]string{"Content-Type": "application/json", "x-service-api-key": "key", "x-service-auth-token": "token"},
 		Body:    `{"data": {"organizationId": "o", "documentId": "d", "triggerNotification": true, "updatedData": {"status": {"id": "RESOLVED"}}}}`,
@@ -125,7 +123,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	if done == 0 || late == 0 || done+late != annotations {
 		t.Errorf("%d were updated, for %d there was no time, of %d: %.500s", done, late, annotations, answer.Body)
 	}
-	if left < deadline.Answer {
+	if left < platform.AnswerTime {
 		t.Errorf("answered %v before the end", left)
 	}
 	t.Logf("%d updated, %d not, %v before the end", done, late, left)

@@ -9,82 +9,65 @@ import (
 	"strings"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/credentials"
-	"collabdata/shared/lambdahttp"
-	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Serve runs the function of an endpoint. It reads the environment once and does not return.
+// Serve runs the function of an endpoint. It does not return.
 func Serve(e rpc.Endpoint) {
-	run(func(s *Service) any { return lambdahttp.Handler(e.Handler(s.server(), s.services())) })
+	serve(func(s *Service) any { return ProxyHandler(e.Handler(s.server(), s.services())) })
 }
 
-// Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
+// Authorize runs the function that checks credentials for the gateway. It does not return.
 func Authorize() {
-	run(func(s *Service) any {
-		return lambdahttp.Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.config.Now, Headers: s.config.Headers}, s.config.Log)
+	serve(func(s *Service) any {
+		return Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.config.Now, Headers: s.config.Headers}, s.config.Log)
 	})
 }
 
-// run serves the handler that is made of the service which the environment describes.
-func run(handler func(*Service) any) {
-	log := NewLog(os.Stdout)
-	c, err := fromEnvironment(context.Background(), os.LookupEnv)
+func serve(handler func(*Service) any) {
+	Run(func(ctx context.Context, e *Environment) (any, error) {
+		c, err := fromEnvironment(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		c.Log = NewLog(os.Stdout)
+		return handler(New(c)), nil
+	})
+}
+
+// Run runs a function's handler, which it makes once from the environment. It does not return.
+func Run(handler func(context.Context, *Environment) (any, error)) {
+	h, err := handler(context.Background(), &Environment{Get: os.Getenv})
 	if err == nil {
-		c.Log = log
-		lambda.StartWithOptions(handler(New(c)), lambda.WithSetEscapeHTML(false)) // the answer is as long on the wire as rpc.WrappedLen says
+		lambda.StartWithOptions(h, lambda.WithSetEscapeHTML(false)) // the answer is as long on the wire as rpc.WrappedLen says
 	}
-	log.Error("start", "cause", err)
+	NewLog(os.Stdout).Error("start", "cause", err)
 	os.Exit(1)
 }
 
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
-func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (Config, error) {
-	var c Config
-	for name, field := range map[string]*string{"TABLE_NAME": &c.Table, "EVENTS_QUEUE_URL": &c.EventsURL} {
-		value, ok := lookup(name)
-		if !ok || value == "" {
-			return Config{}, fmt.Errorf("the environment variable %s is missing", name)
-		}
-		*field = value
-	}
-	if url := LiveURL(lookup); url != "" {
+func fromEnvironment(ctx context.Context, e *Environment) (Config, error) {
+	c := Config{Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), PrivateRanges: e.PrivateRanges()}
+	if url := e.LiveURL(); url != "" {
 		c.LiveURL = "ws" + strings.TrimPrefix(url, "http")
 	}
-	ranges, _ := lookup("ALLOWED_PRIVATE_CIDRS")
-	var err error
-	if c.Headers, err = credentials.ReadHeaders(lookup); err != nil {
-		return Config{}, err
-	}
-	if c.PrivateRanges, err = webhook.ParseRanges(ranges); err != nil {
-		return Config{}, fmt.Errorf("the environment variable ALLOWED_PRIVATE_CIDRS: %w", err)
-	}
-	switch writes, _ := lookup("WRITES"); writes {
+	switch writes := e.Get("WRITES"); writes {
 	case "", "on":
 	case "off":
 		c.ReadOnly = true
 	default:
-		return Config{}, fmt.Errorf("the environment variable WRITES: must be on or off, not %q", writes)
+		e.Note("WRITES", fmt.Errorf("must be on or off, not %q", writes))
 	}
-	cfg, err := awsconfig.Load(ctx)
-	c.DynamoDB, c.SQS = cfg, cfg
+	var err error
+	if c.Headers, err = credentials.ReadHeaders(e.Get); err != nil {
+		return c, err
+	}
+	c.DynamoDB, err = e.AWS(ctx)
+	c.SQS = c.DynamoDB
 	return c, err
-}
-
-// LiveURL returns the URL of the API that holds connections, "" where there is none. In a local cloud it is below the address of that.
-func LiveURL(lookup func(string) (string, bool)) string {
-	url, _ := lookup("LIVE_URL") // https://<api>.<domain>/<stage>
-	cloud, _ := lookup("AWS_ENDPOINT_URL")
-	if url == "" || cloud == "" {
-		return url
-	}
-	api, rest, _ := strings.Cut(strings.TrimPrefix(url, "https://"), ".")
-	_, stage, _ := strings.Cut(rest, "/")
-	return cloud + "/_aws/execute-api/" + api + "/" + stage
 }
 
 // NewLog returns a logger that writes JSON lines, with the hash of the function's program, if its variable CODE says one, and the id of the

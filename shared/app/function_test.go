@@ -50,7 +50,7 @@ func TestFromEnvironment(t *testing.T) {
 	} {
 		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q"}
 		variables[tt.name] = tt.value
-		c, err := fromEnvironment(t.Context(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+		c, err := fromEnvironment(t.Context(), &Environment{Get: func(name string) string { return variables[name] }})
 		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) ||
 			err == nil && len(c.PrivateRanges) != tt.ranges || c.ReadOnly != tt.readOnly {
 			t.Errorf("%s=%q: %+v, %v", tt.name, tt.value, c, err)

@@ -16,9 +16,8 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/api"
-	"collabdata/shared/deadline"
 	"collabdata/shared/keys"
-	"collabdata/shared/lambdahttp"
+	"collabdata/shared/platform"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
 
@@ -52,8 +51,8 @@ func (c *refusing) Do(r *http.Request) (*http.Response, error) {
 
 // What a function has for a call that the table refuses, and for one that succeeds.
 const (
-	short = deadline.Function - deadline.Operation + 3*time.Second
-	long  = deadline.Function
+	short = platform.FunctionTime - platform.OperationTime + 3*time.Second
+	long  = platform.FunctionTime
 )
 
 // deployment is the service behind a refusing table, with a clock of its own.
@@ -110,7 +109,7 @@ func (d *deployment) send(ctx context.Context, path, key, settings, data string)
 		if key != "" {
 			header["Idempotency-Key"] = key
 		}
-		answer, err := lambdahttp.Handler(e.Handler(d.service.server(), d.service.services()))(ctx, events.APIGatewayProxyRequest{
+		answer, err := ProxyHandler(e.Handler(d.service.server(), d.service.services()))(ctx, events.APIGatewayProxyRequest{
 			Resource: path, HTTPMethod: "POST", Headers: header, Body: `{"data":` + data + `}`,
 			RequestContext: events.APIGatewayProxyRequestContext{
 				Authorizer: map[string]any{"accountId": d.account, "apiKey": "key", "settings": settings},

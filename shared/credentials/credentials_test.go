@@ -221,7 +221,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%+v may be the headers", wrong)
 		}
 	}
-	if h, err := credentials.ReadHeaders(func(name string) (string, bool) { return "x-" + strings.ToLower(name[:3]), true }); err != nil ||
+	if h, err := credentials.ReadHeaders(func(name string) string { return "x-" + strings.ToLower(name[:3]) }); err != nil ||
 		h != (credentials.Headers{Key: "x-api", Token: "x-aut"}) {
 		t.Errorf("%+v, %v", h, err)
 	}

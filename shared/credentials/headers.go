@@ -24,9 +24,8 @@ const (
 )
 
 // ReadHeaders returns the names that an environment sets.
-func ReadHeaders(lookup func(string) (string, bool)) (h Headers, err error) {
-	h.Key, _ = lookup(KeyHeaderVariable)
-	h.Token, _ = lookup(TokenHeaderVariable)
+func ReadHeaders(getenv func(string) string) (Headers, error) {
+	h := Headers{Key: getenv(KeyHeaderVariable), Token: getenv(TokenHeaderVariable)}
 	if err := h.Check(); err != nil {
 		return Headers{}, fmt.Errorf("the environment variables %s and %s: %w", KeyHeaderVariable, TokenHeaderVariable, err)
 	}

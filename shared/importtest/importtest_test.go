@@ -135,7 +135,7 @@ func check(folders map[string]*folder) []string {
 			broken = append(broken, f.path+" "+fmt.Sprintf(format, args...))
 		}
 		for _, p := range f.imports {
-			if under(f.path, "shared/collab", "shared/keys", "shared/env") && !standard(p) &&
+			if under(f.path, "shared/collab", "shared/keys") && !standard(p) &&
 				!(f.path == "shared/keys" && p == module+"/shared/collab") {
 				report("imports %s: it may import the standard library only", p)
 			}

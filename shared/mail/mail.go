@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -156,7 +156,7 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 	}
 	utf8 := func(text string) *types.Content { return &types.Content{Data: &text, Charset: aws.String("UTF-8")} }
 	from := netmail.Address{Name: cmp.Or(content.FromName, m.from.Name), Address: m.from.Address}
-	_, err = m.ses.SendEmail(awsconfig.WithAttemptTime(ctx, attemptTime), &sesv2.SendEmailInput{
+	_, err = m.ses.SendEmail(platform.WithAttemptTime(ctx, attemptTime), &sesv2.SendEmailInput{
 		FromEmailAddress:     aws.String(from.String()),
 		Destination:          &types.Destination{ToAddresses: []string{to}},
 		ConfigurationSetName: optional(m.options.ConfigurationSet),

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/platform"
 	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -45,7 +45,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	if n := len(w.bodies); n <= len(w.answers) {
 		f := w.answers[n-1]
 		if f.lost {
-			res, err := awsconfig.Client{Next: http.DefaultClient}.Do(r)
+			res, err := platform.AWSClient{Next: http.DefaultClient}.Do(r)
 			if err != nil {
 				return nil, err
 			}
@@ -58,7 +58,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 			Body:   io.NopCloser(strings.NewReader(`{"message":"as the test wants it"}`)),
 		}, nil
 	}
-	return awsconfig.Client{Next: http.DefaultClient}.Do(r)
+	return platform.AWSClient{Next: http.DefaultClient}.Do(r)
 }
 
 func config(url string, client aws.HTTPClient) aws.Config {

@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
-	"collabdata/shared/deadline"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -48,7 +47,7 @@ func New(cfg aws.Config, url string, log *slog.Logger) *Queue {
 }
 
 // Send sends a message for each event. It does not fail: what could not be sent is logged, and the relay sends it later. It goes on when
-// the context ends, and takes deadline.Send at most.
+// the context ends, and takes platform.SendTime at most.
 func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) { q.sendOf(ctx, "", refs) }
 
 // SendJobs is Send for jobs.
@@ -61,9 +60,9 @@ func (q *Queue) sendOf(ctx context.Context, kind collab.WorkKind, refs []collab.
 		return
 	}
 	events := collab.Map(refs, func(ref collab.EventRef) Event { return Event{EventRef: ref, Kind: kind} })
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline.Send)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), platform.SendTime)
 	defer cancel()
-	ctx = awsconfig.WithAttemptTime(ctx, deadline.Send/3) // one that is never answered leaves time for another
+	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // one that is never answered leaves time for another
 	if err := q.SendEvents(ctx, events...); err != nil {
 		q.log.LogAttrs(ctx, slog.LevelWarn, "events not sent: the relay sends them later",
 			slog.String("account", refs[0].Account), slog.String("first", refs[0].ID), slog.Int("events", len(refs)), slog.Any("cause", err))
@@ -161,7 +160,7 @@ type Message struct {
 
 // Receive takes up to most messages, MaxReceive at once, and waits up to MaxWait for the first of them.
 func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Message, error) {
-	out, err := q.client.ReceiveMessage(awsconfig.WithAttemptTime(ctx, wait+awsconfig.AttemptTime), &sqs.ReceiveMessageInput{
+	out, err := q.client.ReceiveMessage(platform.WithAttemptTime(ctx, wait+platform.AttemptTime), &sqs.ReceiveMessageInput{
 		QueueUrl:            &q.url,
 		MaxNumberOfMessages: int32(most),
 		WaitTimeSeconds:     int32(wait / time.Second),

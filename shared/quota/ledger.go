@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/deadline"
+	"collabdata/shared/platform"
 )
 
 // Store keeps until when accounts are paid, for all processes.
@@ -140,7 +140,7 @@ func (l *Ledger) Spend(ctx context.Context, id string, s collab.Settings, used A
 	}
 }
 
-// Spend counts what a request used, and charges the account where that has become enough. It takes deadline.Charge at most.
+// Spend counts what a request used, and charges the account where that has become enough. It takes platform.ChargeTime at most.
 func (a *Account) Spend(ctx context.Context, used Amounts) {
 	if a == nil {
 		return
@@ -158,7 +158,7 @@ func (a *Account) Spend(ctx context.Context, used Amounts) {
 	if !due {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline.Charge)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), platform.ChargeTime)
 	defer cancel()
 	paid, err := l.Store.Charge(ctx, a.id, before, costs)
 	if err != nil {

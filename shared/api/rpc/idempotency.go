@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/deadline"
+	"collabdata/shared/platform"
 	"collabdata/shared/request"
 )
 
@@ -98,7 +98,7 @@ func validKey(key string) bool {
 // any other failure frees it. What the request did is done even where that fails: the lease ends by itself, and a repetition then finds
 // by the seed what was done.
 func (s *Server) settle(x *exchange, claim request.Claim, a response, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), deadline.Settle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), platform.SettleTime)
 	defer cancel()
 	if err != nil {
 		a = failureResponse(x.ctx, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/app/local/worker"
 	"collabdata/shared/collab"
@@ -206,20 +207,19 @@ func TestFromEnvironment(t *testing.T) {
 		"MAIL_UNSUBSCRIBE": "https://example.com/bye", "MAIL_CONFIGURATION_SET": "set", "MAIL_FROM_NAME": "N", "MAIL_PRODUCT": "P", "MAIL_LINK": "https://l",
 		"ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8,127.0.0.0/8",
 	}
-	lookup := func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
+	environment := func() *app.Environment {
+		return &app.Environment{Get: func(name string) string { return values[name] }}
 	}
 	wantMail := mail.Options{
 		From: "a@example.com", ConfigurationSet: "set", Unsubscribe: "https://example.com/bye", Look: collab.MailLook{FromName: "N", Product: "P", Link: "https://l"},
 	}
-	c, err := deliver.FromEnvironment(t.Context(), lookup)
+	c, err := deliver.FromEnvironment(t.Context(), environment())
 	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.Mail != wantMail || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")
 	values["ALLOWED_PRIVATE_CIDRS"] = "10.0.0.1/8"
-	_, err = deliver.FromEnvironment(t.Context(), lookup)
+	_, err = deliver.FromEnvironment(t.Context(), environment())
 	for _, want := range []string{"STAGE is missing", "ALLOWED_PRIVATE_CIDRS"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)

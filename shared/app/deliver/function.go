@@ -9,51 +9,40 @@ import (
 	"time"
 
 	"collabdata/shared/app"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
-	"collabdata/shared/env"
+
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
-	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// Serve runs the function that takes the messages of both queues. It reads the environment once and does not return.
+// Serve runs the function that takes the messages of both queues. It does not return.
 func Serve() {
-	log := app.NewLog(os.Stdout)
-	c, err := fromEnvironment(context.Background(), os.LookupEnv)
-	if err == nil {
-		c.Log = log
-		var handler func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
-		if handler, err = newHandler(c); err == nil {
-			lambda.Start(handler)
+	app.Run(func(ctx context.Context, e *app.Environment) (any, error) {
+		c, err := fromEnvironment(ctx, e)
+		if err != nil {
+			return nil, err
 		}
-	}
-	log.Error("start", "cause", err)
-	os.Exit(1)
+		c.Log = app.NewLog(os.Stdout)
+		return newHandler(c)
+	})
 }
 
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
-func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (Config, error) {
-	r := env.Reader{Lookup: lookup}
+func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 	c := Config{
-		Table: r.Required("TABLE_NAME"), EventsURL: r.Required("EVENTS_QUEUE_URL"), WebhooksURL: r.Required("WEBHOOKS_QUEUE_URL"),
+		Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), WebhooksURL: e.Required("WEBHOOKS_QUEUE_URL"),
 		Mail: mail.Options{
-			From: r.Optional("MAIL_FROM"), ConfigurationSet: r.Optional("MAIL_CONFIGURATION_SET"), Unsubscribe: r.Optional("MAIL_UNSUBSCRIBE"),
-			Look: collab.MailLook{FromName: r.Optional("MAIL_FROM_NAME"), Product: r.Optional("MAIL_PRODUCT"), Link: r.Optional("MAIL_LINK")},
+			From: e.Get("MAIL_FROM"), ConfigurationSet: e.Get("MAIL_CONFIGURATION_SET"), Unsubscribe: e.Get("MAIL_UNSUBSCRIBE"),
+			Look: collab.MailLook{FromName: e.Get("MAIL_FROM_NAME"), Product: e.Get("MAIL_PRODUCT"), Link: e.Get("MAIL_LINK")},
 		},
-		Metrics: metrics.New(os.Stdout, r.Required("STAGE"), time.Now),
+		Metrics:       metrics.New(os.Stdout, e.Required("STAGE"), time.Now),
+		PrivateRanges: e.PrivateRanges(),
 	}
 	var err error
-	c.PrivateRanges, err = webhook.ParseRanges(r.Optional("ALLOWED_PRIVATE_CIDRS"))
-	r.Note("ALLOWED_PRIVATE_CIDRS", err)
-	if err := r.Err(); err != nil {
-		return c, err
-	}
-	cfg, err := awsconfig.Load(ctx)
-	c.DynamoDB, c.SQS, c.SES = cfg, cfg, cfg
+	c.DynamoDB, err = e.AWS(ctx)
+	c.SQS, c.SES = c.DynamoDB, c.DynamoDB
 	return c, err
 }
 

@@ -8,19 +8,16 @@ import (
 	"time"
 
 	"collabdata/shared/app"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
-	"collabdata/shared/env"
+
 	"collabdata/shared/keys"
 	rules "collabdata/shared/live"
 	"collabdata/shared/live/gateway"
-	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// Serve runs the function of the gateway's routes. It reads the environment once and does not return.
+// Serve runs the function of the gateway's routes. It does not return.
 func Serve() {
 	run(func(c Config) any {
 		pages, _ := New(c)
@@ -28,7 +25,7 @@ func Serve() {
 	})
 }
 
-// ServeHints runs the function that takes the table's stream. It reads the environment once and does not return.
+// ServeHints runs the function that takes the table's stream. It does not return.
 func ServeHints() {
 	run(func(c Config) any {
 		_, hints := New(c)
@@ -37,29 +34,24 @@ func ServeHints() {
 }
 
 func run(handler func(Config) any) {
-	log := app.NewLog(os.Stdout)
-	c, err := fromEnvironment(context.Background(), os.LookupEnv)
-	if err == nil {
-		c.Log = log
-		lambda.Start(handler(c))
-	}
-	log.Error("start", "cause", err)
-	os.Exit(1)
+	app.Run(func(ctx context.Context, e *app.Environment) (any, error) {
+		c, err := fromEnvironment(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		c.Log = app.NewLog(os.Stdout)
+		return handler(c), nil
+	})
 }
 
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
-func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (Config, error) {
-	r := env.Reader{Lookup: lookup}
-	c := Config{Table: r.Required("TABLE_NAME")}
-	r.Required("LIVE_URL")
+func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
+	c := Config{Table: e.Required("TABLE_NAME"), PrivateRanges: e.PrivateRanges()}
+	e.Required("LIVE_URL")
 	var err error
-	c.PrivateRanges, err = webhook.ParseRanges(r.Optional("ALLOWED_PRIVATE_CIDRS"))
-	r.Note("ALLOWED_PRIVATE_CIDRS", err)
-	if err := r.Err(); err != nil {
-		return c, err
+	if c.DynamoDB, err = e.AWS(ctx); err == nil {
+		c.Gateway = gateway.New(c.DynamoDB, e.LiveURL())
 	}
-	c.DynamoDB, err = awsconfig.Load(ctx)
-	c.Gateway = gateway.New(c.DynamoDB, app.LiveURL(lookup))
 	return c, err
 }
 

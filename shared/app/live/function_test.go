@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"collabdata/shared/app"
 	"collabdata/shared/app/live"
 	"collabdata/shared/keys"
 	rules "collabdata/shared/live"
@@ -77,16 +78,15 @@ func TestWritten(t *testing.T) {
 
 func TestFromEnvironment(t *testing.T) {
 	values := map[string]string{"TABLE_NAME": "t", "LIVE_URL": "https://a.execute-api.eu-west-1.amazonaws.com/prod", "ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8"}
-	lookup := func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
+	environment := func() *app.Environment {
+		return &app.Environment{Get: func(name string) string { return values[name] }}
 	}
-	c, err := live.FromEnvironment(t.Context(), lookup)
+	c, err := live.FromEnvironment(t.Context(), environment())
 	if err != nil || c.Table != "t" || c.Gateway == nil || len(c.PrivateRanges) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "LIVE_URL")
-	if _, err := live.FromEnvironment(t.Context(), lookup); err == nil || !strings.Contains(err.Error(), "LIVE_URL is missing") {
+	if _, err := live.FromEnvironment(t.Context(), environment()); err == nil || !strings.Contains(err.Error(), "LIVE_URL is missing") {
 		t.Errorf("%v", err)
 	}
 }

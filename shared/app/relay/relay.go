@@ -9,38 +9,28 @@ import (
 	"time"
 
 	"collabdata/shared/app"
-	"collabdata/shared/awsconfig"
 	"collabdata/shared/delivery/pending"
-	"collabdata/shared/env"
+
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
-
-	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// Serve runs the function. It reads the environment once and does not return.
+// Serve runs the function. It does not return.
 func Serve() {
-	log := app.NewLog(os.Stdout)
-	r, err := fromEnvironment(context.Background(), os.LookupEnv, os.Stdout)
-	if err == nil {
-		lambda.Start(handler(r))
-	}
-	log.Error("start", "cause", err)
-	os.Exit(1)
+	app.Run(func(ctx context.Context, e *app.Environment) (any, error) {
+		r, err := fromEnvironment(ctx, e, os.Stdout)
+		return handler(r), err
+	})
 }
 
 // fromEnvironment returns the relay that the function's variables and those of the SDK describe.
-func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), out io.Writer) (*pending.Relay, error) {
-	v := env.Reader{Lookup: lookup}
-	table, stage := v.Required("TABLE_NAME"), v.Required("STAGE")
-	events, webhooks := v.Required("EVENTS_QUEUE_URL"), v.Required("WEBHOOKS_QUEUE_URL")
-	if err := v.Err(); err != nil {
-		return nil, err
-	}
-	cfg, err := awsconfig.Load(ctx)
+func fromEnvironment(ctx context.Context, e *app.Environment, out io.Writer) (*pending.Relay, error) {
+	table, stage := e.Required("TABLE_NAME"), e.Required("STAGE")
+	events, webhooks := e.Required("EVENTS_QUEUE_URL"), e.Required("WEBHOOKS_QUEUE_URL")
+	cfg, err := e.AWS(ctx)
 	if err != nil {
 		return nil, err
 	}

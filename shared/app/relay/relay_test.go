@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
@@ -43,11 +44,10 @@ func TestServe(t *testing.T) {
 	}
 
 	var out bytes.Buffer
-	lookup := func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
+	environment := func() *app.Environment {
+		return &app.Environment{Get: func(name string) string { return values[name] }}
 	}
-	r, err := fromEnvironment(t.Context(), lookup, &out)
+	r, err := fromEnvironment(t.Context(), environment(), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestServe(t *testing.T) {
 	}
 
 	delete(values, "STAGE")
-	if _, err := fromEnvironment(t.Context(), lookup, &out); err == nil || !strings.Contains(err.Error(), "STAGE is missing") {
+	if _, err := fromEnvironment(t.Context(), environment(), &out); err == nil || !strings.Contains(err.Error(), "STAGE is missing") {
 		t.Errorf("%v", err)
 	}
 }

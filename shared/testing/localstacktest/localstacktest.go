@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"collabdata/localstack"
-	"collabdata/shared/awsconfig"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -58,7 +58,7 @@ func endpoint(t testing.TB, start func() (*localstack.Server, error), variables 
 
 // Config returns how the SDK reaches the stand-in at a URL, with all rights.
 func Config(url string) aws.Config {
-	return awsconfig.New(
+	return platform.AWSAt(
 		url, localstack.Region, credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
 	)
 }

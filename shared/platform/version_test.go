@@ -1,4 +1,4 @@
-package version
+package platform
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestString(t *testing.T) {
+func TestVersion(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	commit := setting("vcs.revision", "5dbdd280c1f47ac9b1d54fc3a7a2a2d8e0a1b2c3")
 	for want, settings := range map[string][]debug.BuildSetting{
@@ -16,11 +16,11 @@ func TestString(t *testing.T) {
 		Release + "+5dbdd280c1f4":          {commit, setting("vcs.modified", "false")},
 		Release + "+5dbdd280c1f4.modified": {commit, setting("vcs.modified", "true")},
 	} {
-		if got := of(&debug.BuildInfo{Settings: settings}); got != want {
+		if got := versionOf(&debug.BuildInfo{Settings: settings}); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := of(nil); got != Release {
+	if got := versionOf(nil); got != Release {
 		t.Errorf("without build information: %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package lambdahttp_test
+package app_test
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
-	"collabdata/shared/lambdahttp"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ func TestRequest(t *testing.T) {
 	defer cancel()
 	see := func(e events.APIGatewayProxyRequest) (got seen) {
 		t.Helper()
-		h := lambdahttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := app.ProxyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
 				t.Error(err)
@@ -146,7 +146,7 @@ func TestResponse(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
-		got, err := lambdahttp.Handler(test.handler)(t.Context(), event(""))
+		got, err := app.ProxyHandler(test.handler)(t.Context(), event(""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestWire(t *testing.T) {
 	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) {
 		return []collab.JSON{item, nil, item}, nil
 	}
-	h := lambdahttp.Handler(rpc.Handle(server, op, rpc.Options{}))
+	h := app.ProxyHandler(rpc.Handle(server, op, rpc.Options{}))
 	function := lambda.NewHandlerWithOptions(h, lambda.WithSetEscapeHTML(false))
 	payload, err := json.Marshal(event(`{"data":{}}`))
 	if err != nil {
@@ -211,15 +211,15 @@ func TestUnidentified(t *testing.T) {
 	op := func(context.Context, *rpc.Call, *struct{}) (string, error) { return "secret", nil }
 	e := event(`{"data":{}}`)
 	e.RequestContext.Authorizer = nil
-	got, err := lambdahttp.Handler(rpc.Handle(server, op, rpc.Options{}))(t.Context(), e)
+	got, err := app.ProxyHandler(rpc.Handle(server, op, rpc.Options{}))(t.Context(), e)
 	if err != nil || got.StatusCode != 500 || strings.Contains(got.Body, "secret") {
 		t.Errorf("an event without authorizer got %v, %v", got, err)
 	}
 }
 
-type keys struct{ err error }
+type storedKeys struct{ err error }
 
-func (k keys) APIKey(_ context.Context, key string) (collab.APIKey, error) {
+func (k storedKeys) APIKey(_ context.Context, key string) (collab.APIKey, error) {
 	if k.err != nil {
 		return collab.APIKey{}, k.err
 	}
@@ -266,7 +266,7 @@ func TestAuthorizer(t *testing.T) {
 
 	tests := []struct {
 		name    string
-		keys    keys
+		keys    storedKeys
 		event   events.APIGatewayCustomAuthorizerRequestTypeRequest
 		want    events.APIGatewayCustomAuthorizerResponse
 		wantErr string
@@ -281,14 +281,14 @@ func TestAuthorizer(t *testing.T) {
 		{name: "one key twice", event: twice("X-Service-Api-Key", "X-Service-Api-Key"), want: deny},
 		{name: "one key in two spellings", event: twice("X-Service-Api-Key", "x-service-api-key"), want: deny},
 		{name: "empty", event: request("key", ""), wantErr: "Unauthorized"},
-		{name: "store down", keys: keys{errors.New("unreachable")}, event: request("key", "token"), wantErr: "UNAVAILABLE", logged: true},
+		{name: "store down", keys: storedKeys{errors.New("unreachable")}, event: request("key", "token"), wantErr: "UNAVAILABLE", logged: true},
 		{name: "no method", event: noMethod, wantErr: "methodArn", logged: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
 			c := &credentials.Checker{Keys: test.keys, Now: func() time.Time { return noon }}
-			got, err := lambdahttp.Authorizer(c, slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), test.event)
+			got, err := app.Authorizer(c, slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), test.event)
 			if (err == nil) != (test.wantErr == "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
 				t.Fatalf("got error %v, want %q", err, test.wantErr)
 			}
@@ -313,7 +313,7 @@ func BenchmarkLargestPage(b *testing.B) {
 		page[i] = collab.JSON(`{"annotationId":"` + strconv.Itoa(i) + `","comments":["` + strings.Repeat("text ", 990) + `"]}`)
 	}
 	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) { return page, nil }
-	h := lambdahttp.Handler(rpc.Handle(server, op, rpc.Options{}))
+	h := app.ProxyHandler(rpc.Handle(server, op, rpc.Options{}))
 	e := event(`{"data":{}}`)
 	b.ReportAllocs()
 	for b.Loop() {

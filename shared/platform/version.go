@@ -1,19 +1,18 @@
-// Package version says which version of the service a program is.
-package version
+package platform
 
 import "runtime/debug"
 
 // Release is the latest release: the newest that CHANGELOG.md lists by number.
 const Release = "0.1.0"
 
-// String returns the version of this program: the release, then, where it was built in a Git checkout, + and the commit, such as
+// Version returns the version of this program: the release, then, where it was built in a Git checkout, + and the commit, such as
 // 0.1.0+5dbdd280c1f4; what was not committed shows as .modified after it. Letters, digits, . and + only.
-func String() string {
+func Version() string {
 	info, _ := debug.ReadBuildInfo()
-	return of(info)
+	return versionOf(info)
 }
 
-func of(info *debug.BuildInfo) string {
+func versionOf(info *debug.BuildInfo) string {
 	text := Release
 	if info == nil {
 		return text

@@ -1,6 +1,4 @@
-// Package lambdahttp serves an http.Handler as the function behind an API Gateway REST API with Lambda proxy integration, and an
-// auth.Checker as its authorizer.
-package lambdahttp
+package app
 
 import (
 	"context"
@@ -16,16 +14,16 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/deadline"
+	"collabdata/shared/platform"
 )
 
-// Handler returns the function that answers proxy events with h. The request's path is that of the resource, without stage and base
-// path; its context ends so long before the function does that what follows an operation's end, and the answer, find their time (package
-// deadline), and carries the gateway's request id, which every answer has in its header, and the collab.Identity that Authorizer found.
-// Start it with lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
-func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+// ProxyHandler returns the function that answers the proxy events of an API Gateway REST API with h. The request's path is that of the
+// resource, without stage and base path. Its context carries the gateway's request id, which every answer has in its header, and the
+// collab.Identity that Authorizer found; it ends in time for what follows an operation's end: see platform.OperationTime. Start it with
+// lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
+func ProxyHandler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		ctx, cancel := ending(ctx, deadline.Function-deadline.Operation)
+		ctx, cancel := ending(ctx, platform.FunctionTime-platform.OperationTime)
 		defer cancel()
 		if identity, ok := identityOf(event.RequestContext.Authorizer); ok {
 			ctx = collab.WithIdentity(ctx, identity)

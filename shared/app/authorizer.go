@@ -1,4 +1,4 @@
-package lambdahttp
+package app
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
-	"collabdata/shared/deadline"
+	"collabdata/shared/platform"
 )
 
 // errUnauthorized is the one text that the gateway answers with its UNAUTHORIZED response.
@@ -25,7 +25,7 @@ func Authorizer(
 	c *credentials.Checker, log *slog.Logger,
 ) func(context.Context, events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
-		ctx, cancel := ending(ctx, deadline.Answer)
+		ctx, cancel := ending(ctx, platform.AnswerTime)
 		defer cancel()
 		answer, err := authorize(ctx, c, event)
 		if err != nil && err != errUnauthorized {

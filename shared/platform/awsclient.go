@@ -1,4 +1,4 @@
-package awsconfig
+package platform
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ func WithAttemptTime(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, attemptTime{}, d)
 }
 
-// Client sends the SDK's requests by another client: each for a limited time, and with a body that can be read to its end after it was
+// AWSClient sends the SDK's requests by another client: each for a limited time, and with a body that can be read to its end after it was
 // closed.
 //
 // The SDK waits for an answer as long as its caller: on a connection that has gone silently, until the whole request has no time left.
@@ -30,13 +30,13 @@ func WithAttemptTime(ctx context.Context, d time.Duration) context.Context {
 // The SDK closes a request's body as soon as its answer begins. When an answer is quick, net/http may not have looked for the body's end
 // yet: it then meets an error of the SDK's body (smithy-go 1.28, WriteTo after Close), drops the connection, the answer with it, and the
 // SDK repeats a request that was carried out. Read meets none.
-type Client struct {
+type AWSClient struct {
 	Next        aws.HTTPClient
 	AttemptTime time.Duration // instead of the constant, where it is not 0
 }
 
 // Do sends the request. Its error, and that of reading the answer, is a NoAnswer once the time of the attempt is over.
-func (c Client) Do(r *http.Request) (*http.Response, error) {
+func (c AWSClient) Do(r *http.Request) (*http.Response, error) {
 	most, ok := r.Context().Value(attemptTime{}).(time.Duration)
 	if !ok {
 		most = cmp.Or(c.AttemptTime, AttemptTime)

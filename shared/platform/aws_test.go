@@ -1,4 +1,4 @@
-package awsconfig_test
+package platform_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/shared/awsconfig"
+	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -34,8 +34,8 @@ func (q *quick) Do(r *http.Request) (*http.Response, error) {
 // TestBodyAfterAnswer does what net/http may do after an answer has come.
 func TestBodyAfterAnswer(t *testing.T) {
 	q := &quick{}
-	cfg := awsconfig.New("http://127.0.0.1", "eu-west-1", credentials.NewStaticCredentialsProvider("id", "secret", ""))
-	cfg.HTTPClient = awsconfig.Client{Next: q}
+	cfg := platform.AWSAt("http://127.0.0.1", "eu-west-1", credentials.NewStaticCredentialsProvider("id", "secret", ""))
+	cfg.HTTPClient = platform.AWSClient{Next: q}
 	_, err := sqs.NewFromConfig(cfg).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String("http://127.0.0.1/queue")})
 	if err != nil {
 		t.Fatal(err)
@@ -67,9 +67,9 @@ func TestSilentConnection(t *testing.T) {
 				io.WriteString(w, `{"QueueUrl": "there"}`)
 			}))
 			defer server.Close()
-			cfg := awsconfig.New(server.URL, "eu-west-1", credentials.NewStaticCredentialsProvider("id", "secret", ""))
+			cfg := platform.AWSAt(server.URL, "eu-west-1", credentials.NewStaticCredentialsProvider("id", "secret", ""))
 			cfg.Retryer = func() aws.Retryer { return retry.AddWithMaxBackoffDelay(retry.NewStandard(), time.Millisecond) }
-			cfg.HTTPClient = awsconfig.Client{Next: http.DefaultClient, AttemptTime: time.Second / 4}
+			cfg.HTTPClient = platform.AWSClient{Next: http.DefaultClient, AttemptTime: time.Second / 4}
 			ask := func() (*sqs.GetQueueUrlOutput, error) {
 				return sqs.NewFromConfig(cfg).GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
 			}
@@ -79,20 +79,20 @@ func TestSilentConnection(t *testing.T) {
 			}
 			silences.Store(100)
 			_, err := ask()
-			if got, ok := errors.AsType[awsconfig.NoAnswer](err); !ok || got.After != time.Second/4 {
+			if got, ok := errors.AsType[platform.NoAnswer](err); !ok || got.After != time.Second/4 {
 				t.Errorf("after many: %v", err)
 			}
-			cfg.HTTPClient = awsconfig.Client{Next: http.DefaultClient, AttemptTime: time.Nanosecond}
+			cfg.HTTPClient = platform.AWSClient{Next: http.DefaultClient, AttemptTime: time.Nanosecond}
 			silences.Store(0)
 			_, err = sqs.NewFromConfig(cfg).
-				GetQueueUrl(awsconfig.WithAttemptTime(t.Context(), time.Minute), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
+				GetQueueUrl(platform.WithAttemptTime(t.Context(), time.Minute), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
 			if err != nil {
 				t.Errorf("with a time of the call's own: %v", err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			_, err = sqs.NewFromConfig(cfg).GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
-			if _, silent := errors.AsType[awsconfig.NoAnswer](err); !errors.Is(err, context.Canceled) || silent {
+			if _, silent := errors.AsType[platform.NoAnswer](err); !errors.Is(err, context.Canceled) || silent {
 				t.Errorf("after its caller has gone: %v", err)
 			}
 		})
@@ -101,15 +101,15 @@ func TestSilentConnection(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-north-1")
-	cfg, err := awsconfig.Load(t.Context())
+	cfg, err := platform.LoadAWS(t.Context())
 	if err != nil || cfg.Region != "eu-north-1" {
 		t.Errorf("region %q, %v", cfg.Region, err)
 	}
-	if _, ok := cfg.HTTPClient.(awsconfig.Client); !ok {
+	if _, ok := cfg.HTTPClient.(platform.AWSClient); !ok {
 		t.Errorf("client %T", cfg.HTTPClient)
 	}
 	t.Setenv("AWS_CA_BUNDLE", "/none")
-	if _, err := awsconfig.Load(t.Context(), config.WithRegion("eu-west-1")); err == nil {
+	if _, err := platform.LoadAWS(t.Context(), config.WithRegion("eu-west-1")); err == nil {
 		t.Error("a bundle of certificates that does not exist was accepted")
 	}
 }

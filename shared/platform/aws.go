@@ -1,5 +1,5 @@
-// Package awsconfig says how the SDK reaches AWS.
-package awsconfig
+// Package platform is what every program of the service stands on: how it reaches AWS, the time that a request has, and its version.
+package platform
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// Load returns how to reach AWS, as the SDK's own variables and files and the options say.
-func Load(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
+// LoadAWS returns how to reach AWS, as the SDK's own variables and files and the options say.
+func LoadAWS(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithHTTPClient(connections())}, options...)...)
 	if err != nil {
 		return aws.Config{}, err
 	}
-	cfg.HTTPClient = Client{Next: cfg.HTTPClient}
+	cfg.HTTPClient = AWSClient{Next: cfg.HTTPClient}
 	return cfg, nil
 }
 
-// New returns how to reach one endpoint, whatever the environment says.
-func New(endpoint, region string, credentials aws.CredentialsProvider) aws.Config {
-	return aws.Config{BaseEndpoint: &endpoint, Region: region, Credentials: credentials, HTTPClient: Client{Next: connections()}}
+// AWSAt returns how to reach one endpoint, whatever the environment says.
+func AWSAt(endpoint, region string, credentials aws.CredentialsProvider) aws.Config {
+	return aws.Config{BaseEndpoint: &endpoint, Region: region, Credentials: credentials, HTTPClient: AWSClient{Next: connections()}}
 }
 
 // connections returns a client that keeps as many connections open as the store has calls under way. The SDK's own keeps ten, and dials
