@@ -23,6 +23,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/testing/must"
 )
 
 var update = flag.Bool("update", false, "write the mains of the endpoints")
@@ -57,13 +58,9 @@ func TestMains(t *testing.T) {
 		want[e.Path[1:]+"/main.go"] = main(e)
 	}
 	if *update {
-		if err := errors.Join(os.RemoveAll("v1"), os.RemoveAll("v2")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.RemoveAll("v1"), os.RemoveAll("v2")))
 		for file, text := range want {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)))
 		}
 	}
 	for _, version := range []string{"v1", "v2"} {
@@ -75,9 +72,7 @@ func TestMains(t *testing.T) {
 			got[file] = string(text)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("functions (- want, + got; go test -update writes them):\n%s", diff)
@@ -129,9 +124,7 @@ func (l *lambdaRuntime) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func invoke(t *testing.T, program string, event any, variables ...string) (answer, log string) {
 	t.Helper()
 	text, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	runtime := &lambdaRuntime{event: string(text), answer: make(chan string, 1)}
 	server := httptest.NewServer(runtime)
 	var output bytes.Buffer
@@ -143,9 +136,7 @@ func invoke(t *testing.T, program string, event any, variables ...string) (answe
 		"AWS_ACCESS_KEY_ID=" + localstack.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY=" + localstack.SecretAccessKey,
 	}, variables...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	select {
@@ -188,9 +179,7 @@ func TestInvoke(t *testing.T) {
 	}
 
 	program, err := os.ReadFile(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !bytes.Contains(program, []byte("organizations.(*Service).Get")) || bytes.Contains(program, []byte("commentannotations.(*Service)")) {
 		t.Error("the program does not hold its own operation alone: a change of another would change it")
 	}

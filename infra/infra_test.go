@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
@@ -55,15 +56,11 @@ type resource struct {
 func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, changed ...string) made {
 	t.Helper()
 	settings, err := ReadSettings(context)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	app := awscdk.NewApp(&awscdk.AppProps{Context: features(), Outdir: jsii.String(t.TempDir())})
 	program := func(text string) Program {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, "bootstrap"), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, "bootstrap"), []byte(text), 0o755))
 		return Program{folder, hashOf([]byte(text))}
 	}
 	programs := map[string]Program{}
@@ -79,17 +76,13 @@ func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, 
 
 	m := made{protected: *stack.TerminationProtection()}
 	text, err := json.MarshalIndent(assertions.Template_FromStack(stack, nil).ToJSON(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m.text = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAll(text, []byte("<hash>"))
 	var parsed struct {
 		Resources map[string]resource
 		Outputs   map[string]struct{ Value any }
 	}
-	if err := json.Unmarshal(text, &parsed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &parsed))
 	m.resources, m.outputs = parsed.Resources, parsed.Outputs
 	annotations := assertions.Annotations_FromStack(stack)
 	matchAll := assertions.Match_StringLikeRegexp(jsii.String("AwsSolutions-.*"))
@@ -187,9 +180,7 @@ func (m made) definition(t *testing.T) (d definition) {
 	if err == nil {
 		err = json.Unmarshal(text, &d)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -200,9 +191,7 @@ func TestIntegrations(t *testing.T) {
 	for _, e := range api.Endpoints() {
 		i := d.Paths[e.Path]["post"].Integration
 		uri, err := json.Marshal(i.URI)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		called := regexp.MustCompile(`"Fn::GetAtt":\["(\w+)","Arn"\]`).FindStringSubmatch(string(uri))
 		if called == nil {
 			t.Fatalf("%s calls %s", e.Path, uri)
@@ -285,9 +274,7 @@ func TestHundredEndpoints(t *testing.T) {
 		t.Errorf("%d resources with 100 endpoints, want 420 at most", got)
 	}
 	var template bytes.Buffer
-	if err := json.Compact(&template, with.text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Compact(&template, with.text))
 	if got := template.Len(); got > 1_000_000 {
 		t.Errorf("a template of %d bytes, CloudFormation takes 1,000,000", got)
 	}
@@ -298,9 +285,7 @@ func TestHundredEndpoints(t *testing.T) {
 	t.Logf("%d resources, %d bytes of template", len(with.resources), template.Len())
 	for id, role := range with.ofType("AWS::IAM::Role") {
 		policies, err := json.Marshal(role.Properties["Policies"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		// References stand for about 110 characters each once deployed; IAM takes 10,240 in a role's inline policies.
 		if size := len(policies) + 60*bytes.Count(policies, []byte(`"Fn::GetAtt"`)); size > 10_240 {
 			t.Errorf("role %s: inline policies of about %d characters", id, size)
@@ -338,9 +323,7 @@ func TestRetention(t *testing.T) {
 			t.Errorf("%s keeps its logs for %v days", id, got)
 		}
 		name, err := json.Marshal(group.Properties["LogGroupName"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if regexp.MustCompile(`^{"Fn::Join":\["",\["API-Gateway-Execution-Logs_",{"Ref":"\w+"},"/prod"\]\]}$`).Match(name) {
 			gateways = id
 		}
@@ -521,9 +504,7 @@ func TestAlarms(t *testing.T) {
 	for _, s := range m.only(t, "AWS::SNS::TopicPolicy").Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
 		if statement := s.(map[string]any); statement["Effect"] == "Allow" {
 			text, err := json.Marshal(statement)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			allowed += string(text)
 		}
 	}
@@ -533,9 +514,7 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	runbook, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	throttled, alarmed := map[string]bool{}, map[string]bool{}
 	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
 		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).
@@ -564,9 +543,7 @@ func TestAlarms(t *testing.T) {
 		t.Errorf("alarms on our own metrics %v, want %v", alarmed, want)
 	}
 	dashboard, err := json.Marshal(m.only(t, "AWS::CloudWatch::Dashboard").Properties["DashboardBody"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, figure := range []string{
 		metrics.Events, metrics.Deliveries, metrics.DeliveryRetries, metrics.DeliveryFailures, metrics.WebhooksDisabled, metrics.MailsHeld,
 		metrics.Unreadable, metrics.EventsFailed, metrics.PendingEventAge,

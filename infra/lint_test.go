@@ -8,22 +8,19 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/api"
+	"collabdata/shared/testing/must"
 )
 
 // cfn-lint knows what CloudFormation takes of each resource.
 func TestLint(t *testing.T) {
 	lint, err := localstack.CheckTool(t.Context(), "cfn-lint", os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// W3005: the CDK repeats a dependency of a function on its role that is there already.
 	args := []string{"--regions", "eu-west-1", "--include-experimental", "--ignore-checks", "W3005", "--"}
 	dir := t.TempDir()
 	for name, m := range map[string]made{"production": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {
 		args = append(args, filepath.Join(dir, name+".json"))
-		if err := os.WriteFile(args[len(args)-1], m.text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(args[len(args)-1], m.text, 0o644))
 	}
 	cmd := exec.CommandContext(t.Context(), lint, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,9 +24,7 @@ func TestStream(t *testing.T) {
 		var patterns []any
 		for _, f := range at(source.Properties, "FilterCriteria.Filters").([]any) {
 			var pattern any
-			if err := json.Unmarshal([]byte(at(f, "Pattern").(string)), &pattern); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(at(f, "Pattern").(string)), &pattern))
 			patterns = append(patterns, pattern)
 		}
 		var want []any

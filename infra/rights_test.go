@@ -11,6 +11,7 @@ import (
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -68,9 +69,7 @@ func list(v any) []any {
 func (m made) describe(t *testing.T, target any) string {
 	t.Helper()
 	text, err := json.Marshal(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	names := regexp.MustCompile(`"Fn::GetAtt":\["(\w+?)[0-9A-F]{8}","Arn"\]`).FindStringSubmatch(string(text))
 	suffix := regexp.MustCompile(`"(/index/[\w-]+)"`).FindStringSubmatch(string(text))
 	switch {
@@ -299,16 +298,12 @@ func TestRolesAreNarrow(t *testing.T) {
 	m := production(t)
 	for id, role := range m.ofType("AWS::IAM::Role") {
 		text, err := json.Marshal(role.Properties["Policies"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, wild := range regexp.MustCompile(`"\w+:[^"]*\*"`).FindAllString(string(text), -1) {
 			t.Errorf("%s may do %s", id, wild)
 		}
 		trust, err := json.Marshal(role.Properties["AssumeRolePolicyDocument"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !regexp.MustCompile(`"Principal":\{"Service":"(lambda|apigateway)\.amazonaws\.com"\}`).Match(trust) {
 			t.Errorf("%s trusts %s", id, trust)
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 func TestReadSettings(t *testing.T) {
@@ -79,9 +81,7 @@ func TestReadSettings(t *testing.T) {
 // Every setting is in the table of README.md.
 func TestSettingsAreDocumented(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = ReadSettings(map[string]any{"unknown": "x"})
 	_, names, ok := strings.Cut(err.Error(), "the settings are ")
 	if !ok {

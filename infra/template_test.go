@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -113,9 +114,7 @@ var (
 func value(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return word.ReplaceAllString(reference.ReplaceAllString(string(text), "$1"), "$1")
 }
 
@@ -124,14 +123,10 @@ func TestTemplate(t *testing.T) {
 	got := strings.Join(production(t).lines(t), "\n") + "\n"
 	golden := filepath.Join("testdata", "resources.txt")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("the template has changed (-want +got); if that is meant: go test ./infra -update\n%s", diff)
 	}

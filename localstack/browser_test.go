@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 // TestBrowserFromNPM has the browser from npm show a page, as on a machine that has none.
@@ -14,13 +16,9 @@ func TestBrowserFromNPM(t *testing.T) {
 		return // there is none for others
 	}
 	dir, err := browserTools.install(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	modules, err := NodeModules(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const script = `require('playwright-core').chromium.launch({executablePath: process.argv[1], args: ['--no-sandbox']}).then(async (browser) => {
 		const page = await browser.newPage();
 		await page.setContent('<span>' + 'M'.repeat(42) + '</span><script>document.write(6 * 7)</script>');

@@ -5,16 +5,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"collabdata/shared/testing/must"
 )
 
 func TestServerThatEndsByItself(t *testing.T) {
 	server, err := StartDynamoDB(t.Context(), DynamoDBOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(-server.cmd.Process.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, syscall.Kill(-server.cmd.Process.Pid, syscall.SIGKILL))
 	select {
 	case <-server.Done():
 	case <-time.After(stopTimeout):
@@ -27,9 +25,7 @@ func TestServerThatEndsByItself(t *testing.T) {
 
 func TestServerThatDoesNotStart(t *testing.T) {
 	dir, err := Dir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	broken := program{
 		name:  "broken",
 		args:  func(int) []string { return []string{"/bin/sh", "-c", "echo out of luck; exit 1"} },

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 // record is a progress writer that several installations may share.
@@ -51,12 +53,8 @@ func TestInstallOnce(t *testing.T) {
 	t.Setenv("PATH", path)
 	leftover := filepath.Join(tools, nodeTools.name, "leftover")
 	for i, gone := range []string{nodeTools.program, "installed"} {
-		if err := os.WriteFile(leftover, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(tools, nodeTools.name, gone)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(leftover, nil, 0o644))
+		must.Do(t, os.Remove(filepath.Join(tools, nodeTools.name, gone)))
 		if install(); progress.installations() != i+2 {
 			t.Errorf("without %s it is not installed again", gone)
 		}
@@ -71,9 +69,7 @@ func TestInstallSaysHowToMend(t *testing.T) {
 	scripts := func(programs map[string]string) string {
 		dir := t.TempDir()
 		for name, body := range programs {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
 		}
 		return dir
 	}
@@ -113,9 +109,7 @@ func TestInstallSaysHowToMend(t *testing.T) {
 func TestLockGivesUpWithItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Lock(ctx, path); err != context.Canceled {

@@ -27,6 +27,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/platform"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 )
 
 var root = credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")
@@ -51,15 +52,11 @@ func TestDynamoDBKeepsItsData(t *testing.T) {
 		AttributeDefinitions: []dynamodbtypes.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"}},
 		KeySchema:            []dynamodbtypes.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: "HASH"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("kept"), Item: key}); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Stop())
 	if err := first.Stop(); err != nil {
 		t.Errorf("second Stop: %v", err)
 	}
@@ -77,9 +74,7 @@ func TestDynamoDBKeepsItsData(t *testing.T) {
 func startDynamoDB(t *testing.T, dir string) *localstack.Server {
 	t.Helper()
 	server, err := localstack.StartDynamoDB(t.Context(), localstack.DynamoDBOptions{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { server.Stop() })
 	return server
 }
@@ -88,9 +83,7 @@ func TestMiniStackKeepsItsQueues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	start := func() *localstack.Server {
 		server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{DataDir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Cleanup(func() { server.Stop() })
 		return server
 	}
@@ -99,15 +92,11 @@ func TestMiniStackKeepsItsQueues(t *testing.T) {
 	first := start()
 	client := queues(first.URL, root)
 	made, err := client.CreateQueue(t.Context(), queue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: made.QueueUrl, MessageBody: aws.String("hello")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Stop())
 
 	second := start()
 	if second.URL != first.URL {
@@ -135,9 +124,7 @@ func TestMiniStackEnforcesIAM(t *testing.T) {
 		{enforce: false, as: stranger, allowed: true},
 	} {
 		server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{EnforceIAM: test.enforce})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, err = queues(server.URL, test.as).ListQueues(t.Context(), &sqs.ListQueuesInput{})
 		if (err == nil) != test.allowed {
 			t.Errorf("enforce %t: error %v, want it allowed: %t", test.enforce, err, test.allowed)
@@ -168,16 +155,10 @@ func TestMiniStackShowsMail(t *testing.T) {
 		t.Error("sent from an address whose identity was not made")
 	}
 	_, err := mail.CreateEmailIdentity(t.Context(), &sesv2.CreateEmailIdentityInput{EmailIdentity: &domain})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := send("hello"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, send("hello"))
 	mails, err := localstack.Mails(t.Context(), server, localstack.Account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got []localstack.Mail
 	for _, m := range mails {
 		if m.From == sender {
@@ -213,9 +194,7 @@ func TestSharedServers(t *testing.T) {
 
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 	_, err = localstack.StartDynamoDB(t.Context(), localstack.DynamoDBOptions{Port: port})
@@ -226,19 +205,13 @@ func TestPortTaken(t *testing.T) {
 
 func TestOnlyLoopback(t *testing.T) {
 	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { cloud.Stop() })
 	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, server := range []*localstack.Server{startDynamoDB(t, ""), cloud} {
 		_, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, address := range addresses {
 			ip := address.(*net.IPNet).IP
 			conn, err := net.DialTimeout("tcp", net.JoinHostPort(ip.String(), port), time.Second)
@@ -270,9 +243,7 @@ func TestDetached(t *testing.T) {
 		t.Error("the server ended with the process that started it")
 	}
 	for range 2 { // what is gone may be stopped again
-		if err := localstack.StopDetached(t.Context(), fifo); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, localstack.StopDetached(t.Context(), fifo))
 		if localstack.Answers(t.Context(), url+"/_ministack/health") {
 			t.Error("the server still answers")
 		}
@@ -295,12 +266,8 @@ func startAndKill(t *testing.T, variable string) string {
 	starter := exec.Command(os.Args[0], "-test.run=^TestStarter$", "-test.v")
 	starter.Env = append(os.Environ(), "LOCALSTACK_"+variable)
 	out, err := starter.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := starter.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, starter.Start())
 	var url string
 	for lines := bufio.NewScanner(out); url == "" && lines.Scan(); {
 		url, _ = strings.CutPrefix(lines.Text(), "started ")
@@ -308,9 +275,7 @@ func startAndKill(t *testing.T, variable string) string {
 			url = ""
 		}
 	}
-	if err := starter.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, starter.Process.Kill())
 	starter.Wait()
 	if url == "" {
 		t.Fatal("the starter started nothing")
@@ -324,9 +289,7 @@ func TestStarter(t *testing.T) {
 	switch {
 	case detach != "":
 		server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{Detach: detach})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Println("started", server.URL)
 	case os.Getenv("LOCALSTACK_STARTER") != "":
 		fmt.Println("started", startDynamoDB(t, "").URL)

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -29,13 +30,9 @@ func TestStack(t *testing.T) {
 	made := cloudformation.NewStackCreateCompleteWaiter(client, func(o *cloudformation.StackCreateCompleteWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 10*time.Millisecond, time.Second
 	})
-	if err := made.Wait(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, made.Wait(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name}, time.Minute))
 	got, err := stack.Outputs(t.Context(), cfg, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff(map[string]string{"TableName": "t", "BaseUrl": "https://x/prod"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -46,9 +43,7 @@ func TestStack(t *testing.T) {
 	if _, err := client.DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: &name}); err == nil {
 		t.Error("the local cloud deletes a protected stack")
 	}
-	if err := stack.Delete(t.Context(), cfg, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stack.Delete(t.Context(), cfg, name))
 	if _, err := stack.Outputs(t.Context(), cfg, name); !errors.Is(err, stack.ErrNone) {
 		t.Errorf("after: error %v, want ErrNone", err)
 	}
@@ -84,18 +79,14 @@ func TestUnfinished(t *testing.T) {
 			return err == nil && out.Stacks[0].StackStatus != types.StackStatusRollbackComplete, err
 		}
 	})
-	if err := undone.Wait(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undone.Wait(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name}, time.Minute))
 	if left, err := stack.Unfinished(t.Context(), cfg, name); !left || err != nil {
 		t.Errorf("what is left of a stack is unfinished: %v, %v", left, err)
 	}
 	if _, err := client.DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: &name}); err == nil {
 		t.Error("the local cloud deletes a protected stack")
 	}
-	if err := stack.Unprotect(t.Context(), cfg, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stack.Unprotect(t.Context(), cfg, name))
 	if _, err := client.DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: &name}); err != nil {
 		t.Error(err)
 	}

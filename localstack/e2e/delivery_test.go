@@ -22,6 +22,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -187,14 +188,10 @@ func (d *deployment) deadLetter(t *testing.T, r *receiver) {
 	d.setVisibility(t, "1") // seconds from one try to the next
 	d.mention(t, "dead")
 	dead, err := d.events(t).DeadLetters(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	eventually(t, "a dead letter", func() bool {
 		n, err := dead.Waiting(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return n == 1
 	})
 	d.setTable(t, deliver, deliver.Environment.Variables["TABLE_NAME"])
@@ -218,12 +215,8 @@ func (d *deployment) loseMessage(t *testing.T) {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}
 	message, err := queue.DecodeEvent(messages[0].Text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := events.Delete(t.Context(), messages...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, events.Delete(t.Context(), messages...))
 	d.setMapping(t, true)
 	d.makeDue(t, message.ID)
 }
@@ -235,9 +228,7 @@ func (d *deployment) makeDue(t *testing.T, event string) {
 	o := outbox.New(d.accounts.Table)
 	for shard := range keys.DueShards {
 		list, _, err := o.Work(t.Context(), collab.EventWork, shard, "", 1000, func(err error) { t.Error(err) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, w := range list {
 			if w.ID != event {
 				continue
@@ -262,9 +253,7 @@ func (d *deployment) setVisibility(t *testing.T, seconds string) {
 	_, err := sqs.NewFromConfig(d.aws).SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{
 		QueueUrl: &url, Attributes: map[string]string{"VisibilityTimeout": seconds},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // setMapping lets deliver take messages of the events queue, or not.
@@ -278,9 +267,7 @@ func (d *deployment) setMapping(t *testing.T, enabled bool) {
 		_, err := lambda.NewFromConfig(d.aws).UpdateEventSourceMapping(t.Context(), &lambda.UpdateEventSourceMappingInput{
 			UUID: m.UUID, Enabled: &enabled,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return
 	}
 	t.Fatalf("no mapping of %s", name)
@@ -290,9 +277,7 @@ func (d *deployment) setMapping(t *testing.T, enabled bool) {
 func verifyInGo(t *testing.T, secret string, p post) {
 	t.Helper()
 	receiver, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := receiver.Verify(p.body, p.header); err != nil {
 		t.Errorf("the Go library: %v", err)
 	}
@@ -305,17 +290,13 @@ func verifyInGo(t *testing.T, secret string, p post) {
 func verifyInNode(t *testing.T, secret string, p post) {
 	t.Helper()
 	modules, err := localstack.NodeModules(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	headers := map[string]string{}
 	for name := range p.header {
 		headers[strings.ToLower(name)] = p.header.Get(name)
 	}
 	input, err := json.Marshal(map[string]any{"secret": secret, "headers": headers, "body": string(p.body)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.CommandContext(t.Context(), "node", "verify.cjs")
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	cmd.Stdin = bytes.NewReader(input)

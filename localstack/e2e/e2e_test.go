@@ -36,6 +36,7 @@ import (
 	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -55,9 +56,7 @@ func TestDeployment(t *testing.T) {
 	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{
 		EnforceIAM: true, Env: []string{"AWS_ENDPOINT_URL_DYNAMODB=" + guard.URL}, Log: os.Stderr, // functions inherit the variable
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := cloud.Stop(); err != nil {
 			t.Error(err)
@@ -145,9 +144,7 @@ func newDeployment(t *testing.T, cloud string) *deployment {
 // deploy runs a command of scripts/deploy against the cloud, which succeeds.
 func (d *deployment) deploy(t *testing.T, command string, args ...string) {
 	t.Helper()
-	if err := d.try(t, append([]string{command}, args...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.try(t, append([]string{command}, args...)...))
 }
 
 func (d *deployment) try(t *testing.T, args ...string) error {
@@ -180,9 +177,7 @@ func (d *deployment) admin(t *testing.T, args ...string) string {
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("admin %q: %s", args, refused.Stderr)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(out)
 }
 
@@ -218,9 +213,7 @@ func (d *deployment) addAccount(t *testing.T) {
 func (d *deployment) addToken(t *testing.T, key, token string) {
 	t.Helper()
 	tokens := []collab.Token{{Hash: collab.HashToken(token), CreatedAt: time.Now().UnixMilli()}}
-	if err := d.accounts.AddAPIKey(t.Context(), key, "e2e", tokens); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.accounts.AddAPIKey(t.Context(), key, "e2e", tokens))
 }
 
 // answer is what the API says to a request.
@@ -241,9 +234,7 @@ func (d *deployment) send(t *testing.T, method, path, body string, headers ...st
 	}
 	c := client.New(client.Config{BaseURL: d.baseURL, APIKey: d.key, AuthToken: d.token})
 	sent, err := c.Send(t.Context(), method, path, header, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text := sent.Body
 	a := answer{status: sent.Status, retryAfter: sent.Header.Get("Retry-After"), body: string(text)}
 	var envelope struct {
@@ -341,9 +332,7 @@ func (d *deployment) throttle(t *testing.T, rate int) {
 	_, err := apigateway.NewFromConfig(d.aws).UpdateStage(t.Context(), &apigateway.UpdateStageInput{
 		RestApiId: &d.api, StageName: aws.String("local"), PatchOperations: patch,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // functions returns all of the deployment.
@@ -352,9 +341,7 @@ func (d *deployment) functions(t *testing.T) (list []lambdatypes.FunctionConfigu
 	pages := lambda.NewListFunctionsPaginator(lambda.NewFromConfig(d.aws), &lambda.ListFunctionsInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		list = append(list, page.Functions...)
 	}
 	return list
@@ -364,9 +351,7 @@ func (d *deployment) functions(t *testing.T) (list []lambdatypes.FunctionConfigu
 func (d *deployment) mappings(t *testing.T) []lambdatypes.EventSourceMappingConfiguration {
 	t.Helper()
 	list, err := lambda.NewFromConfig(d.aws).ListEventSourceMappings(t.Context(), &lambda.ListEventSourceMappingsInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return list.EventSourceMappings
 }
 
@@ -389,23 +374,17 @@ func (d *deployment) setTable(t *testing.T, f lambdatypes.FunctionConfiguration,
 	_, err := lambda.NewFromConfig(d.aws).UpdateFunctionConfiguration(t.Context(), &lambda.UpdateFunctionConfigurationInput{
 		FunctionName: f.FunctionName, Environment: &lambdatypes.Environment{Variables: variables},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // setProgram gives the function the program of another one, named by its folder below functions/.
 func (d *deployment) setProgram(t *testing.T, f lambdatypes.FunctionConfiguration, folder string) {
 	t.Helper()
 	local, err := localstack.Dir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
 	program, err := os.ReadFile(filepath.Join(local, "functions", arch, filepath.FromSlash(folder), "bootstrap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Store}
@@ -420,9 +399,7 @@ func (d *deployment) setProgram(t *testing.T, f lambdatypes.FunctionConfiguratio
 	_, err = lambda.NewFromConfig(d.aws).UpdateFunctionCode(t.Context(), &lambda.UpdateFunctionCodeInput{
 		FunctionName: f.FunctionName, ZipFile: archive.Bytes(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // rights holds that a function which is given another's work is refused by IAM: the get function with the program of add may read,
@@ -458,13 +435,9 @@ func (d *deployment) rights(t *testing.T, guard *guard) {
 func (d *deployment) plainCDK(t *testing.T, settings ...string) {
 	t.Helper()
 	cdk, err := localstack.CDK(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	local, err := localstack.Dir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.CommandContext(t.Context(), cdk, append([]string{"deploy", "--require-approval", "never"}, settings...)...)
 	cmd.Dir = filepath.Join(filepath.Dir(local), "infra")
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"collabdata/shared/testing/leadingkeys"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -81,15 +82,11 @@ func (g *guard) protect(t *testing.T, cfg aws.Config, cloud string, functions []
 		// The local cloud derives the access key of a function's role from both names.
 		sum := sha256.Sum256([]byte(aws.ToString(f.FunctionArn) + ":" + aws.ToString(f.Role)))
 		statements, err := readStatements(t.Context(), cfg, path.Base(aws.ToString(f.Role)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		roles[fmt.Sprintf("ASIA%X", sum[:8])] = statements
 	}
 	target, err := url.Parse(cloud)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.cloud, g.roles = target, roles
@@ -230,15 +227,11 @@ func TestGuard(t *testing.T) {
 		for key, allowed := range map[string]bool{"ASIA1": test.allowed, "ASIA2": false} {
 			refused = nil
 			req, err := http.NewRequestWithContext(t.Context(), "POST", g.URL, strings.NewReader(test.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+test.operation)
 			req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+key+"/20260101/us-east-1/dynamodb/aws4_request")
 			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			res.Body.Close()
 			if got := res.StatusCode == http.StatusOK; got != allowed || got == (len(refused) > 0) {
 				t.Errorf("%s %s by %s: %d, refused %q", test.operation, test.body, key, res.StatusCode, refused)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"collabdata/shared/testing/must"
 )
 
 const hints = 10 // that are counted by when they come
@@ -30,9 +32,7 @@ func (d *deployment) live(t *testing.T) {
 		Result struct{ Data struct{ URL string } }
 	}
 	a := send("/v2/live/tickets/add", `{"organizationId": "live", "userId": "bob", "documentIds": ["plan"]}`)
-	if err := json.Unmarshal([]byte(a.body), &ticket); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(a.body), &ticket))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	page, _, err := websocket.Dial(ctx, ticket.Result.Data.URL, nil)
@@ -54,9 +54,7 @@ func (d *deployment) live(t *testing.T) {
 			t.Errorf("read %q, %v; want %q", text, err, want)
 		}
 	}
-	if err := page.Write(ctx, websocket.MessageText, []byte(`{"ping": true}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, page.Write(ctx, websocket.MessageText, []byte(`{"ping": true}`)))
 	read(`{"pong":true}`)
 	soon := 0
 	for range hints {

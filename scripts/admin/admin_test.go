@@ -29,6 +29,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 )
 
 // cli runs commands on a table of its own.
@@ -52,9 +53,7 @@ func newStore(t *testing.T) (s *accounts.Store, name, url string) {
 	url = localstacktest.DynamoDB(t)
 	name = "admin-" + rand.Text()
 	s = accounts.New(store.New(localstacktest.Config(url), name, time.Now, rand.Reader))
-	if err := localstack.CreateTable(t.Context(), localstacktest.Config(url), name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(url), name))
 	return s, name, url
 }
 
@@ -185,15 +184,11 @@ func TestVersion(t *testing.T) {
 func TestStack(t *testing.T) {
 	s, name, db := newStore(t)
 	cloud := localstacktest.MiniStack(t)
-	if err := s.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddAccount(t.Context(), collab.Account{ID: "acme"}))
 	cfg := localstacktest.Config(cloud)
 	prefix := fmt.Sprintf("stack-%d-", time.Now().UnixNano())
 	urls, err := queue.Create(t.Context(), cfg, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stack := fmt.Sprintf("admin-%d", time.Now().UnixNano())
 	makeStack(t, cfg, stack, map[string]string{
 		"TableName": name, "EventsQueueUrl": urls[keys.EventsQueue], "WebhooksQueueUrl": urls[keys.WebhooksQueue],
@@ -219,9 +214,7 @@ func makeStack(t *testing.T, cfg aws.Config, name string, outputs map[string]str
 	template = strings.TrimSuffix(template, ",") + "}}"
 	_, err := cloudformation.NewFromConfig(cfg).
 		CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for {
@@ -269,9 +262,7 @@ func TestConsole(t *testing.T) {
 	}
 	go io.Copy(io.Discard, read)
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	browser := &http.Client{Jar: jar}
 	for _, test := range []struct {
 		client *http.Client
@@ -284,9 +275,7 @@ func TestConsole(t *testing.T) {
 		{http.DefaultClient, address, 403, "start `admin console` again"},
 	} {
 		res, err := test.client.Get(test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		if err != nil || res.StatusCode != test.status || !strings.Contains(string(text), test.text) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +36,7 @@ func TestTransfer(t *testing.T) {
 		t.Fatalf("it exports %d lines:\n%s", n, want)
 	}
 	file := filepath.Join(t.TempDir(), "north")
-	if err := os.WriteFile(file+".part", []byte(want+"what an export left that was ended"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file+".part", []byte(want+"what an export left that was ended"), 0o600))
 	c.must(t, "export", "acme", "north", file)
 	if got, err := os.ReadFile(file); err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, string(got)))
@@ -58,9 +57,7 @@ func TestTransfer(t *testing.T) {
 			t.Errorf("somebody is notified: %v", line)
 		}
 	}
-	if err := os.WriteFile(file, []byte(want+"{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(want+"{}\n"), 0o600))
 	c.fails(t, "line 5: kind must be one of", "import", "other", file)
 	c.fails(t, `account "nobody" does not exist`, "import", "nobody", file)
 }
@@ -75,9 +72,7 @@ func TestRestore(t *testing.T) {
 			{"annotationId": "stays", "commentData": [{"commentId": 1, "commentText": "y", "from": {"userId": "ann"}}]}]`)
 	s, copied, _ := newStore(t)
 	for _, it := range storetest.Scan(t, c.table) {
-		if err := s.Put(t.Context(), it); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Put(t.Context(), it))
 	}
 	file, want := filepath.Join(t.TempDir(), "north"), c.must(t, "export", "acme", "north")
 	c.call(t, "/v2/commentannotations/delete", `"organizationId": "north", "documentId": "plan", "annotationIds": ["t"]`)

@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -25,22 +26,16 @@ import (
 // removed, and into nothing that is disabled. Where it does not answer nobody is let in, and the caller hears of it.
 func TestViewersByProvider(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	a := accounts.New(storetest.New(t))
 	d := directory.New(a.Table)
-	must(a.AddAccount(t.Context(), collab.Account{ID: "acct"}))
-	must(storetest.AddDocuments(t.Context(), d, org, "open", "closed", "off", "broken"))
+	must.Do(t, a.AddAccount(t.Context(), collab.Account{ID: "acct"}))
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "open", "closed", "off", "broken"))
 	docs := []collab.DocumentRef{org.Document("open"), org.Document("closed"), org.Document("off"), org.Document("gone")}
-	must(storetest.ChangeDocument(t.Context(), d, docs[1], func(d *collab.Document) { d.Access = collab.AccessRestricted }))
-	must(storetest.ChangeDocument(t.Context(), d, docs[2], func(d *collab.Document) { d.Disabled = true }))
+	must.Do(t, storetest.ChangeDocument(t.Context(), d, docs[1], func(d *collab.Document) { d.Access = collab.AccessRestricted }))
+	must.Do(t, storetest.ChangeDocument(t.Context(), d, docs[2], func(d *collab.Document) { d.Disabled = true }))
 	in, r := collab.Resource{OrganizationRef: org}, storetest.Request(time.Now())
-	must(d.ChangeMembers(t.Context(), r, in, []string{"cid"}, true, func(int, *collab.Member) {})[0])
-	must(d.DeleteMembers(t.Context(), storetest.Request(time.Now()), in, []string{"cid"})[0])
+	must.Do(t, d.ChangeMembers(t.Context(), r, in, []string{"cid"}, true, func(int, *collab.Member) {})[0])
+	must.Do(t, d.DeleteMembers(t.Context(), storetest.Request(time.Now()), in, []string{"cid"})[0])
 
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +58,7 @@ func TestViewersByProvider(t *testing.T) {
 	}))
 	defer server.Close()
 	local, err := webhook.ParseRanges("127.0.0.0/8")
-	must(err)
+	must.Do(t, err)
 	c := access.New(d, a, webhook.NewGuard(local), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
 	users := []string{"ann", "bob", "cid"}
 	may := func(viewers [][]collab.Viewer) (names [][]string) {
@@ -86,7 +81,7 @@ func TestViewersByProvider(t *testing.T) {
 		}
 	}
 	view("no provider", collab.Settings{}, [][]string{{"ann", "bob"}, nil, nil, nil})
-	must(a.SetPermissionProvider(t.Context(), "acct", &collab.PermissionProvider{URL: server.URL, Secret: "s3cret"}))
+	must.Do(t, a.SetPermissionProvider(t.Context(), "acct", &collab.PermissionProvider{URL: server.URL, Secret: "s3cret"}))
 	view("settings from before", collab.Settings{}, [][]string{{"ann", "bob"}, nil, nil, nil})
 	if n := asked.Load(); n != 0 {
 		t.Errorf("%d questions", n)

@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 )
 
 // service returns a service with a table and queues of its own, and the account acme with the credentials key and token.
@@ -29,21 +30,15 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 		Log:      slog.New(slog.DiscardHandler),
 	}
 	urls, err := queue.Create(t.Context(), c.SQS, name+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.EventsURL = urls[keys.EventsQueue]
 	for _, f := range change {
 		f(&c)
 	}
 	s := app.New(c)
-	if err := localstack.CreateTable(t.Context(), c.DynamoDB, c.Table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, c.Table))
 	token := collab.Token{Hash: collab.HashToken("token")}
-	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}))
 	return s
 }
 
@@ -73,9 +68,7 @@ func TestEvents(t *testing.T) {
 		t.Fatalf("%d messages, %v", len(messages), err)
 	}
 	message, err := queue.DecodeEvent(messages[0].Text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	event, err := s.Outbox.Event(t.Context(), message.Account, message.ID)
 	if err != nil || message.Account != "acme" || event.Type != collab.AnnotationAdded || event.DocumentID != "plan" {
 		t.Errorf("the event is %+v, %v", event, err)

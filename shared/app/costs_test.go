@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
+	"collabdata/shared/testing/must"
 )
 
 var update = flag.Bool("update", false, "write the table of costs in infra/README.md anew")
@@ -78,9 +79,7 @@ func TestCosts(t *testing.T) {
 				Read  float64 `json:"read_units"`
 				Write float64 `json:"write_units"`
 			}
-			if err := json.Unmarshal([]byte(line), &record); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &record))
 			if record.Msg == "request" {
 				records++
 				sum.read, sum.write = sum.read+record.Read, sum.write+record.Write
@@ -118,14 +117,10 @@ func TestCosts(t *testing.T) {
 	var read, readAs struct {
 		Read float64 `json:"read_units"`
 	}
-	if err := json.Unmarshal(log.Bytes(), &read); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(log.Bytes(), &read))
 	log.Reset()
 	post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"], "asUserId": "eve"}}`)
-	if err := json.Unmarshal(log.Bytes(), &readAs); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(log.Bytes(), &readAs))
 	look := func(path, data string) units {
 		var read struct {
 			Read float64 `json:"read_units"`
@@ -133,9 +128,7 @@ func TestCosts(t *testing.T) {
 		for range 2 { // what is known is not read once more
 			log.Reset()
 			post(t, s, path, data)
-			if err := json.Unmarshal(log.Bytes(), &read); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(log.Bytes(), &read))
 		}
 		return units{0, read.Read}
 	}
@@ -169,9 +162,7 @@ func TestCosts(t *testing.T) {
 	const begin, end = "<!-- costs: go test ./shared/app -run TestCosts -update writes this table -->\n", "<!-- end of costs -->\n"
 	const file = "../../infra/README.md"
 	readme, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	head, rest, ok := strings.Cut(string(readme), begin)
 	table, tail, closed := strings.Cut(rest, end)
 	if !ok || !closed {
@@ -206,9 +197,7 @@ func TestCosts(t *testing.T) {
 		sum+requests+deliveries, mails,
 	)
 	if *update {
-		if err := os.WriteFile(file, []byte(head+begin+fresh+end+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(head+begin+fresh+end+tail), 0o644))
 		return
 	}
 	total := regexp.MustCompile(`in all: .* \*\*\$([0-9]+), and \$100 for SES`).FindStringSubmatch(table)
@@ -220,9 +209,7 @@ func TestCosts(t *testing.T) {
 // TestIdleCosts adds up what a stage costs that nobody uses.
 func TestIdleCosts(t *testing.T) {
 	readme, err := os.ReadFile("../../infra/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, table, _ := strings.Cut(string(readme), "| part | cost | reckoned | switched off by |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows, sum := regexp.MustCompile(`(?m)^\| (.*?) \| \$([0-9.]+) \|`).FindAllStringSubmatch(table, -1), 0.0
@@ -240,9 +227,7 @@ func TestIdleCosts(t *testing.T) {
 // TestPageCosts reckons what the README says of people with a page open, by its own prices and the pauses of the elements.
 func TestPageCosts(t *testing.T) {
 	file, err := os.ReadFile("../../infra/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	readme := string(file)
 	price := func(row string) float64 {
 		t.Helper()
@@ -253,9 +238,7 @@ func TestPageCosts(t *testing.T) {
 		return number(t, found[1])
 	}
 	pauses, err := os.ReadFile("../client/elements/src/poll.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	pause := func(name string) float64 {
 		t.Helper()
 		found := regexp.MustCompile(`const ` + name + ` = ([0-9_]+);`).FindSubmatch(pauses)
@@ -295,9 +278,7 @@ func TestPageCosts(t *testing.T) {
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return n
 }
 
@@ -305,9 +286,7 @@ func number(t *testing.T, text string) float64 {
 func budget(t *testing.T, name string) units {
 	t.Helper()
 	source, err := os.ReadFile("../delivery/budget_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	found := regexp.MustCompile(`\{` + regexp.QuoteMeta(strconv.Quote(name)) + `, \d+, \d+, (?:true|false), ([0-9.]+), ([0-9.]+), \d+\}`).
 		FindSubmatch(source)
 	if found == nil {

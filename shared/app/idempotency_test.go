@@ -20,6 +20,7 @@ import (
 	"collabdata/shared/platform"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -74,16 +75,12 @@ func newDeployment(t *testing.T) *deployment {
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(d.later.Load())) },
 	}
 	urls, err := queue.Create(t.Context(), c.SQS, name+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.EventsURL = urls[keys.EventsQueue]
 	d.table = &refusing{HTTPClient: c.DynamoDB.HTTPClient}
 	c.DynamoDB.HTTPClient = d.table
 	d.service, d.config = New(c), c
-	if err := localstack.CreateTable(t.Context(), c.DynamoDB, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, name))
 	return d
 }
 
@@ -93,9 +90,7 @@ func (d *deployment) call(path, key, settings, data string, allowed time.Duratio
 	ctx, cancel := context.WithTimeout(d.Context(), allowed)
 	defer cancel()
 	status, body, err := d.send(ctx, path, key, settings, data)
-	if err != nil {
-		d.Fatal(err)
-	}
+	must.Do(d, err)
 	return status, body
 }
 

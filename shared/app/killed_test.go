@@ -20,6 +20,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
@@ -130,17 +131,13 @@ var effects = map[string]effect{
 func (d *deployment) deliver(user, id string) {
 	d.Helper()
 	doc, err := d.service.Directory.OpenDocument(d.Context(), "acme", "o", user, collab.CreateFlags{})
-	if err != nil {
-		d.Fatal(err)
-	}
+	must.Do(d, err)
 	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
 	_, err = d.service.Inbox.Derive(d.Context(), org, n, []string{user})
 	if err == nil {
 		err = d.service.Inbox.AddToInbox(d.Context(), org, n.CreatedAt, n.ID, []string{user})
 	}
-	if err != nil {
-		d.Fatal(err)
-	}
+	must.Do(d, err)
 }
 
 // events lists the events on things of a name, which nothing has delivered, by what they are about. It passes over those that were seen.
@@ -150,22 +147,16 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 		items, err := d.service.Outbox.Query(
 			d.Context(), store.Scan{PK: keys.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true},
 		)
-		if err != nil {
-			d.Fatal(err)
-		}
+		must.Do(d, err)
 		for _, it := range items {
 			_, id, err := keys.ParseWork(it.Text(keys.SK))
-			if err != nil {
-				d.Fatal(err)
-			}
+			must.Do(d, err)
 			if seen[id] {
 				continue
 			}
 			seen[id] = true
 			ev, err := d.service.Outbox.Event(d.Context(), d.account, id)
-			if err != nil {
-				d.Fatal(err)
-			}
+			must.Do(d, err)
 			about := fmt.Sprint(ev.Type, " ", ev.OrganizationID, " ", ev.DocumentID, " ", ev.AnnotationID)
 			about += ev.NotificationID
 			if strings.Contains(about, name) {

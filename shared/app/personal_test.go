@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -94,17 +95,13 @@ func TestPersonalDataInPages(t *testing.T) {
 		call("/v2/notifications/config/set", fmt.Sprintf(`"documentIds": ["d%03d"], "userIds": ["ann"], "config": {"email": "ALL"}`, n))
 	}
 	told, err := s.Directory.OpenDocument(t.Context(), "acme", "north", "1", collab.CreateFlags{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for n := range 230 {
 		of := collab.Notification{ID: fmt.Sprintf("n%03d", n), DocumentID: "1", Incarnation: told.Incarnation, CreatedAt: 1_700_000_000_000 + int64(n)}
 		if _, err := s.Inbox.Derive(t.Context(), told.OrganizationRef, of, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Inbox.AddToInbox(t.Context(), told.OrganizationRef, of.CreatedAt, of.ID, []string{"ann"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), told.OrganizationRef, of.CreatedAt, of.ID, []string{"ann"}))
 		want = append(want, "notification "+of.ID)
 	}
 	slices.Sort(want)
@@ -113,9 +110,7 @@ func TestPersonalDataInPages(t *testing.T) {
 		if disabled {
 			call("/v2/organizations/documents/access/disablestate/update", `"documentIds": ["1", "3"], "disabled": true`)
 			disable := func(o *collab.Organization) { o.Disabled = true }
-			if err := storetest.ChangeOrganization(t.Context(), s.Directory, told.OrganizationRef, disable); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, storetest.ChangeOrganization(t.Context(), s.Directory, told.OrganizationRef, disable))
 			s.Directory.Forget(keys.Organization("acme", "north"))
 		}
 		var got []string
@@ -156,9 +151,7 @@ func personalPage(t *testing.T, answer []byte) (list []string, next string) {
 			NextPageToken string
 		}
 	}
-	if err := json.Unmarshal(answer, &page); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(answer, &page))
 	d := page.Result.Data
 	names := func(kind string, n int, name func(i int) string) {
 		if n > 100 {

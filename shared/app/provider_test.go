@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 // TestInboxAsksFew: a page of an inbox asks a permission provider about 20 documents, and the pages together show all of it.
@@ -25,9 +26,7 @@ func TestInboxAsksFew(t *testing.T) {
 	defer provider.Close()
 	s := service(t, func(c *app.Config) { c.PrivateRanges = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	err := s.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	server := httptest.NewServer(s.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{PermissionProvider: true}}))
 	defer server.Close()
 	c := client.New(client.Config{BaseURL: server.URL})
@@ -37,22 +36,16 @@ func TestInboxAsksFew(t *testing.T) {
 			"organizationId": "o", "createOrganization": true, "documentId": id, "createDocument": true,
 			"commentAnnotations": []any{map[string]any{"annotationId": "a", "commentData": []any{map[string]any{"commentText": "x", "from": map[string]any{"userId": "bob"}}}}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		doc, err := s.Directory.OpenDocument(t.Context(), "acme", "o", id, collab.CreateFlags{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		told := collab.Notification{
 			ID: "n" + id, DocumentID: id, AnnotationID: "a", Incarnation: doc.Incarnation, CreatedAt: time.Now().UnixMilli(),
 		}
 		if _, err := s.Inbox.Derive(t.Context(), doc.OrganizationRef, told, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told.CreatedAt, told.ID, []string{"ann"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told.CreatedAt, told.ID, []string{"ann"}))
 	}
 	found, pages := 0, 0
 	for token := ""; pages == 0 || token != ""; pages++ {

@@ -23,6 +23,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
+	"collabdata/shared/testing/must"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -147,9 +148,7 @@ func TestResponse(t *testing.T) {
 	}
 	for name, test := range tests {
 		got, err := app.ProxyHandler(test.handler)(t.Context(), event(""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -166,26 +165,18 @@ func TestWire(t *testing.T) {
 	h := app.ProxyHandler(rpc.Handle(server, op, rpc.Options{}))
 	function := lambda.NewHandlerWithOptions(h, lambda.WithSetEscapeHTML(false))
 	payload, err := json.Marshal(event(`{"data":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	wire, err := function.Invoke(t.Context(), payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	response, err := h(t.Context(), event(`{"data":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := `{"result":{"status":"success","message":"done","data":[` + string(item) + `,null,` + string(item) + `]}}`
 	if response.Body != want {
 		t.Errorf("body is %s\nwant    %s", response.Body, want)
 	}
 	response.Body = ""
 	empty, err := json.Marshal(response)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := len(bytes.TrimSpace(wire)) - len(empty); got != rpc.WrappedLen(want) {
 		t.Errorf("the answer is %d bytes longer on the wire than an empty one, WrappedLen says %d:\n%s", got, rpc.WrappedLen(want), wire)
 	}
@@ -198,9 +189,7 @@ func TestEventFits(t *testing.T) {
 	header := strings.Repeat(`"`, gatewayTakes)
 	e.Headers, e.MultiValueHeaders = map[string]string{"X": header}, map[string][]string{"X": {header}}
 	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if rpc.WrappedLen(e.Body) != rpc.MaxBody || len(text) > lambdaTakes {
 		t.Errorf("a body of %d bytes, which count %d, is an event of %d", len(e.Body), rpc.WrappedLen(e.Body), len(text))
 	}

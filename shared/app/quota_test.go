@@ -15,6 +15,7 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -60,9 +61,7 @@ func TestLargeUpdate(t *testing.T) {
 	clock := func() time.Time { return now }
 	s, config := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
 	token := collab.Token{Hash: collab.HashToken("token")}
-	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}))
 	const annotations = 100
 	var list []string
 	for i := range annotations {
@@ -114,9 +113,7 @@ func TestSmallRequests(t *testing.T) {
 		}
 		for line := range strings.Lines(log.String()) {
 			var record map[string]any
-			if err := json.Unmarshal([]byte(line), &record); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &record))
 			if n, ok := record["calls"].(float64); ok {
 				calls = append(calls, n)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/client"
+	"collabdata/shared/testing/must"
 )
 
 // exchange is one request that the service got and what it answered.
@@ -94,9 +95,7 @@ func TestRetries(t *testing.T) {
 		exchange{status: 502, body: "<html>"},
 		exchange{status: 409, body: failure(client.CodeAborted)},
 		exchange{status: 200, body: done})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := client.Keyed[client.CommentAnnotationsAddItem]{
 		{Key: "b", Value: client.CommentAnnotationsAddItem{Success: true, Message: "m", AnnotationID: "b", CommentIDs: []int64{7}}},
 		{Key: "a", Value: client.CommentAnnotationsAddItem{Message: "m", Code: client.CodeAlreadyExists, AnnotationID: "a", CommentIDs: []int64{}}},
@@ -250,17 +249,11 @@ func TestAnswers(t *testing.T) {
 	}}
 	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
 	folders, err := c.Organizations.GetFoldersV1(t.Context(), &client.OrganizationsGetFoldersV1Request{OrganizationID: "o"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	threads, err := c.CommentAnnotations.GetPage(t.Context(), &client.CommentAnnotationsGetRequest{OrganizationID: "o"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	organizations, err := c.Organizations.GetPage(t.Context(), &client.OrganizationsGetRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	at := time.UnixMilli(1500).UTC()
 	if folders[0].CreatedAt != at || !threads.Items[0].CreatedAt.Equal(at) {
 		t.Errorf("the times are %v and %v", folders[0].CreatedAt, threads.Items[0].CreatedAt)

@@ -10,25 +10,20 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"collabdata/shared/client"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/webhook"
 )
 
 // TestVerifyWebhook signs as the service does, and breaks each part.
 func TestVerifyWebhook(t *testing.T) {
 	secret, err := webhook.NewSecret(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const body = `{"type":"comment.added","timestamp":"2026-03-01T12:00:00.250Z","data":{"organizationId":"acme"}}`
 	signed := func(at time.Time) http.Header {
 		library, err := standardwebhooks.NewWebhook(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		signature, err := library.Sign("msg-1", at, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		h := http.Header{}
 		h.Set("webhook-id", "msg-1")
 		h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/testing/must"
 )
 
 // TestShortUser holds that an event or a mail keeps of a user no more than it needs.
@@ -26,9 +28,7 @@ func FuzzCutEncoded(f *testing.F) {
 		limit = max(0, limit%100)
 		size := func(s string) int {
 			text, err := EncodeJSON(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return len(text) - len(`""`)
 		}
 		got := CutEncoded(s, limit)

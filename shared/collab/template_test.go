@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"collabdata/shared/testing/heaptest"
+	"collabdata/shared/testing/must"
 )
 
 func TestHeadline(t *testing.T) {
@@ -69,17 +70,11 @@ func TestHeadlinePrefersTemplateData(t *testing.T) {
 func TestHeadlineIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 20_000)
 	quoted, err := EncodeJSON(long)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	user, err := EncodeJSON(User{UserID: "u", Name: &long})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	short, err := EncodeJSON(map[string]string{"userId": "u", "email": "e", "name": "", "more": long})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	data := map[string]JSON{"a": quoted, "b": user, "c": short, "d": JSON(strings.Repeat("1", 40_000)), "e": JSON(`""`), "f": JSON("[]")}
 	for _, test := range []struct {
 		name, template string
@@ -126,9 +121,7 @@ func FuzzHeadline(f *testing.F) {
 	f.Fuzz(func(t *testing.T, template, name, text string) {
 		text = strings.ToValidUTF8(text, "?")
 		value, err := EncodeJSON(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want := variable.ReplaceAllStringFunc(template, func(v string) string {
 			switch v {
 			case "{" + name + "}":

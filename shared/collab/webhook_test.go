@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"collabdata/shared/testing/must"
 )
 
 func TestRotate(t *testing.T) {
@@ -12,9 +14,7 @@ func TestRotate(t *testing.T) {
 	w := Webhook{Secrets: []WebhookSecret{{Secret: "a", CreatedAt: 1}}}
 	rotate := func(secret string, now Millis) {
 		t.Helper()
-		if err := w.Rotate("", secret, now); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Rotate("", secret, now))
 	}
 	signing := func(now Millis, want ...string) {
 		t.Helper()

@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/testing/heaptest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/webhook"
 )
 
@@ -104,9 +105,7 @@ func TestRenderingIsBounded(t *testing.T) {
 	}
 	html := "<p>" + bolds.String() + strings.Repeat("<p>x", 1_000)
 	value, err := json.Marshal(strings.Repeat("v", 13_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	people := func(a *account) (list []collab.User) {
 		for i := range 10 {
 			list = append(list, a.user(fmt.Sprint("user", i)))

@@ -21,6 +21,7 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -68,9 +69,7 @@ func newMiniStack(t testing.TB) cloud {
 	if err == nil {
 		err = mail.CreateIdentity(t.Context(), cfg, sender)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	log := slog.New(slog.DiscardHandler)
 	return cloud{
 		events: onSQS{queue.New(cfg, urls[keys.EventsQueue], log)}, webhooks: onSQS{queue.New(cfg, urls[keys.WebhooksQueue], log)},

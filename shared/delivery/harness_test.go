@@ -37,6 +37,7 @@ import (
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -136,9 +137,7 @@ var client = localstacktest.Config("").HTTPClient
 
 func (w *world) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, err)
 }
 
 // errKilled is what a process sees of the world once it is dead.

@@ -5,14 +5,14 @@ import (
 	"go/token"
 	"os"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 // TestAttributes holds that the names that package keys gives are used: what only the tags of stored types name is named by them alone.
 func TestAttributes(t *testing.T) {
 	folders, err := load(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	uses := map[string]int{} // of the names that package keys gives to texts, by name
 	for _, file := range folders["shared/keys"].files {
 		for _, d := range file.Decls {

@@ -18,6 +18,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/testing/must"
 )
 
 var module = strings.TrimSuffix(reflect.TypeFor[folder]().PkgPath(), "/shared/importtest")
@@ -259,9 +261,7 @@ func root(target ast.Expr) *ast.Ident {
 
 func TestModule(t *testing.T) {
 	folders, err := load(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, p := range append(slices.Collect(maps.Keys(storeParts)), "shared/api", "shared/collab", "infra", "functions/authorizer") {
 		if folders[p] == nil {
 			t.Errorf("%s was not read", p)
@@ -307,9 +307,7 @@ func TestRules(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	folders, err := load(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []string{
 		`functions/v2/x imports collabdata/shared/store: a main may import shared/app and operations of shared/api only`,
 		`localstack changes the package variable a`,

@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
 	"collabdata/shared/testing/heaptest"
+	"collabdata/shared/testing/must"
 )
 
 // TestRenderingIsBounded: whatever comments hold, what rendering them takes and gives grows with no product of what they hold.
@@ -24,9 +25,7 @@ func TestRenderingIsBounded(t *testing.T) {
 		people = append(people, map[string]any{"userId": id, "contact": map[string]string{"userId": id, "name": long}})
 	}
 	tags, err := json.Marshal(people)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m := newMailer(t, "")
 	for name, test := range map[string]struct {
 		text string

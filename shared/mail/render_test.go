@@ -12,6 +12,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
@@ -26,9 +27,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func newMailer(t testing.TB, unsubscribe string) *Mailer {
 	t.Helper()
 	m, err := New(aws.Config{Region: "us-east-1"}, Options{From: "Collab <service@collab.example>", Unsubscribe: unsubscribe})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return m
 }
 
@@ -119,9 +118,7 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := newMailer(t, test.unsubscribe).Render(test.notice)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			archive := txtar.Format(&txtar.Archive{Files: []txtar.File{
 				{Name: "subject", Data: []byte(got.Subject + "\n")},
 				{Name: "unsubscribe", Data: []byte(got.Unsubscribe + "\n")},
@@ -130,14 +127,10 @@ func TestRender(t *testing.T) {
 			}})
 			golden := filepath.Join("testdata", name+".txtar")
 			if *update {
-				if err := os.WriteFile(golden, archive, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, archive, 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if diff := cmp.Diff(string(want), string(archive)); diff != "" {
 				t.Errorf("-want +got (go test -update writes it anew):\n%s", diff)
 			}
@@ -150,9 +143,7 @@ func TestRender(t *testing.T) {
 func checkHTML(t *testing.T, text string) {
 	t.Helper()
 	document, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for node := range document.Descendants() {
 		if node.Type != html.ElementNode {
 			continue
@@ -216,9 +207,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 		`"quoted" 'single'`, "%s %d", "${x}", "<!-- -->", "]]>",
 	} {
 		user, err := json.Marshal(map[string]string{"userId": "u3", "name": value})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c := func(text, html *string) Comment {
 			return NewComment(
 				&collab.Comment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)},
@@ -229,9 +218,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 		}})
 		n.Document = value
 		got, err := newMailer(t, "").Render(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got.Subject != value {
 			t.Errorf("subject %q, want %q", got.Subject, value)
 		}
@@ -239,9 +226,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 			t.Errorf("the text shows %q %d times, want 9:\n%s", value, n, got.Text)
 		}
 		document, err := html.Parse(strings.NewReader(got.HTML))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		shown := 0
 		for node := range document.Descendants() {
 			if node.Type == html.TextNode {
@@ -265,9 +250,7 @@ func TestSubjectIsOneLine(t *testing.T) {
 		long:                                     long[:2*(maxSubject-1)] + "…",
 	} {
 		got, err := newMailer(t, "").Render(notice(Event{Headline: headline}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got.Subject != want {
 			t.Errorf("subject of %q: %q, want %q", headline, got.Subject, want)
 		}
@@ -286,9 +269,7 @@ func TestUnsubscribe(t *testing.T) {
 		n := notice(Event{Headline: "a"})
 		n.Unsubscribe = test.token
 		got, err := newMailer(t, test.page).Render(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		inHeader := slices.ContainsFunc(headers(got.Unsubscribe), func(h types.MessageHeader) bool { return *h.Name == "List-Unsubscribe" })
 		if short := len(test.want) <= maxHeader-2; inHeader != short || !strings.Contains(got.Text, test.want) {
 			t.Errorf("%q for a token of %d bytes: in the header %v, want %v; text %s", test.page, len(test.token), inHeader, short, got.Text)
@@ -323,9 +304,7 @@ func FuzzComment(f *testing.F) {
 			t.Errorf("%d bytes of HTML and %d of text", len(c.HTML), len(c.Text))
 		}
 		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []Comment{c, comment(2, text, "")}}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		checkHTML(t, got.HTML)
 		if strings.ContainsAny(got.Subject, "\r\n") {
 			t.Errorf("subject %q", got.Subject)

@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
@@ -74,12 +75,8 @@ func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, str
 	t.Helper()
 	address := strings.ToLower(rand.Text()) + "@collab.example"
 	m, err := New(config(url, w), Options{From: "Größe & Co <" + address + ">", Unsubscribe: unsubscribe})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := CreateIdentity(t.Context(), config(url, nil), m.from.String()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, CreateIdentity(t.Context(), config(url, nil), m.from.String()))
 	return m, m.from.String()
 }
 
@@ -87,9 +84,7 @@ func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, str
 func sentBy(t *testing.T, url, from string) []localstack.Mail {
 	t.Helper()
 	mails, err := localstack.Mails(t.Context(), url, localstack.Account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var own []localstack.Mail
 	for _, mail := range mails {
 		if mail.From == from {
@@ -110,12 +105,8 @@ func TestSend(t *testing.T) {
 	n.Account, n.Unsubscribe = "acct/1", "TOKEN"
 	m.options.ConfigurationSet = "mails"
 	content, err := m.Render(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Send(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, m.Send(t.Context(), n))
 	want := []localstack.Mail{{
 		From: from, To: []string{"bob@example.com"}, Subject: "Zoë commented Bcc: victim@example.com", Text: content.Text, HTML: content.HTML,
 	}}
@@ -133,9 +124,7 @@ func TestSend(t *testing.T) {
 	if len(w.bodies) != 1 {
 		t.Fatalf("%d requests, want 1", len(w.bodies))
 	}
-	if err := json.Unmarshal(w.bodies[0], &sent); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.bodies[0], &sent))
 	wantHeaders := []header{
 		{"Auto-Submitted", "auto-generated"},
 		{"List-Unsubscribe", "<https://api.example/unsubscribe?token=TOKEN>"},
@@ -154,13 +143,9 @@ func TestSend(t *testing.T) {
 
 	n.Account, n.Look.FromName = "acct_1-A", "Evil <evil@example.com>, x"
 	m.options.ConfigurationSet = ""
-	if err := m.Send(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Send(t.Context(), n))
 	sent.EmailTags, sent.ConfigurationSetName = nil, ""
-	if err := json.Unmarshal(w.bodies[1], &sent); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.bodies[1], &sent))
 	if want := `"Evil <evil@example.com>, x" <` + m.from.Address + ">"; sent.FromEmailAddress != want || sent.ConfigurationSetName != "" {
 		t.Errorf("from %q, want %q; configuration set %q", sent.FromEmailAddress, want, sent.ConfigurationSetName)
 	}
@@ -233,9 +218,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 // TestUnverifiedSender: nothing is wrong with the mail, so it is kept until the operator has verified the sender.
 func TestUnverifiedSender(t *testing.T) {
 	m, err := New(config(localstacktest.MiniStack(t), nil), Options{From: "Nobody <nobody@unverified.example>"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := m.Send(t.Context(), notice(Event{Headline: "a"})); err == nil || errors.Is(err, ErrRejected) {
 		t.Errorf("error %v, want one that is not a rejection", err)
 	}
@@ -244,17 +227,13 @@ func TestUnverifiedSender(t *testing.T) {
 // TestUnverifiedRecipient: in the sandbox of SES a recipient who is not verified gets no mail, ever.
 func TestUnverifiedRecipient(t *testing.T) {
 	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { server.Stop() })
 	m, from := sender(t, server.URL, new(wire), "")
 	_, err = sesv2.NewFromConfig(config(server.URL, nil)).PutAccountDetails(t.Context(), &sesv2.PutAccountDetailsInput{
 		MailType: "TRANSACTIONAL", WebsiteURL: aws.String("https://collab.example"), ProductionAccessEnabled: aws.Bool(false),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := m.Send(t.Context(), notice(Event{Headline: "a"})); !errors.Is(err, ErrRejected) {
 		t.Errorf("error %v, want a rejection", err)
 	}

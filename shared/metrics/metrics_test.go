@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/testing/must"
 )
 
 func TestFlush(t *testing.T) {
@@ -17,9 +19,7 @@ func TestFlush(t *testing.T) {
 	m.Add(DeliveryRetries, Inbox, 1)
 	m.Add(DeliveryFailures, Email, 0)
 	m.Set(PendingEventAge, 0)
-	if err := m.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Flush())
 	const want = `{"Events":3,"PendingEventAge":0,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage"]],` +
 		`"Metrics":[{"Name":"Events","Unit":"Count"},{"Name":"PendingEventAge","Unit":"Seconds"}],"Namespace":"CollabData"}],"Timestamp":5}}
 {"Channel":"inbox","Deliveries":3,"DeliveryRetries":1,"Stage":"prod","_aws":{"CloudWatchMetrics":[{"Dimensions":[["Stage","Channel"]],` +

@@ -8,15 +8,14 @@ import (
 
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
+	"collabdata/shared/testing/must"
 )
 
 func TestDeadLetters(t *testing.T) {
 	cfg := config(t)
 	live := queue.New(cfg, create(t, cfg)[keys.WebhooksQueue], slog.New(slog.DiscardHandler))
 	dead, err := live.DeadLetters(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dead.Send(t.Context(), refs(12)...)
 	checkEvents(t, receive(t, dead, 12), 12)
 	if messages, err := live.Receive(t.Context(), queue.MaxReceive, 0); err != nil || len(messages) != 0 {
@@ -36,17 +35,13 @@ func TestRelease(t *testing.T) {
 		t.Fatalf("what was taken came again: %v, %v", messages, err)
 	}
 	start := time.Now()
-	if err := q.Release(t.Context(), taken...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Release(t.Context(), taken...))
 	again := receive(t, q, 12)
 	checkEvents(t, again, 12)
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("what was released came after %v, as if it had not been", took)
 	}
-	if err := q.Delete(t.Context(), again...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Delete(t.Context(), again...))
 	if err := q.Release(t.Context(), again[0]); err == nil {
 		t.Error("a message that is gone was released")
 	}

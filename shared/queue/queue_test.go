@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -30,9 +31,7 @@ func config(t testing.TB) aws.Config {
 func create(t testing.TB, cfg aws.Config) map[string]string {
 	t.Helper()
 	urls, err := queue.Create(t.Context(), cfg, prefix(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return urls
 }
 
@@ -44,9 +43,7 @@ func receive(t testing.TB, q *queue.Queue, n int) []queue.Message {
 	var all []queue.Message
 	for len(all) < n {
 		messages, err := q.Receive(t.Context(), queue.MaxReceive, 5*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if len(messages) == 0 {
 			t.Fatalf("%d messages, want %d", len(all), n)
 		}
@@ -69,9 +66,7 @@ func checkEvents(t testing.TB, messages []queue.Message, n int) {
 	var got []string
 	for _, m := range messages {
 		e, err := queue.DecodeEvent(m.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, e.ID)
 	}
 	slices.Sort(got)
@@ -206,16 +201,12 @@ func TestSendLanes(t *testing.T) {
 		}
 		return m
 	}
-	if err := errors.Join(q.SendLanes(t.Context(), queue.MaxDelay, later), q.SendLanes(t.Context(), 0, want)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(q.SendLanes(t.Context(), queue.MaxDelay, later), q.SendLanes(t.Context(), 0, want)))
 	if n, err := q.Waiting(t.Context()); n != 1 || err != nil {
 		t.Errorf("%d messages are waiting, %v, want the one without delay", n, err)
 	}
 	take(want)
-	if err := q.SendLanes(t.Context(), 500*time.Millisecond, later); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.SendLanes(t.Context(), 500*time.Millisecond, later))
 	if waited := time.Since(take(later).Sent); waited < time.Second-50*time.Millisecond {
 		t.Errorf("a delay of half a second, rounded up to one, was %v", waited)
 	}
@@ -235,9 +226,7 @@ func TestGroup(t *testing.T) {
 			if name == keys.WebhooksQueue {
 				err = q.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: acct, WebhookID: "hook"}})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			out, err := sqs.NewFromConfig(cfg).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
 				QueueUrl: &url, WaitTimeSeconds: 5, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"MessageGroupId"},
 			})
@@ -278,9 +267,7 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	urls, err := queue.Create(t.Context(), cfg, pre)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(urls) != len(keys.Queues()) {
 		t.Errorf("made %v", urls)
 	}
@@ -289,9 +276,7 @@ func TestCreate(t *testing.T) {
 		out, err := client.GetQueueAttributes(
 			t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}},
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return out.Attributes
 	}
 	for _, want := range keys.Queues() {
@@ -318,9 +303,7 @@ func TestCreate(t *testing.T) {
 	// Under load MiniStack may be asked twice for one answer, so that a take is not seen.
 	for last := 0; ; {
 		messages, err := q.Receive(t.Context(), 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if len(messages) == 0 {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -22,9 +23,7 @@ func TestWalk(t *testing.T) {
 	put := func(k keys.Key, incarnation int64) {
 		it := store.NewItem(k)
 		it[keys.Incarnation] = store.Number(incarnation)
-		if err := table.Put(t.Context(), it); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Put(t.Context(), it))
 		want = append(want, k.String())
 	}
 	for _, fill := range []string{"a", "#"} {
@@ -70,9 +69,7 @@ func TestWalk(t *testing.T) {
 				t.Fatalf("step %d: %v, a cursor of %d bytes", steps, err, len(text))
 			}
 			at = nil
-			if err := json.Unmarshal(text, &at); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(text, &at))
 		}
 		for i, k := range met {
 			if last && strings.Contains(k, " DOC#") && slices.ContainsFunc(met[i:], func(later string) bool {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"golang.org/x/net/dns/dnsmessage"
@@ -48,9 +49,7 @@ func deliver(t *testing.T, c *Client, url string) Attempt {
 	attempt, err := c.Deliver(
 		t.Context(), time.Now(), Message{URL: url, ID: "event1", Secrets: []string{published.secret}, Body: []byte(`{"a":1}`)},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return attempt
 }
 
@@ -201,14 +200,10 @@ func TestDeliverReadsLittle(t *testing.T) {
 
 func TestDeliverTimesOutBeforeAnswer(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer listener.Close() // connections are made and nothing is ever said
 	deaf, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer deaf.Close()
 	for name, test := range map[string]struct {
 		url      string
@@ -335,9 +330,7 @@ func TestNameThatChangesItsAnswer(t *testing.T) {
 	options.Resolver = dns.resolver()
 	guard := NewGuard(nil)
 
-	if err := guard.CheckURL(url); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, guard.CheckURL(url))
 	registered, err := options.Resolver.LookupNetIP(t.Context(), "ip4", "receiver.example")
 	if err != nil || len(registered) != 1 || guard.checkAddr(registered[0], false) != nil {
 		t.Fatalf("at first the name leads to %v, error %v; want a public address", registered, err)
@@ -354,9 +347,7 @@ func TestNameThatChangesItsAnswer(t *testing.T) {
 // same.
 func TestReasonsTellNoResolverDetail(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	listener.Close() // nothing listens there any more
 	url := "https://db.internal.example:" + portOf(t, "http://"+listener.Addr().String())
 	reasons := make(map[string][]string)
@@ -379,9 +370,7 @@ func TestReasonsTellNoResolverDetail(t *testing.T) {
 func portOf(t *testing.T, text string) string {
 	t.Helper()
 	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return u.Port()
 }
 
@@ -405,9 +394,7 @@ func resolverAt(address string) *net.Resolver {
 func serveDNS(t *testing.T, addrs ...string) *dnsServer {
 	t.Helper()
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := &dnsServer{at: conn.LocalAddr().String()}
 	for _, addr := range addrs {
 		s.addrs = append(s.addrs, netip.MustParseAddr(addr))

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 // registry is every row of IANA's IPv4 and IPv6 Special-Purpose Address Registries as of 2025-10-09, and the multicast blocks, which have
@@ -166,9 +168,7 @@ func TestGuardAllowsPublicAddresses(t *testing.T) {
 
 func TestGuardAllowsListedRanges(t *testing.T) {
 	ranges, err := ParseRanges(" 10.1.0.0/16, fd00:1::/32,64:ff9b::/96, 64:ff9b:1:2::/64,::1/128 ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	g := NewGuard(ranges)
 	for _, test := range []struct {
 		addr         string
@@ -208,9 +208,7 @@ func TestGuardAllowsListedRanges(t *testing.T) {
 // TestGuardLooksBehindListedTranslations: to list a range of translated addresses opens the public addresses behind it, and no others.
 func TestGuardLooksBehindListedTranslations(t *testing.T) {
 	ranges, err := ParseRanges("::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16, 2001::/32, fe80::/10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	g := NewGuard(ranges)
 	for name, spelling := range spellings(netip.MustParseAddr("10.0.0.8")) {
 		if g.checkAddr(spelling, false) == nil {

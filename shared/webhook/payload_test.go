@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -115,24 +116,16 @@ func TestPayloads(t *testing.T) {
 	for _, e := range examples() {
 		types = append(types, e.Type)
 		got, err := Payload(e.Event, e.Subject)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var indented bytes.Buffer
-		if err := json.Indent(&indented, got, "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Indent(&indented, got, "", "  "))
 		indented.WriteByte('\n')
 		golden := filepath.Join("testdata", "payloads", string(e.Type)+".json")
 		if *update {
-			if err := os.WriteFile(golden, indented.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(golden, indented.Bytes(), 0o644))
 		}
 		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if diff := cmp.Diff(string(want), indented.String()); diff != "" {
 			t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", e.Type, diff)
 		}
@@ -147,16 +140,12 @@ func TestPayloadShape(t *testing.T) {
 	for _, e := range examples() {
 		for _, s := range []Subject{e.Subject, {}} {
 			body, err := Payload(e.Event, s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var got struct {
 				Type, Timestamp *string
 				Data            map[string]json.RawMessage
 			}
-			if err := json.Unmarshal(body, &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(body, &got))
 			if *got.Type != string(e.Type) || *got.Timestamp != "2026-03-01T12:00:00.250Z" {
 				t.Errorf("%s: type %q, timestamp %q", e.Type, *got.Type, *got.Timestamp)
 			}

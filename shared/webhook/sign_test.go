@@ -10,6 +10,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"collabdata/shared/testing/must"
 )
 
 // published is the example that the reference libraries of Standard Webhooks share.
@@ -26,9 +28,7 @@ var published = struct {
 
 func TestSignPublishedExample(t *testing.T) {
 	header, err := sign(published.id, time.Unix(published.at, 0), []byte(published.body), []string{published.secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, want := range map[string]string{
 		"webhook-id":        published.id,
 		"webhook-timestamp": "1614265330",
@@ -46,13 +46,9 @@ func TestSignedContent(t *testing.T) {
 		`"data":{"id":"1f81eb52-5198-4599-803e-771906343485"}}`
 	parts := strings.SplitN(content, ".", 3)
 	header, err := sign(parts[0], time.Unix(1674087231, 999_000_000), []byte(parts[2]), []string{published.secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	key, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(content))
 	if got, want := header.Get("webhook-signature"), "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)); got != want {
@@ -64,28 +60,20 @@ func TestSignWhileSecretsRotate(t *testing.T) {
 	random := bytes.NewReader(bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuv"), 2))
 	random.Seek(7, 0) // so that the two differ
 	older, err := NewSecret(random)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	random.Seek(0, 0)
 	newer, err := NewSecret(random)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stranger := published.secret
 	body := []byte(`{"type":"comment.added"}`)
 	header, err := sign("id", time.Unix(1, 0), body, []string{newer, older})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, test := range []struct {
 		secret string
 		known  bool
 	}{{newer, true}, {older, true}, {stranger, false}} {
 		receiver, err := standardwebhooks.NewWebhook(test.secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := receiver.VerifyIgnoringTimestamp(body, header); (err == nil) != test.known {
 			t.Errorf("verified with %s: error %v, want it known: %t", test.secret, err, test.known)
 		}
@@ -98,9 +86,7 @@ func TestSignWhileSecretsRotate(t *testing.T) {
 func TestNewSecret(t *testing.T) {
 	key := []byte("0123456789abcdefghijklmnopqrstuv")
 	secret, err := NewSecret(bytes.NewReader(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := "whsec_" + base64.StdEncoding.EncodeToString(key); secret != want {
 		t.Errorf("secret %q, want %q", secret, want)
 	}

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/app/operator"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 )
@@ -32,9 +33,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	cfg, sqs := storetest.Config(t), localstacktest.Config(localstacktest.MiniStack(t))
 	urls, err := queue.Create(t.Context(), sqs, fmt.Sprintf("console-%d-", time.Now().UnixNano()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	log := slog.New(slog.DiscardHandler)
 	w := &world{t: t, Console: New(Config{
 		Header:  []Link{{"/demo", "Demo"}},

@@ -11,6 +11,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 // jsonThread returns a thread with n comments of the text.
@@ -64,9 +65,7 @@ func TestEncodeThreadFits(t *testing.T) {
 				Comments  []collab.JSON
 				Truncated *bool `json:"commentsTruncated"`
 			}
-			if err := json.Unmarshal(got, &a); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(got, &a))
 			n := len(a.Comments)
 			switch {
 			case whole != (a.Truncated == nil), whole && n < 4, a.Truncated != nil && !*a.Truncated:
@@ -142,9 +141,7 @@ func values(t *testing.T, text []byte) (v any) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dec.Decode(&v))
 	return v
 }
 

@@ -25,6 +25,7 @@ import (
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -47,9 +48,7 @@ func newReader(t testing.TB, documents ...string) *reader {
 		server:  &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
 		account: "acct",
 	}
-	if err := storetest.AddDocuments(t.Context(), d, r.document("").OrganizationRef, documents...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storetest.AddDocuments(t.Context(), d, r.document("").OrganizationRef, documents...))
 	return r
 }
 
@@ -135,9 +134,7 @@ func get[Data any, Req any](t testing.TB, r *reader, op rpc.Operation[Req, Data]
 			Message string
 		}
 	}
-	if err := unmarshal(w.Body.Bytes(), &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unmarshal(w.Body.Bytes(), &body))
 	p := page{
 		code: w.Code, size: rpc.WrappedLen(w.Body.Bytes()), token: body.Result.NextPageToken, status: body.Error.Status, message: body.Error.Message,
 	}
@@ -149,9 +146,7 @@ func get[Data any, Req any](t testing.TB, r *reader, op rpc.Operation[Req, Data]
 	}
 	for document, value := range rpc.Members(collab.JSON(body.Result.Data)) {
 		var group []annotation
-		if err := unmarshal(value, &group); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unmarshal(value, &group))
 		for _, a := range group {
 			if a.DocumentID != document {
 				t.Errorf("annotation %s of document %s stands under %s", a.AnnotationID, a.DocumentID, document)
@@ -359,9 +354,7 @@ func TestGetForgedToken(t *testing.T) {
 	r.addMany(t, "doc", 3, "x")
 	forge := func(filters, position string) string {
 		text, err := json.Marshal([]byte(position))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return rpc.PageScope{Account: "acct", Path: "/path", Filters: []byte(filters)}.Encode(text)
 	}
 	for _, query := range []string{

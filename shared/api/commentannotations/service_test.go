@@ -26,6 +26,7 @@ import (
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 )
@@ -58,9 +59,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	asked := access.New(d, accounts.New(s), webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
 	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(d, o), Access: asked}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
-	if err := storetest.AddDocuments(t.Context(), d, collab.OrganizationRef{Account: "acct", Organization: "org"}, "doc"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storetest.AddDocuments(t.Context(), d, collab.OrganizationRef{Account: "acct", Organization: "org"}, "doc"))
 	return f
 }
 
@@ -72,9 +71,7 @@ func (f *fixture) events(t *testing.T) []*collab.Event {
 	var list []*collab.Event
 	for _, ref := range f.sent {
 		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if ev.Account != "acct" || ev.OrganizationID != "org" || ev.DocumentID != "doc" || ev.Time == 0 || ev.ID != ref.ID {
 			t.Fatalf("event %+v", ev)
 		}
@@ -131,14 +128,12 @@ func send[Req, Data any](ctx context.Context, t *testing.T, f *fixture, op rpc.O
 	w := httptest.NewRecorder()
 	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
 	a := answer{code: w.Code}
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 	return a
 }
 
-// must fails the test where an answer is no success of all items.
-func must(t *testing.T, a answer) {
+// succeed fails the test where an answer is no success of all items.
+func succeed(t *testing.T, a answer) {
 	t.Helper()
 	if a.code != http.StatusOK || strings.Contains(string(a.Result.Data), `"success":false`) {
 		t.Fatalf("%d %s %s", a.code, a.Error.Message, a.Result.Data)
@@ -281,7 +276,7 @@ func TestLimits(t *testing.T) {
 			if over.Error.Status != test.code || over.Error.Message != test.text {
 				t.Errorf("got %d %s %s", over.code, over.Error.Status, over.Error.Message)
 			}
-			must(t, test.post(test.fits))
+			succeed(t, test.post(test.fits))
 		})
 	}
 }
@@ -289,7 +284,7 @@ func TestLimits(t *testing.T) {
 // TestTooLarge holds what is told of comments and annotations larger than the service stores: which one it is, and what the limit is.
 func TestTooLarge(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a",`+list(comment(1, "u", ""))+`}]`))
+	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a",`+list(comment(1, "u", ""))+`}]`))
 	large := strings.Repeat("x", collab.MaxItemBytes)
 	largeComment := `{"commentText":"` + large + `","from":{"userId":"u"}}`
 	largeUser := `{"userId":"v","name":"` + large + `"}`
@@ -340,7 +335,7 @@ func TestTooLarge(t *testing.T) {
 // TestUpdateInOneAnswer updates as many annotations as an answer holds with the longest ids, and refuses more before it updates any.
 func TestUpdateInOneAnswer(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"}]`))
+	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"}]`))
 	update := func(n int, key string) answer {
 		return post(t, f, f.Update, `"annotationIds":["a",`+repeat(n, func(i int) string {
 			return fmt.Sprintf(`"%s%06d"`, strings.Repeat(`\\`, 250), i) // grows at every level of quoting
@@ -362,7 +357,7 @@ func TestUpdateInOneAnswer(t *testing.T) {
 // TestBulk adds and updates many items side by side, some of which fail: the others succeed, and the answer has them in the order sent.
 func TestBulk(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b42"}]`))
+	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b42"}]`))
 	const n = 100
 	id := func(i int) string { return fmt.Sprintf("b%d", n-i) }
 	check := func(a answer, wantKeys []string, wantCodes map[string]collab.Code, message string) {
@@ -416,7 +411,7 @@ func TestBulk(t *testing.T) {
 // so five tries are enough.
 func TestConcurrentUpdates(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1",`+list(comment(1, "ann", ""))+`}]`))
+	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1",`+list(comment(1, "ann", ""))+`}]`))
 	updates := []func() answer{
 		func() answer {
 			return post(t, f, f.Update, `"updatedData":{"location":{"id":"l1"},"status":{"color":"red"}}`)
@@ -437,7 +432,7 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 	wg.Wait()
 	for _, a := range answers {
-		must(t, a)
+		succeed(t, a)
 	}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
 	var got *collab.Thread
@@ -452,9 +447,7 @@ func TestConcurrentUpdates(t *testing.T) {
 			return true
 		},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got.LocationID != "l1" || string(got.AssignedTo) != `{"userId":"bob"}` || got.CreatorID != "eve" || len(got.Comments) != 2 ||
 		string(got.Status) != `{"id":"OPEN","name":"Open","type":"default","color":"red"}` ||
 		string(got.Comments[0].From) != `{"userId":"eve"}` || got.Comments[0].AuthorID != "eve" || collab.Deref(got.Comments[0].HTML) != "<p>" {
@@ -495,13 +488,13 @@ func TestOvertaken(t *testing.T) {
 	writes, most := 0, 0 // of the other writer
 	var write func() answer
 	f := newFixture(t, collab.Settings{AllEvents: true})
-	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
+	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
 	other := *f.Service
 	silent := &fixture{identity: f.identity, server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}}
 	silent.server.Send = silent.send
 	f.Service.Threads = overtaken{f.Threads, func() {
 		if writes++; writes <= most {
-			must(t, write())
+			succeed(t, write())
 		}
 	}}
 	update := func() answer { return post(t, f, f.Update, `"locationIds":["l0"],"updatedData":{"context":{}}`) }
@@ -573,9 +566,7 @@ func TestHiddenFailuresAreLogged(t *testing.T) {
 		Level, Path, Account, Cause string
 		Items                       int
 	}
-	if err := json.Unmarshal(f.log.Bytes(), &record); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(f.log.Bytes(), &record))
 	if record.Level != "ERROR" || record.Account != "acct" || record.Items != 3 || !strings.Contains(record.Cause, "canceled") {
 		t.Errorf("%+v", record)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -30,9 +31,7 @@ func TestInboxUnits(t *testing.T) {
 				ID: int64(n + 1), Text: &text, From: collab.JSON(`{"userId":"bob"}`), AuthorID: "bob", CreatedAt: 1, LastUpdated: 1,
 			})
 		}
-		if err := f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}))
 		for n := range 2 {
 			note := collab.Notification{
 				ID: fmt.Sprintf("n%02d", 2*i+n), DocumentID: "doc", AnnotationID: th.ID, CommentIDs: []int64{int64(n + 1)}, Headline: "x",
@@ -42,9 +41,7 @@ func TestInboxUnits(t *testing.T) {
 			if err == nil {
 				err = f.inbox.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{"ann"})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 	}
 	const page = 20

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/heaptest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -32,9 +33,7 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	}
 	if n.AnnotationID != "" {
 		th := &collab.Thread{Annotation: collab.Annotation{ID: n.AnnotationID, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
-		if err := f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}))
 	}
 	_, err := f.inbox.Derive(t.Context(), org, n, users)
 	if err == nil && len(users) > 0 {
@@ -42,9 +41,7 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	} else if err == nil {
 		err = f.inbox.AddToInboxOfAll(t.Context(), org, n.CreatedAt, n.ID)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // page is an answer of notifications get; size is that of its body as Lambda wraps it.
@@ -66,9 +63,7 @@ func (f *fixture) get(t *testing.T, user string, size int, token string) page {
 	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
 	rpc.Handle(f.server, f.Get, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
 	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &p))
 	if p.code != http.StatusOK || p.size > 5_000_000 || len(p.Result.Data) > size {
 		t.Fatalf("%d %s: %d notifications, %d bytes", p.code, p.Error.Message, len(p.Result.Data), p.size)
 	}
@@ -93,11 +88,9 @@ func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages
 func TestGet(t *testing.T) {
 	f := newFixture(t)
 	in := collab.Resource{OrganizationRef: org}
-	if err := f.directory.ChangeMembers(t.Context(), storetest.Request(time.Now()), in, []string{"ann"}, true, func(_ int, m *collab.Member) {
+	must.Do(t, f.directory.ChangeMembers(t.Context(), storetest.Request(time.Now()), in, []string{"ann"}, true, func(_ int, m *collab.Member) {
 		m.Name = ptr("Ann")
-	})[0]; err != nil {
-		t.Fatal(err)
-	}
+	})[0])
 	f.give(t, 0, collab.Notification{
 		ID: "full", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
 		Headline: "{actionUser} told {recipientUser}: {what} {nobody}", TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)},
@@ -138,9 +131,7 @@ func TestGet(t *testing.T) {
 func TestGetIsBounded(t *testing.T) {
 	f := newFixture(t)
 	value, err := collab.EncodeJSON(strings.Repeat(`"`, 30_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 3 {
 		f.give(t, i, collab.Notification{
 			ID: fmt.Sprint("large", i), Headline: strings.Repeat("{a}", 20_000), TemplateData: map[string]collab.JSON{"a": value},
@@ -247,9 +238,7 @@ func TestUpdate(t *testing.T) {
 			t.Fatalf("%d %s", a.code, a.Error.Message)
 		}
 		var results map[string]result
-		if err := json.Unmarshal(a.Result.Data, &results); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(a.Result.Data, &results))
 		return results
 	}
 	marks := func(user string) string {
@@ -287,9 +276,7 @@ func TestUpdate(t *testing.T) {
 	var events []collab.Event
 	for _, ref := range f.sent {
 		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ev.ID = ""
 		events = append(events, *ev)
 	}

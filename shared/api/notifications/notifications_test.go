@@ -23,6 +23,7 @@ import (
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 )
@@ -54,9 +55,7 @@ func newFixture(t *testing.T) *fixture {
 	d := directory.New(table)
 	o := outbox.New(table)
 	in := inbox.New(o, d)
-	if err := storetest.AddDocuments(t.Context(), d, org, "doc"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "doc"))
 	a := accounts.New(table)
 	f := &fixture{accounts: a, directory: d, outbox: o, inbox: in, threads: threads.New(d, o), server: &rpc.Server{
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: a,
@@ -91,9 +90,7 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
 	rpc.Handle(f.server, op, rpc.Options{Idempotent: true}).ServeHTTP(w, r.WithContext(ctx))
 	a := answer{code: w.Code}
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 	return a
 }
 
@@ -148,13 +145,9 @@ func TestAddRecords(t *testing.T) {
 				t.Fatalf("%d %s: sent %v", a.code, a.Error.Message, f.sent)
 			}
 			ev, err := f.outbox.Event(t.Context(), f.sent[0].Account, f.sent[0].ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			stored, err := f.inbox.Notification(t.Context(), org, ev.NotificationID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			want := `{"success":true,"notificationId":"` + stored.ID + `","message":"the notification was added"}`
 			if a.code != http.StatusOK || string(a.Result.Data) != want {
 				t.Errorf("%d %s", a.code, a.Result.Data)

@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/testing/must"
 )
 
 // page sends a request to the page to unsubscribe by and returns its answer.
@@ -39,19 +40,13 @@ const form = "application/x-www-form-urlencoded"
 func TestUnsubscribe(t *testing.T) {
 	f := newFixture(t)
 	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: "bob@example.com", Sender: "Acme <b>"}
 	token := bob.Token(secret)
 	var oneClick bytes.Buffer
 	m := multipart.NewWriter(&oneClick)
-	if err := m.WriteField("List-Unsubscribe", "One-Click"); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.WriteField("List-Unsubscribe", "One-Click"))
+	must.Do(t, m.Close())
 	other := bob
 	other.User = "cid"
 	for _, test := range []struct {
@@ -100,9 +95,7 @@ func TestUnsubscribe(t *testing.T) {
 func TestUnsubscribeFails(t *testing.T) {
 	f := newFixture(t)
 	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	token := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob"}.Token(secret)
 	var log bytes.Buffer
 	f.Service.Accounts = down{f.Service.Accounts}
@@ -122,9 +115,7 @@ func TestUnsubscribeFails(t *testing.T) {
 func TestUnsubscribeReadOnly(t *testing.T) {
 	f := newFixture(t)
 	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: "bob@example.com"}
 	page := f.UnsubscribePage(slog.New(slog.DiscardHandler), true)
 	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusServiceUnavailable} {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 // TestLayout holds what stands on one line: what ends at the width, and nothing that would end after it.
@@ -29,20 +31,14 @@ func TestForClients(t *testing.T) {
 	got, err := ForClients([]byte(`{"openapi": "3.1.0", "webhooks": {"e": {}}, "components": {"schemas": {
 		"Data": {"anyOf": [1]}, "XGroups": {}, "Event": {"properties": {"truncated": {"type": "boolean", "const": true}}},
 		"Result": {"properties": {"data": {"anyOf": [{"$ref": "list"}, {"$ref": "groups"}]}, "groupByDocumentId": {}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var d struct {
 		Webhooks   any
 		Components struct{ Schemas json.RawMessage }
 	}
-	if err := json.Unmarshal(got, &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(got, &d))
 	var schemas bytes.Buffer
-	if err := json.Compact(&schemas, d.Components.Schemas); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Compact(&schemas, d.Components.Schemas))
 	const want = `{"Data":{"anyOf":[1]},"Event":{"properties":{"truncated":{"type":"boolean"}}},"Result":{"properties":{"data":{"$ref":"list"}}}}`
 	if schemas.String() != want || d.Webhooks != nil {
 		t.Errorf("got %s", got)

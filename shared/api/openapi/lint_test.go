@@ -8,24 +8,21 @@ import (
 	"testing"
 
 	"collabdata/localstack"
+	"collabdata/shared/testing/must"
 )
 
 // TestLint holds that Redocly and Spectral find nothing in the document. That for clients has the events without referring to them, so
 // that they become types too; else it is a part of this one.
 func TestLint(t *testing.T) {
 	ruleset := filepath.Join(t.TempDir(), "spectral.yaml")
-	if err := os.WriteFile(ruleset, []byte("extends: [\"spectral:oas\"]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(ruleset, []byte("extends: [\"spectral:oas\"]\n"), 0o644))
 	for name, args := range map[string][]string{
 		"redocly":  {"lint", "--max-problems", "10", "../openapi.json"},
 		"spectral": {"lint", "--fail-severity", "hint", "--ruleset", ruleset, "../openapi.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, err := localstack.CheckTool(t.Context(), name, os.Stderr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			cmd := exec.CommandContext(t.Context(), path, args...)
 			cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
 			out, err := cmd.CombinedOutput()

@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/api/openapi"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -23,14 +24,10 @@ var update = flag.Bool("update", false, "write the golden files")
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("%s (- want, + got; go test -update writes it):\n%s", file, diff)
 	}
@@ -39,29 +36,21 @@ func golden(t *testing.T, file, got string) {
 func describe(t *testing.T) *openapi.Interface {
 	t.Helper()
 	examples, err := apitest.Examples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	payloads := map[collab.EventType]json.RawMessage{}
 	for _, e := range collab.EventTypes() {
 		payloads[e], err = os.ReadFile(filepath.Join("..", "..", "webhook", "testdata", "payloads", string(e)+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	d, err := openapi.Describe(examples, payloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
 func document(t *testing.T) string {
 	t.Helper()
 	text, err := describe(t).Document()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -74,30 +63,22 @@ func TestDocument(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile("../openapi-clients.json", clients, 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
 // TestGoClient holds that the Go client is what the types and rows make.
 func TestGoClient(t *testing.T) {
 	text, err := describe(t).GoClient()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	golden(t, "../../client/generated.go", string(text))
 }
 
 // TestValid holds that the document is OpenAPI 3.1, and that its examples are what it says.
 func TestValid(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(document(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, doc.Validate(t.Context(), openapi3.EnableExamplesValidation()))
 	for _, e := range api.Endpoints() {
 		if e.Public {
 			continue
@@ -113,9 +94,7 @@ func TestValid(t *testing.T) {
 func TestReadme(t *testing.T) {
 	const file, begin, end = "../README.md", "<!-- endpoints: go test ./shared/api/openapi -update writes this table -->\n", "<!-- end of endpoints -->\n"
 	readme, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	before, rest, found := strings.Cut(string(readme), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {

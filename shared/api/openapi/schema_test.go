@@ -9,6 +9,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 type person struct {
@@ -104,15 +105,9 @@ func TestSchemas(t *testing.T) {
 	} {
 		var got, want any
 		text, err := test.schema.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal([]byte(test.want), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(text, &got))
+		must.Do(t, json.Unmarshal([]byte(test.want), &want))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (- want, + got):\n%s", what, diff)
 		}

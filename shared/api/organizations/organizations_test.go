@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -48,9 +49,7 @@ func (f *fixture) putOrganization(t *testing.T, id string, metadata collab.JSON)
 			o.Name, o.Metadata = id, metadata
 		},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // page is an answer; size is that of its body as Lambda wraps it.
@@ -77,9 +76,7 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: "acct"})
 	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
 	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &p))
 	return p
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 // TestAccessLog holds the one record of each request, all of it: nothing else may be in it.
@@ -111,9 +112,7 @@ func TestAccessLog(t *testing.T) {
 				t.Errorf("logged %s", &log)
 			}
 			var got map[string]any
-			if err := json.Unmarshal(log.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(log.Bytes(), &got))
 			delete(got, "time")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)

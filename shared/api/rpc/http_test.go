@@ -18,6 +18,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 func TestContentType(t *testing.T) {
@@ -155,9 +156,7 @@ func TestRefusedWhileSending(t *testing.T) {
 		{"POST /things HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
 	} {
 		c, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer c.Close()
 		if _, err := fmt.Fprintf(c, "%sHost: x\r\nContent-Length: %d\r\n\r\n%s", test.request, size, strings.Repeat(" ", size)); err != nil {
 			t.Errorf("%d: the body could not be sent: %v", test.status, err)

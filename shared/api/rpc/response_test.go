@@ -10,6 +10,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 func TestSuccess(t *testing.T) {
@@ -86,9 +87,7 @@ func FuzzWrappedLen(f *testing.F) {
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, enc.Encode(s))
 		if got, want := rpc.WrappedLen(s), b.Len()-len("\"\"\n"); got != want || rpc.WrappedLen([]byte(s)) != want {
 			t.Errorf("%q: %d, want %d", s, got, want)
 		}

@@ -25,6 +25,7 @@ import (
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/webhook"
 )
 
@@ -43,9 +44,7 @@ func newFixture(t *testing.T) *fixture {
 	now := func() time.Time { return f.now }
 	table := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
 	f.store = hooks.New(outbox.New(table))
-	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), table.Name()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), table.Name()))
 	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: accounts.New(table)}
 	f.Service = &webhooks.Service{Store: f.store, CheckURL: webhook.NewGuard(nil).CheckURL, NewSecret: func() (string, error) {
 		f.secret++
@@ -78,9 +77,7 @@ func post[Into, Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, D
 	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
 	rpc.Handle(f.server, op, rpc.Options{Idempotent: true}).ServeHTTP(w, r.WithContext(ctx))
 	a := answer[Into]{code: w.Code}
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 	return a
 }
 
@@ -211,9 +208,7 @@ func TestHealth(t *testing.T) {
 	f := newFixture(t)
 	f.mustAdd(t, "hook")
 	lane, err := f.store.ClaimLane(t.Context(), collab.LaneRef{Account: "acct", WebhookID: "hook"}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for range collab.RestAfter {
 		lane.Health.Fail(f.now.UnixMilli())
 	}
@@ -221,9 +216,7 @@ func TestHealth(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	hook, err := f.store.Webhook(t.Context(), "acct", "hook")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct"}
 	if disabled, err := f.store.DisableWebhook(t.Context(), "acct", hook, "answered 410 Gone", ev); err != nil || !disabled {
 		t.Fatal(disabled, err)
@@ -268,9 +261,7 @@ func TestRotate(t *testing.T) {
 func (f *fixture) endpoint(t *testing.T) collab.EndpointRef {
 	t.Helper()
 	w, err := f.store.Webhook(t.Context(), "acct", "hook")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, CreatedAt: w.CreatedAt}
 }
 
@@ -294,9 +285,7 @@ func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState
 		if i%2 == 1 {
 			d.Type = collab.CommentUpdated
 		}
-		if err := f.store.SaveDelivery(t.Context(), f.endpoint(t), collab.Delivery{}, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.store.SaveDelivery(t.Context(), f.endpoint(t), collab.Delivery{}, d))
 		events = append(events, d.EventID)
 	}
 	return events
@@ -373,9 +362,7 @@ func (f *fixture) states(t *testing.T, events []string) string {
 	text := ""
 	for _, id := range events {
 		d, err := f.store.Delivery(t.Context(), f.endpoint(t), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if again := d.State == collab.DeliveryPending && d.Tries == 0; again != (d.NextAttempt == f.now.UnixMilli()) {
 			t.Errorf("%+v is not as it waits", d)
 		}

@@ -31,6 +31,7 @@ import (
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -67,24 +68,14 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 		Metrics: metrics.New(out, "test", time.Now), Log: slog.New(slog.NewJSONHandler(out, nil)),
 	}
 	urls, err := queue.Create(t.Context(), cloud, c.Table+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.EventsURL, c.WebhooksURL = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
-	if err := mail.CreateIdentity(t.Context(), cloud, c.Mail.From); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, mail.CreateIdentity(t.Context(), cloud, c.Mail.From))
 	directory := directory.New(tableOf(c))
-	if err := localstack.CreateTable(t.Context(), c.DynamoDB, c.Table); err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.New(directory.Table).AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, c.Table))
+	must.Do(t, accounts.New(directory.Table).AddAccount(t.Context(), collab.Account{ID: "acme"}))
 	doc := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("doc")
-	if err := storetest.AddDocuments(t.Context(), directory, doc.OrganizationRef, doc.Document); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storetest.AddDocuments(t.Context(), directory, doc.OrganizationRef, doc.Document))
 	return c
 }
 
@@ -95,14 +86,10 @@ func receive(t *testing.T, c deliver.Config) <-chan string {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { posts <- r.Header.Get("webhook-id") }))
 	t.Cleanup(receiver.Close)
 	secret, err := webhook.NewSecret(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := hooks.New(outboxOf(c)).AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
+	must.Do(t, err)
+	must.Do(t, hooks.New(outboxOf(c)).AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
 		ID: "hook", URL: receiver.URL, Secrets: []collab.WebhookSecret{{Secret: secret}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return posts
 }
 
@@ -128,9 +115,7 @@ func inboxLen(t *testing.T, c deliver.Config) int {
 	t.Helper()
 	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
 	list, _, err := inboxOf(c).Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return len(list)
 }
 
@@ -141,9 +126,7 @@ func TestHandler(t *testing.T) {
 	received := receive(t, c)
 	ev := add(t, c, "bob@"+strings.ToLower(rand.Text())+".example")
 	handle, err := deliver.NewHandler(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ref := collab.EventRef{Account: "acme", ID: ev.ID}
 	run := func(messages ...string) string {
 		t.Helper()
@@ -152,13 +135,9 @@ func TestHandler(t *testing.T) {
 			batch.Records = append(batch.Records, events.SQSMessage{MessageId: string(rune('a' + i)), Body: text})
 		}
 		response, err := handle(t.Context(), batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text, err := json.Marshal(response)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return string(text)
 	}
 	if got := run(queue.Event{EventRef: ref}.Encode()); got != `{"batchItemFailures":[]}` {
@@ -175,9 +154,7 @@ func TestHandler(t *testing.T) {
 	o := outboxOf(c)
 	lane := collab.LaneRef{Account: "acme", WebhookID: "hook"}
 	lanes, err := hooks.New(o).Lanes(t.Context(), lane)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := run(queue.Lane{LaneRef: lane, Token: lanes[0].Holder}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
 	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
 		t.Errorf("answered %s", got)
@@ -241,9 +218,7 @@ func TestLocal(t *testing.T) {
 		return time.Now().Add(ahead)
 	}
 	l, err := worker.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	sent, lost := add(t, c, address), add(t, c, address)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan bool)
@@ -251,17 +226,13 @@ func TestLocal(t *testing.T) {
 		l.Run(ctx)
 		close(ended)
 	}()
-	if err := queue.New(c.SQS, c.EventsURL, c.Log).SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, queue.New(c.SQS, c.EventsURL, c.Log).SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}))
 	if id := <-posts; id != sent.ID {
 		t.Errorf("got %s", id)
 	}
 	done := func(ev *collab.Event) bool {
 		at, err := outboxOf(c).Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID}, collab.EventWork)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return at == nil
 	}
 	for !done(sent) { // else the relay would send it again
@@ -275,9 +246,7 @@ func TestLocal(t *testing.T) {
 	for !done(lost) {
 	}
 	mails, err := localstack.Mails(t.Context(), *c.SES.BaseEndpoint, localstack.Account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	n := 0
 	for _, m := range mails {
 		if m.To[0] == address {

@@ -19,6 +19,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -53,12 +54,6 @@ const (
 // runOutage sends n events to an endpoint that is up and to one that is down.
 func runOutage(t testing.TB, n int, down string) outage {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	c := config(t, io.Discard)
 	s := outboxOf(c)
 	client := sqs.NewFromConfig(c.SQS)
@@ -94,10 +89,10 @@ func runOutage(t testing.TB, n int, down string) outage {
 	urls := map[string]string{"up": up.URL}
 	if down != notAtAll {
 		listener, err := net.Listen("tcp4", "127.0.0.1:0")
-		must(err)
+		must.Do(t, err)
 		urls["down"] = "http://" + listener.Addr().String()
 		if down == refuses {
-			must(listener.Close())
+			must.Do(t, listener.Close())
 		} else {
 			defer listener.Close()
 			c.Calls.Timeout = hangsFor
@@ -105,15 +100,15 @@ func runOutage(t testing.TB, n int, down string) outage {
 	}
 	for id, url := range urls {
 		secret, err := webhook.NewSecret(rand.Reader)
-		must(err)
-		must(
+		must.Do(t, err)
+		must.Do(t,
 			hooks.New(s).AddWebhook(
 				t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}},
 			),
 		)
 	}
 	l, err := worker.New(c)
-	must(err)
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var local, senders sync.WaitGroup
 	local.Go(func() { l.Run(ctx) })
@@ -183,7 +178,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 	for more := true; more; more = position != "" {
 		var list []collab.Delivery
 		list, position, err = hooks.New(s).Deliveries(t.Context(), "acme", "down", collab.DeliveryFilter{}, position, 1000)
-		must(err)
+		must.Do(t, err)
 		for _, d := range list {
 			o.refused += len(d.Attempts)
 			if d.State == collab.DeliveryPending {

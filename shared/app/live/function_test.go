@@ -16,6 +16,7 @@ import (
 	rules "collabdata/shared/live"
 	"collabdata/shared/live/gateway"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
@@ -28,13 +29,9 @@ func TestRoutes(t *testing.T) {
 	call := func(event string) int {
 		t.Helper()
 		var r events.APIGatewayWebsocketProxyRequest
-		if err := json.Unmarshal([]byte(event), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(event), &r))
 		answer, err := route(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return answer.StatusCode
 	}
 	_, ticket, _ := strings.Cut(w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`), "=")

@@ -26,6 +26,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/connections"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/coder/websocket"
@@ -120,14 +121,10 @@ func newWorld(t testing.TB) *world {
 	w.kept = connections.Store{Table: w.service.Directory.Table}
 	w.pages, w.hints = live.New(live.Config{DynamoDB: db, Table: table, Gateway: w.gateway, Log: log, Now: w.clock.now, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	w.hub.Pages, w.hints.Lap = w.pages, 0
-	if err := localstack.CreateTable(t.Context(), db, table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), db, table))
 	for _, account := range []string{"acme", "other"} {
 		w.handlers[account] = w.service.HandlerFor(collab.Identity{Account: account})
-		if err := w.service.Accounts.AddAccount(t.Context(), collab.Account{ID: account}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.service.Accounts.AddAccount(t.Context(), collab.Account{ID: account}))
 		w.post(t, account, "/v2/organizations/add", `{"organizations": [{"organizationId": "org", "organizationName": "Org"}]}`)
 		w.post(t, account, "/v2/organizations/documents/add", `{"organizationId": "org", "documents": [{"documentId": "plan", "documentName": "P"},
 			{"documentId": "budget", "documentName": "B"}]}`)
@@ -161,9 +158,7 @@ func (w *world) ticket(t testing.TB, account, user, watches string) string {
 		Result struct{ Data struct{ URL string } }
 	}
 	body := w.post(t, account, "/v2/live/tickets/add", `{"organizationId": "org", "userId": "`+user+`", `+watches+`}`)
-	if err := json.Unmarshal([]byte(body), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body), &answer))
 	return answer.Result.Data.URL
 }
 
@@ -181,9 +176,7 @@ func dial(t testing.TB, url string) (page, error) {
 func (w *world) connect(t testing.TB, account, user, watches string) page {
 	t.Helper()
 	p, err := dial(t, w.ticket(t, account, user, watches))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return p
 }
 
@@ -204,9 +197,7 @@ func (p page) read(t testing.TB) string {
 
 func (p page) write(t testing.TB, text string) {
 	t.Helper()
-	if err := p.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Write(t.Context(), websocket.MessageText, []byte(text)))
 }
 
 // expect reports what a page reads if it is something else.
@@ -229,9 +220,7 @@ func (p page) still(t testing.TB) {
 // take tells of what was written.
 func (w *world) take(t testing.TB) {
 	t.Helper()
-	if err := w.hints.Take(t.Context(), w.written.take()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.hints.Take(t.Context(), w.written.take()))
 }
 
 // comment adds a thread with a comment.
@@ -282,9 +271,7 @@ func TestHints(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
 	take := func(said map[string][]page, written ...keys.Key) {
 		t.Helper()
-		if err := w.hints.Take(t.Context(), written); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.hints.Take(t.Context(), written))
 		heard(said)
 	}
 	toAnn := keys.UserNotification(org, "ann", 1<<40, "n")
@@ -292,9 +279,7 @@ func TestHints(t *testing.T) {
 	take(map[string][]page{inbox: {ann, carl}}, keys.AllNotification(org, 1<<40, "n"), toAnn)
 	take(nil, keys.Event("acme", "e"), keys.Key{}, keys.Key{PK: "A#%#O", SK: "ANN#"}, keys.Notification(org, "n"))
 
-	if err := ann.Close(websocket.StatusNormalClosure, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ann.Close(websocket.StatusNormalClosure, ""))
 	everyone = everyone[1:]
 	w.await(t, "ann is forgotten", func() bool { return len(w.connections(t, "ann")) == 0 })
 	w.comment(t, "plan")
@@ -315,9 +300,7 @@ func (w *world) await(t testing.TB, what string, is func() bool) {
 func (w *world) connections(t testing.TB, user string) []collab.Connection {
 	t.Helper()
 	list, err := w.kept.Connections(t.Context(), "acme", "org", user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return list
 }
 
@@ -397,9 +380,7 @@ func TestPages(t *testing.T) {
 		p.expect(t, "")
 	}
 	binary := w.connect(t, "acme", "bad", watch)
-	if err := binary.Write(t.Context(), websocket.MessageBinary, []byte(`{"ping": true}`)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, binary.Write(t.Context(), websocket.MessageBinary, []byte(`{"ping": true}`)))
 	binary.expect(t, "")
 	flood := w.connect(t, "acme", "bad", watch)
 	for range 1_000 {
@@ -418,13 +399,9 @@ func TestPages(t *testing.T) {
 
 	w.connect(t, "acme", "deaf", watch) // never reads
 	half := w.connect(t, "acme", "half", watch)
-	if err := half.CloseNow(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, half.CloseNow())
 	for range 200 {
-		if err := w.hints.Take(t.Context(), []keys.Key{keys.Annotation(collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("plan"), "a")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.hints.Take(t.Context(), []keys.Key{keys.Annotation(collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("plan"), "a")}))
 		good.expect(t, plan)
 	}
 	good.still(t)
@@ -500,9 +477,7 @@ func TestRepeated(t *testing.T) {
 	p.still(t)
 	table.err = nil
 	for range 2 {
-		if err := w.hints.Take(t.Context(), written); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.hints.Take(t.Context(), written))
 		p.expect(t, plan)
 	}
 	p.still(t)
@@ -517,9 +492,7 @@ func TestKilled(t *testing.T) {
 	connected := func() collab.Connected {
 		t.Helper()
 		n, err := w.kept.Connected(t.Context(), watch, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return n
 	}
 	kills := 0
@@ -541,9 +514,7 @@ func TestKilled(t *testing.T) {
 		dying.Connections = connections.Store{Table: storetest.Killed(t, w.kept.Table, kills)}
 		err := dying.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")})
 		done = err == nil && connected().Account == before.Account-1 // it has done all
-		if err := w.hints.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.hints.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")}))
 		ann.expect(t, plan)
 		after := connected()
 		if after.Documents["plan"] != before.Documents["plan"]-1 {
@@ -570,9 +541,7 @@ func TestBounds(t *testing.T) {
 				Account: "acme", Organization: "org", User: user(i), Documents: []string{document},
 			}})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	exhausted := func(account, user, watches, says string) {
 		t.Helper()
@@ -584,17 +553,13 @@ func TestBounds(t *testing.T) {
 	put(19, func(int) string { return "ann" }, "plan")
 	first, second := w.ticket(t, "acme", "ann", `"inbox": true`), w.ticket(t, "acme", "ann", `"inbox": true`)
 	last, err := dial(t, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	exhausted("acme", "ann", `"inbox": true`, "the user has 20 connections")
 	if _, err := dial(t, second); err == nil {
 		t.Error("the 21st connects")
 	}
 	w.ticket(t, "acme", "anna", `"inbox": true`)
-	if err := last.Close(websocket.StatusNormalClosure, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, last.Close(websocket.StatusNormalClosure, ""))
 	w.await(t, "room again", func() bool { return len(w.connections(t, "ann")) == 19 })
 	w.ticket(t, "acme", "ann", `"inbox": true`)
 
@@ -662,9 +627,7 @@ func TestUnits(t *testing.T) {
 		"an event":   {keys.Event("acme", "e")},
 	} {
 		usage := new(collab.Usage)
-		if err := w.hints.Take(collab.WithUsage(t.Context(), usage), written); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.hints.Take(collab.WithUsage(t.Context(), usage), written))
 		if read, write, _ := usage.Total(); read > 0.5 || write > 0 {
 			t.Errorf("%s: %v read units, %v write units", what, read, write)
 		}

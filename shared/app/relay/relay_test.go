@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -29,15 +30,11 @@ func TestServe(t *testing.T) {
 	}
 	values := map[string]string{"TABLE_NAME": "relay-" + rand.Text(), "STAGE": "test"}
 	urls, err := queue.Create(t.Context(), localstacktest.Config(localstacktest.MiniStack(t)), values["TABLE_NAME"]+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
 	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader))
-	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"]))
 	ev := &collab.Event{ID: "e", Account: "acme", OrganizationID: "org"}
 	if _, err := s.Commit(t.Context(), storetest.Request(time.Now()), nil, ev); err != nil {
 		t.Fatal(err)
@@ -48,12 +45,8 @@ func TestServe(t *testing.T) {
 		return &app.Environment{Get: func(name string) string { return values[name] }}
 	}
 	r, err := fromEnvironment(t.Context(), environment(), &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := handler(r)(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, handler(r)(t.Context()))
 	messages, err := r.Events.(*queue.Queue).Receive(t.Context(), 10, 0)
 	if err != nil || len(messages) != 1 {
 		t.Errorf("%d messages, %v", len(messages), err)

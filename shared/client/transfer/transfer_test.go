@@ -29,6 +29,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 )
 
 // service is a deployment of the tests.
@@ -50,16 +51,12 @@ func serveAt(t testing.TB, dynamoDB string, headers ...credentials.Headers) *ser
 	name := fmt.Sprintf("transfer-%d", time.Now().UnixNano())
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))
 	urls, err := queue.Create(t.Context(), sqs, name+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := &service{Service: app.New(app.Config{
 		DynamoDB: localstacktest.Config(dynamoDB), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
 		Log: slog.New(slog.DiscardHandler), Headers: append(headers, credentials.Headers{})[0],
 	})}
-	if err := localstack.CreateTable(t.Context(), localstacktest.Config(dynamoDB), name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(dynamoDB), name))
 	for url, of := range map[*string]*app.Service{&s.url: s.Service, &s.operator: s.WithDisabled()} {
 		server := httptest.NewServer(of.Handler())
 		t.Cleanup(server.Close)
@@ -72,9 +69,7 @@ func serveAt(t testing.TB, dynamoDB string, headers ...credentials.Headers) *ser
 func (s *service) account(t testing.TB, id string) *client.Client {
 	t.Helper()
 	account := collab.Account{ID: id, Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}}
-	if err := s.Accounts.EnsureAccount(t.Context(), account, id+"-key", []collab.Token{{Hash: collab.HashToken(id + "-token")}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Accounts.EnsureAccount(t.Context(), account, id+"-key", []collab.Token{{Hash: collab.HashToken(id + "-token")}}))
 	return s.client(s.operator, id, nil)
 }
 
@@ -161,9 +156,7 @@ func export(t testing.TB, c *client.Client, o transfer.ExportOptions) string {
 	t.Helper()
 	var file strings.Builder
 	o.Disabled = !o.Documented
-	if err := transfer.Export(t.Context(), c, "acme", &file, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, transfer.Export(t.Context(), c, "acme", &file, o))
 	return file.String()
 }
 
@@ -172,9 +165,7 @@ func load(t testing.TB, c *client.Client, file string, o transfer.ImportOptions)
 	t.Helper()
 	o.Refused = func(r transfer.Refusal) { t.Errorf("refused: %+v", r) }
 	result, err := transfer.Import(t.Context(), c, strings.NewReader(file), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return result
 }
 
@@ -261,9 +252,7 @@ func TestDisabled(t *testing.T) {
 	var skipped []string
 	var without strings.Builder
 	o := transfer.ExportOptions{Skipped: func(text string) { skipped = append(skipped, text) }}
-	if err := transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", &without, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", &without, o))
 	if !strings.Contains(without.String(), `"documentId":"closed"`) || strings.Contains(without.String(), "Nobody reads it now") || len(skipped) != 1 {
 		t.Errorf("without an operator's reach it says %q and exports\n%s", skipped, &without)
 	}
@@ -313,9 +302,7 @@ func TestRefused(t *testing.T) {
 	result, err := transfer.Import(t.Context(), c, strings.NewReader(file), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
 		refused = append(refused, fmt.Sprintf("%02d %s %s %s: %s", r.Line, r.Kind, r.ID, r.Field, r.Message))
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	slices.Sort(refused)
 	want := []string{
 		`03 folder g : folder "nowhere" does not exist`,
@@ -652,9 +639,7 @@ func canonical(t *testing.T, file string) string {
 	var all strings.Builder
 	for line := range strings.Lines(file) {
 		v := jsontext.Value(line)
-		if err := v.Canonicalize(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Canonicalize())
 		all.WriteString(v.String() + "\n")
 	}
 	return all.String()

@@ -25,6 +25,7 @@ import (
 	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -59,14 +60,10 @@ func newWorld(t testing.TB) *world {
 	w := &world{TB: t, now: time.UnixMilli(time.Now().UnixMilli())}
 	name := "relay-" + rand.Text()
 	w.store = outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), name, w.Now, rand.Reader))
-	if err := localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(localstacktest.DynamoDB(t)), name))
 	cfg := localstacktest.Config(localstacktest.MiniStack(t))
 	urls, err := queue.Create(t.Context(), cfg, name+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	log := slog.New(slog.DiscardHandler)
 	w.events, w.webhooks = queue.New(cfg, urls[keys.EventsQueue], log), queue.New(cfg, urls[keys.WebhooksQueue], log)
 	return w
@@ -84,12 +81,8 @@ func (w *world) run() float64 {
 	w.Helper()
 	w.metrics.Reset()
 	r := w.relay()
-	if err := r.Run(w.Context()); err != nil {
-		w.Fatal(err)
-	}
-	if err := r.Metrics.Flush(); err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, r.Run(w.Context()))
+	must.Do(w, r.Metrics.Flush())
 	var got struct{ PendingEventAge *float64 }
 	if err := json.Unmarshal(w.metrics.Bytes(), &got); err != nil || got.PendingEventAge == nil {
 		w.Fatalf("reported %s, %v", &w.metrics, err)
@@ -118,9 +111,7 @@ func (w *world) lane(hook string, until time.Time) {
 		l.Next = until.UnixMilli()
 		_, _, err = hooks.New(w.store).ReleaseLane(w.Context(), *l, false)
 	}
-	if err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, err)
 }
 
 // sent are the messages that the relay has put on the queues, and how often each.
@@ -180,9 +171,7 @@ func (w *world) clear(q *queue.Queue) {
 	w.Helper()
 	for {
 		messages, err := q.Receive(w.Context(), queue.MaxReceive, 0)
-		if err != nil {
-			w.Fatal(err)
-		}
+		must.Do(w, err)
 		if len(messages) == 0 {
 			return
 		}
@@ -250,9 +239,7 @@ func TestMailsAndParked(t *testing.T) {
 	for _, what := range []string{"mail", "parked"} {
 		ref := w.event(what)
 		at, err := w.store.Pending(t.Context(), ref, collab.EventWork)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		to := *at
 		if to.Next = w.Now().UnixMilli(); what == "parked" {
 			to.Kind = collab.ParkedWork
@@ -289,9 +276,7 @@ func TestSideBySide(t *testing.T) {
 		r.Metrics, r.Log = nil, slog.New(slog.DiscardHandler)
 		g.Go(func() error { return r.Run(t.Context()) })
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Wait())
 	got := w.sent.since()
 	for id, n := range got {
 		if n != 1 {
@@ -311,9 +296,7 @@ func TestLongQueue(t *testing.T) {
 	for i := range 1_000 {
 		stuck = append(stuck, queue.Event{EventRef: collab.EventRef{Account: "acct", ID: fmt.Sprint("stuck", i)}})
 	}
-	if err := w.events.SendEvents(t.Context(), stuck...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.events.SendEvents(t.Context(), stuck...))
 	const many = 70
 	for i := range many {
 		w.event(fmt.Sprint("e", i))
@@ -390,9 +373,7 @@ func TestStarvesNoOne(t *testing.T) {
 		it := store.NewItem(keys.Key{PK: keys.WorkPartition(string(collab.EventWork), i%keys.DueShards), SK: fmt.Sprint("#%unreadable", i)})
 		g.Go(func() error { return w.store.Put(t.Context(), it) })
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.Wait())
 	w.eventOf("zoe", "lost")
 	w.add(3 * time.Minute)
 	r := w.relay()
@@ -403,9 +384,7 @@ func TestStarvesNoOne(t *testing.T) {
 	if err := r.Run(t.Context()); err == nil {
 		t.Error("no error, although no lane could be sent")
 	}
-	if err := r.Metrics.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Metrics.Flush())
 	if text := w.metrics.String(); !strings.Contains(text, `"PendingEventAge":180`) || !strings.Contains(text, `"Unreadable":20`) {
 		t.Errorf("reported %s", text)
 	}
@@ -447,15 +426,11 @@ func TestAccountsInTurn(t *testing.T) {
 	for i := 0; len(work) < 451; i++ {
 		add("zoe", fmt.Sprint("lost", i))
 	}
-	if err := store.Each(t.Context(), len(work), func(ctx context.Context, i int) error { return w.store.Put(ctx, work[i]) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Each(t.Context(), len(work), func(ctx context.Context, i int) error { return w.store.Put(ctx, work[i]) }))
 	r := w.relay()
 	order := &ordered{Events: r.Events}
 	r.Events = order
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	if at := slices.IndexFunc(order.sent, func(id string) bool { return strings.HasPrefix(id, "lost") }); at != 200 || len(order.sent) != 451 {
 		t.Errorf("sent as number %d of %d", at, len(order.sent))
 	}

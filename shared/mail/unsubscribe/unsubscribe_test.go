@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"collabdata/shared/testing/must"
 )
 
 var secret = bytes.Repeat([]byte{7}, SecretBytes)
@@ -34,9 +36,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("token %q", token)
 	}
 	signed, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range signed {
 		forged := bytes.Clone(signed)
 		forged[i]++

@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -30,20 +31,6 @@ func at(t *testing.T, table *store.Table, now func() time.Time) *Store {
 	return New(store.New(storetest.Config(t), table.Name(), now, rand.Reader))
 }
 
-func mustCode(t *testing.T, what string, err error, want collab.Code) {
-	t.Helper()
-	if got := collab.CodeOf(err); got != want {
-		t.Errorf("%s: %v, want code %q", what, err, want)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // calls returns how many calls to the table f makes.
 func calls(t *testing.T, f func(ctx context.Context)) (n int) {
 	t.Helper()
@@ -57,17 +44,17 @@ func TestAddAccount(t *testing.T) { onEach(t, testAddAccount) }
 
 func testAddAccount(t *testing.T, s *Store) {
 	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
-	mustCode(t, "new account", s.AddAccount(t.Context(), first), "")
-	mustCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
+	storetest.WantCode(t, "new account", s.AddAccount(t.Context(), first), "")
+	storetest.WantCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
 	got, err := s.Accounts(t.Context(), "", 0)
 	if diff := cmp.Diff([]collab.Account{first}, got); err != nil || diff != "" {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
 
 	tokens := []collab.Token{{Hash: collab.HashToken("token"), Expires: 7, CreatedAt: 6}}
-	mustCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
-	mustCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
-	mustCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
+	storetest.WantCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
+	storetest.WantCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
+	storetest.WantCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
 	key, err := s.APIKey(t.Context(), "key")
 	want := collab.APIKey{Key: "key", Account: first.ID, Settings: first.Settings, Tokens: tokens}
 	if diff := cmp.Diff(want, key); err != nil || diff != "" {
@@ -78,7 +65,7 @@ func testAddAccount(t *testing.T, s *Store) {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
 	_, err = s.APIKey(t.Context(), "none")
-	mustCode(t, "unknown key", err, collab.NotFound)
+	storetest.WantCode(t, "unknown key", err, collab.NotFound)
 }
 
 func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
@@ -86,7 +73,7 @@ func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
 func testEnsureAccount(t *testing.T, s *Store) {
 	for _, name := range []string{"First", "Second"} {
 		err := s.EnsureAccount(t.Context(), collab.Account{ID: "acct", Name: name}, "key", []collab.Token{{CreatedAt: int64(len(name))}})
-		mustCode(t, name, err, "")
+		storetest.WantCode(t, name, err, "")
 	}
 	account, err := s.Account(t.Context(), "acct")
 	if err != nil || account.Name != "First" {
@@ -105,9 +92,9 @@ func testChangeAccount(t *testing.T, s *Store) {
 	refused := errors.New("refused")
 
 	_, err := s.ChangeAccount(ctx, "acct", func(*collab.Account) error { return nil })
-	mustCode(t, "no account", err, collab.NotFound)
-	mustCode(t, "no key", s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return l, nil }), collab.NotFound)
-	mustCode(t, "account", s.AddAccount(ctx, collab.Account{ID: "acct", CreatedAt: 1}), "")
+	storetest.WantCode(t, "no account", err, collab.NotFound)
+	storetest.WantCode(t, "no key", s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return l, nil }), collab.NotFound)
+	storetest.WantCode(t, "account", s.AddAccount(ctx, collab.Account{ID: "acct", CreatedAt: 1}), "")
 	account, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
 		a.Disabled = true
 		return nil
@@ -130,10 +117,10 @@ func testChangeAccount(t *testing.T, s *Store) {
 func TestPermissionProvider(t *testing.T) { onEach(t, testPermissionProvider) }
 
 func testPermissionProvider(t *testing.T, s *Store) {
-	mustCode(t, "of no account", s.SetPermissionProvider(t.Context(), "acct", nil), collab.NotFound)
-	must(t, s.AddAccount(t.Context(), collab.Account{ID: "acct", Settings: collab.Settings{AllEvents: true}}))
+	storetest.WantCode(t, "of no account", s.SetPermissionProvider(t.Context(), "acct", nil), collab.NotFound)
+	must.Do(t, s.AddAccount(t.Context(), collab.Account{ID: "acct", Settings: collab.Settings{AllEvents: true}}))
 	for _, want := range []*collab.PermissionProvider{nil, {URL: "u", Secret: "s"}, {URL: "v", Secret: "s"}, nil} {
-		must(t, s.SetPermissionProvider(t.Context(), "acct", want))
+		must.Do(t, s.SetPermissionProvider(t.Context(), "acct", want))
 		got, err := s.PermissionProvider(t.Context(), "acct")
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
@@ -149,8 +136,8 @@ func testPermissionProvider(t *testing.T, s *Store) {
 func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
 
 func testChangeTogether(t *testing.T, s *Store) {
-	mustCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
-	mustCode(t, "key", s.AddAPIKey(t.Context(), "key", "acct", nil), "")
+	storetest.WantCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
+	storetest.WantCode(t, "key", s.AddAPIKey(t.Context(), "key", "acct", nil), "")
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var sure, unsure []byte
@@ -165,13 +152,13 @@ func testChangeTogether(t *testing.T, s *Store) {
 				unsure = append(unsure, i)
 				return
 			}
-			mustCode(t, "add a token", err, "")
+			storetest.WantCode(t, "add a token", err, "")
 			sure = append(sure, i)
 		})
 	}
 	wg.Wait()
 	key, err := s.APIKey(t.Context(), "key")
-	must(t, err)
+	must.Do(t, err)
 	var got []byte
 	for _, token := range key.Tokens {
 		if i := token.Hash[0]; slices.Contains(sure, i) {
@@ -192,8 +179,8 @@ func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
-	must(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
-	must(t, s.AddAPIKey(ctx, "key", "acct", nil))
+	must.Do(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
+	must.Do(t, s.AddAPIKey(ctx, "key", "acct", nil))
 	claim := newClaim(1, 1, noon)
 	changes := map[keys.Key]func() error{
 		keys.Account("acct"): func() error {
@@ -213,12 +200,12 @@ func testKeepUnknown(t *testing.T, s *Store) {
 		},
 	}
 	for k, change := range changes {
-		must(t, change())
+		must.Do(t, change())
 		_, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
-		must(t, err)
-		must(t, change())
+		must.Do(t, err)
+		must.Do(t, change())
 		it, err := s.Get(ctx, k)
-		must(t, err)
+		must.Do(t, err)
 		if it.Text("newer") != "kept" {
 			t.Errorf("%s lost an attribute: %v", k, it)
 		}
@@ -230,22 +217,22 @@ func TestDeleteAccount(t *testing.T) { onEach(t, testDeleteAccount) }
 
 func testDeleteAccount(t *testing.T, s *Store) {
 	ctx := t.Context()
-	must(t, s.EnsureAccount(ctx, collab.Account{ID: "acct"}, "key", nil))
-	must(t, s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"}))
+	must.Do(t, s.EnsureAccount(ctx, collab.Account{ID: "acct"}, "key", nil))
+	must.Do(t, s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"}))
 	_, err := s.KeepMailSecret(ctx, "acct", []byte("secret"))
-	must(t, err)
+	must.Do(t, err)
 	gone, last := store.NewItem(keys.Organization("acct", "a")), store.NewItem(keys.Organization("acct", "z"))
 	gone[keys.DeletedAt] = store.Number(1)
-	must(t, s.Put(ctx, gone))
-	must(t, s.Put(ctx, last))
-	mustCode(t, "enabled", s.DeleteAccount(ctx, "acct"), collab.FailedPrecondition)
+	must.Do(t, s.Put(ctx, gone))
+	must.Do(t, s.Put(ctx, last))
+	storetest.WantCode(t, "enabled", s.DeleteAccount(ctx, "acct"), collab.FailedPrecondition)
 	_, err = s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Disabled = true; return nil })
-	must(t, err)
-	mustCode(t, "with an organization", s.DeleteAccount(ctx, "acct"), collab.FailedPrecondition)
+	must.Do(t, err)
+	storetest.WantCode(t, "with an organization", s.DeleteAccount(ctx, "acct"), collab.FailedPrecondition)
 	_, err = s.APIKey(ctx, "key")
-	mustCode(t, "the key after a refusal", err, "")
-	must(t, s.Delete(ctx, last.Key()))
-	mustCode(t, "disabled, with a deleted organization", s.DeleteAccount(ctx, "acct"), "")
+	storetest.WantCode(t, "the key after a refusal", err, "")
+	must.Do(t, s.Delete(ctx, last.Key()))
+	storetest.WantCode(t, "disabled, with a deleted organization", s.DeleteAccount(ctx, "acct"), "")
 	left := collab.Map(storetest.Scan(t, s.Table), store.Item.Key)
 	if diff := cmp.Diff([]keys.Key{gone.Key()}, left); diff != "" {
 		t.Error(diff)

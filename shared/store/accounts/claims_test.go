@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -147,7 +148,7 @@ func (l *ledger) holds(claim request.Claim) bool {
 func TestIdempotency(t *testing.T) {
 	checks := flag.Lookup("rapid.checks") // set before the two tests begin, which run side by side
 	if before := checks.Value.String(); before == checks.DefValue {
-		must(t, checks.Value.Set(strconv.Itoa(30)))
+		must.Do(t, checks.Value.Set(strconv.Itoa(30)))
 		t.Cleanup(func() { checks.Value.Set(before) })
 	}
 	onEach(t, testIdempotency)
@@ -169,9 +170,7 @@ func testIdempotency(t *testing.T, s *Store) {
 				}).Draw(t, "later"))
 				claim := newClaim(key, byte(rapid.IntRange(1, 2).Draw(t, "body")), now)
 				got, err := s.BeginIdempotent(ctx, claim)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if diff := cmp.Diff(l.begin(claim), got, sameTime); diff != "" {
 					t.Fatal(diff)
 				}
@@ -188,9 +187,7 @@ func testIdempotency(t *testing.T, s *Store) {
 					Code: rapid.SampledFrom([]collab.Code{"", collab.AlreadyExists}).Draw(t, "code"), HTTP: 200,
 					Body: []byte(fmt.Sprint(now.UnixNano(), len(claims))),
 				}
-				if err := s.FinishIdempotent(ctx, claim, a); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.FinishIdempotent(ctx, claim, a))
 				if l.holds(claim) {
 					l.finished, l.answer = true, a
 				}
@@ -200,9 +197,7 @@ func testIdempotency(t *testing.T, s *Store) {
 					t.Skip("none is held")
 				}
 				claim := rapid.SampledFrom(claims).Draw(t, "claim")
-				if err := s.FreeIdempotent(ctx, claim); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.FreeIdempotent(ctx, claim))
 				l.freed = l.freed || l.holds(claim)
 			},
 		})
@@ -268,13 +263,13 @@ func TestIdempotencyCalls(t *testing.T) {
 	begin := func(claim request.Claim) func(context.Context) {
 		return func(ctx context.Context) {
 			_, err := s.BeginIdempotent(ctx, claim)
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
 	got := []int{calls(t, begin(claim))}
 	claim = newClaim(1, 1, claim.Lease)
 	got = append(got, calls(t, begin(claim)), calls(t, func(ctx context.Context) {
-		must(t, s.FinishIdempotent(ctx, claim, request.Answer{HTTP: 200}))
+		must.Do(t, s.FinishIdempotent(ctx, claim, request.Answer{HTTP: 200}))
 	}), calls(t, begin(newClaim(1, 1, noon))))
 	if diff := cmp.Diff([]int{1, 2, 1, 1}, got); diff != "" {
 		t.Error(diff)

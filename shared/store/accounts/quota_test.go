@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/quota"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -43,7 +44,7 @@ func TestCharge(t *testing.T) {
 		made := calls(t, func(ctx context.Context) {
 			var err error
 			got, err = s.Charge(ctx, "acct", test.known, test.costs)
-			must(t, err)
+			must.Do(t, err)
 		})
 		if diff := cmp.Diff([]any{test.want, test.calls}, []any{got, made}); diff != "" {
 			t.Errorf("charge %d: %s", i, diff)

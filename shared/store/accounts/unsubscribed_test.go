@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,18 +24,14 @@ func TestUnsubscribed(t *testing.T) {
 	check := func(account, organization string, want map[string]bool) {
 		t.Helper()
 		got, err := d.Unsubscribed(t.Context(), collab.OrganizationRef{Account: account, Organization: organization}, users)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s %s: %s", account, organization, diff)
 		}
 	}
 	check("acct", "org", map[string]bool{})
 	for range 2 {
-		if err := d.Unsubscribe(t.Context(), bob); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Unsubscribe(t.Context(), bob))
 	}
 	check("acct", "org", map[string]bool{"bob": true, "bobby": true})
 	check("acct", "another", map[string]bool{"bob": true, "bobby": true}) // by the address
@@ -43,9 +40,7 @@ func TestUnsubscribed(t *testing.T) {
 	check("acct", "org", map[string]bool{"bob": true, "bobby": true})
 	check("acct", "another", map[string]bool{"bobby": true})
 	for range 2 {
-		if err := d.Resubscribe(t.Context(), bob); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Resubscribe(t.Context(), bob))
 	}
 	check("acct", "org", map[string]bool{})
 }

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,9 +40,7 @@ func newProcess(t *testing.T, tb *store.Table, now func() time.Time) *process {
 
 func (p *process) must(err error) {
 	p.Helper()
-	if err != nil {
-		p.Fatal(err)
-	}
+	must.Do(p, err)
 }
 
 // open opens the document plan of the organization acme, and makes both where they are missing.

@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -71,7 +72,7 @@ func testPreferences(t *testing.T, s *Store) {
 		{[]string{"d2"}, collab.Preferences{Email: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
 		{[]string{"d#1", "d#1"}, collab.Preferences{}, []collab.Preferences{{Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
 	} {
-		must(t, s.SetPreferences(t.Context(), acme, []string{"u", "w"}, set.documents, set.p))
+		must.Do(t, s.SetPreferences(t.Context(), acme, []string{"u", "w"}, set.documents, set.p))
 		got, err := s.Preferences(t.Context(), acme, "u", docs)
 		if diff := cmp.Diff(set.want, got); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
@@ -113,12 +114,12 @@ func testKeepUnknown(t *testing.T, s *Store) {
 		},
 	}
 	for k, change := range changes {
-		must(t, change())
+		must.Do(t, change())
 		_, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
-		must(t, err)
-		must(t, change())
+		must.Do(t, err)
+		must.Do(t, change())
 		it, err := s.Get(ctx, k)
-		must(t, err)
+		must.Do(t, err)
 		if it.Text("newer") != "kept" {
 			t.Errorf("%s lost an attribute: %v", k, it)
 		}
@@ -141,7 +142,7 @@ func TestLostAnswer(t *testing.T) {
 				io.Copy(io.Discard, answer.Body)
 				answer.Body.Close()
 				for range writers {
-					must(t, storetest.ChangeOrganization(context.WithoutCancel(r.Context()), others, acme, func(o *collab.Organization) { o.Name += "er" }))
+					must.Do(t, storetest.ChangeOrganization(context.WithoutCancel(r.Context()), others, acme, func(o *collab.Organization) { o.Name += "er" }))
 				}
 				return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 			})

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -27,20 +28,6 @@ func at(t *testing.T, table *store.Table, now func() time.Time) *Store {
 	return New(store.New(storetest.Config(t), table.Name(), now, rand.Reader))
 }
 
-func mustCode(t *testing.T, what string, err error, want collab.Code) {
-	t.Helper()
-	if got := collab.CodeOf(err); got != want {
-		t.Errorf("%s: %v, want code %q", what, err, want)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // putOrganization makes an organization, or changes one.
 func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 	t.Helper()
@@ -52,7 +39,7 @@ func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 			*there = o
 		},
 	)
-	must(t, err)
+	must.Do(t, err)
 }
 
 // putDocument makes a document of acme in a folder, "" for none, or moves it.
@@ -63,7 +50,7 @@ func (s *Store) putDocument(t *testing.T, id, folder string) {
 			d.Folder = folder
 		}
 	})
-	must(t, err)
+	must.Do(t, err)
 }
 
 // putFolder makes a folder of acme, or moves it.
@@ -73,7 +60,7 @@ func (s *Store) putFolder(t *testing.T, id, parent string) {
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		err = s.ChangeFolder(t.Context(), storetest.Request(noon), acme, id, func(f *collab.Folder) { f.Parent = parent })
 	}
-	must(t, err)
+	must.Do(t, err)
 }
 
 // calls returns how many calls to the table f makes.

@@ -78,7 +78,7 @@ func TestFailures(t *testing.T) {
 			}
 			for name, call := range calls {
 				err := call(ctx)
-				mustCode(t, name, err, tt.want)
+				storetest.WantCode(t, name, err, tt.want)
 				if e, ok := errors.AsType[*collab.Error](err); ok && (e.Err == nil || strings.Contains(e.Message, "injected") ||
 					strings.Contains(e.Message, "DynamoDB") || (e.RetryAfter > 0) != (tt.want != collab.Internal)) {
 					t.Errorf("%s: message %q, cause %v, retry after %v", name, e.Message, e.Err, e.RetryAfter)
@@ -90,7 +90,7 @@ func TestFailures(t *testing.T) {
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			for name, call := range calls {
-				mustCode(t, name+" when the time is over", call(over), collab.DeadlineExceeded)
+				storetest.WantCode(t, name+" when the time is over", call(over), collab.DeadlineExceeded)
 			}
 		})
 	}

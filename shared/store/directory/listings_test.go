@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,7 +24,7 @@ func testListOrganizations(t *testing.T, s *Store) {
 		for i, after := range append([]string{""}, want...) {
 			var got []string
 			for o, err := range s.ListOrganizations(ctx, "acct", after, size) {
-				must(t, err)
+				must.Do(t, err)
 				got = append(got, o.ID)
 			}
 			if diff := cmp.Diff(want[i:], got, cmpopts.EquateEmpty()); diff != "" {
@@ -93,7 +94,7 @@ func testListDocuments(t *testing.T, s *Store) {
 			size := 0
 			for from, more := "", true; more; {
 				list, last, bytes, err := s.ListDocuments(t.Context(), acme, folder, from, limit)
-				must(t, err)
+				must.Do(t, err)
 				ids := ids(list)
 				more = last != ""
 				if size += bytes; from != "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,7 +43,7 @@ func testOpenDocument(t *testing.T, s *Store) {
 		t.Errorf("%+v, %v", orgs, err)
 	}
 	opened, err := s.OpenDocument(t.Context(), "acct", "org", "e", collab.CreateFlags{})
-	must(t, err)
+	must.Do(t, err)
 	d, err := s.Document(t.Context(), opened)
 	if err != nil || d.Folder != collab.RootFolder {
 		t.Errorf("%+v, %v", d, err)
@@ -155,7 +156,7 @@ func TestOpenCalls(t *testing.T) {
 	}{{nil, 1}, {nil, 0}, {[]string{"a"}, 1}, {[]string{"a"}, 0}, {[]string{"a", "b"}, 1}, {[]string{"b", "none", "a"}, 2}} {
 		if got := calls(t, func(ctx context.Context) {
 			_, _, err := s.Open(ctx, "acct", "org", "", tt.ids)
-			must(t, err)
+			must.Do(t, err)
 		}); got != tt.want {
 			t.Errorf("step %d: %d calls, want %d", i, got, tt.want)
 		}

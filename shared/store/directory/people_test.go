@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -58,7 +59,7 @@ func testFolderTree(t *testing.T, s *Store) {
 	}
 	all.Wait()
 	list, err := s.FoldersAfter(t.Context(), acme, "", 0)
-	must(t, err)
+	must.Do(t, err)
 	tree := collab.Folders{}
 	for _, f := range list {
 		tree[f.ID] = f
@@ -92,7 +93,7 @@ func testFindMembers(t *testing.T, s *Store) {
 	}
 	add := func(r collab.Resource, users ...string) {
 		for _, err := range s.ChangeMembers(ctx, request, r, users, true, func(int, *collab.Member) {}) {
-			must(t, err)
+			must.Do(t, err)
 		}
 	}
 	add(in("", ""), "a", "a#", "b", "c", "d", "é")
@@ -101,12 +102,12 @@ func testFindMembers(t *testing.T, s *Store) {
 	add(in("", "d 2"), "a#", "c", "y")
 	add(in("", "gone"), "g")
 	err := storetest.ChangeDocument(ctx, s, acme.Document("gone"), func(d *collab.Document) { d.DeletedAt = 1 })
-	must(t, err)
+	must.Do(t, err)
 	for _, err := range s.ChangeGroups(ctx, request, acme, []string{"g1", "g2"}, func(int, *collab.UserGroup) {}) {
-		must(t, err)
+		must.Do(t, err)
 	}
 	for _, err := range slices.Concat(s.AddGroupUsers(ctx, request, acme, "g1", []string{"a#", "c", "stranger"}), s.AddGroupUsers(ctx, request, acme, "g2", []string{"a", "c", "y"})) {
-		must(t, err)
+		must.Do(t, err)
 	}
 	fresh := New(s.Table) // it believes nothing
 	for name, test := range map[string]struct {
@@ -131,7 +132,7 @@ func testFindMembers(t *testing.T, s *Store) {
 		walk := func(at collab.MemberPosition, size int) (found []string, positions []collab.MemberPosition) {
 			for rounds := 0; ; rounds++ {
 				list, next, err := fresh.FindMembers(ctx, test.q, at, size)
-				must(t, err)
+				must.Do(t, err)
 				if len(list) > size || rounds > 60 {
 					t.Fatalf("%s by %d: %d at once, in round %d", name, size, len(list), rounds)
 				}
@@ -177,13 +178,13 @@ func TestDeleteMembers(t *testing.T) {
 			}, {OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: "f"}}, {OrganizationRef: acme, Document: acme.Document("d")},
 		}
 		for _, r := range resources {
-			must(t, s.ChangeMembers(ctx, setUp, r, user, true, func(int, *collab.Member) {})[0])
+			must.Do(t, s.ChangeMembers(ctx, setUp, r, user, true, func(int, *collab.Member) {})[0])
 		}
-		must(t, s.AddGroupUsers(ctx, setUp, acme, "g", user)[0])
+		must.Do(t, s.AddGroupUsers(ctx, setUp, acme, "g", user)[0])
 		killed := New(storetest.Killed(t, s.Table, after))
 		err := killed.DeleteMembers(ctx, request, resources[0], user)[0]
 		if err != nil {
-			must(t, s.DeleteMembers(ctx, storetest.Again(request), resources[0], user)[0])
+			must.Do(t, s.DeleteMembers(ctx, storetest.Again(request), resources[0], user)[0])
 		}
 		for _, q := range []store.Scan{
 			{PK: keys.GrantPartition(acme), Keys: store.Children(keys.GrantsOf(user[0]))},
@@ -198,7 +199,7 @@ func TestDeleteMembers(t *testing.T) {
 			break
 		}
 	}
-	mustCode(
+	storetest.WantCode(
 		t, "one who is not there",
 		s.DeleteMembers(ctx, storetest.Request(time.Now()), collab.Resource{OrganizationRef: acme}, []string{"nobody"})[0], collab.NotFound,
 	)
@@ -216,14 +217,8 @@ func TestDisabledAtOnce(t *testing.T) {
 	}
 	set := func(document, organization bool) {
 		t.Helper()
-		must(
-			t,
-			s.ChangeDocuments(ctx, storetest.Request(time.Now()), acme, []string{"d"}, func(_ int, d *collab.Document) error { d.Disabled = document; return nil })[0],
-		)
-		must(
-			t,
-			s.ChangeOrganizations(ctx, storetest.Request(time.Now()), []string{"org"}, false, func(_ int, o *collab.Organization) error { o.Disabled = organization; return nil })[0],
-		)
+		must.Do(t, storetest.ChangeDocument(ctx, s, acme.Document("d"), func(d *collab.Document) { d.Disabled = document }))
+		must.Do(t, storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Disabled = organization }))
 	}
 	for _, test := range []struct {
 		document, organization bool
@@ -245,13 +240,13 @@ func TestDeletedIsGone(t *testing.T) {
 	s.putOrganization(t, collab.Organization{ID: "other"})
 	s.putDocument(t, "d", "")
 	doc := acme.Document("d")
-	must(t, s.AddGrants(ctx, storetest.Request(now), "ann", []collab.Resource{{OrganizationRef: acme, Document: doc}}, []collab.Grant{{}}))
+	must.Do(t, s.AddGrants(ctx, storetest.Request(now), "ann", []collab.Resource{{OrganizationRef: acme, Document: doc}}, []collab.Grant{{}}))
 	may := func(doc collab.DocumentRef) bool {
 		t.Helper()
 		of, err := s.Standings(ctx, acme, collab.StandingQuery{
 			Users: []string{"ann"}, Documents: []collab.DocumentRef{doc}, Default: collab.AccessOrganizationPrivate,
 		})
-		must(t, err)
+		must.Do(t, err)
 		with := of.Documents[0][0]
 		return with.There && with.Grant(now.UnixMilli()) != nil
 	}
@@ -262,21 +257,21 @@ func TestDeletedIsGone(t *testing.T) {
 	if !may(doc) {
 		t.Error("a grant lets nobody see")
 	}
-	mustCode(t, "one that is there", add(), collab.AlreadyExists)
+	storetest.WantCode(t, "one that is there", add(), collab.AlreadyExists)
 	err := storetest.ChangeDocument(ctx, s, doc, func(d *collab.Document) {
 		d.Metadata, d.DeletedAt = collab.JSON(`{"a":1}`), now.UnixMilli()
 	})
-	must(t, err)
+	must.Do(t, err)
 	if found, err := s.DocumentsByID(ctx, acme, []string{"d"}); err != nil || len(found) > 0 || may(doc) {
 		t.Errorf("%+v, %v", found, err)
 	}
-	mustCode(
+	storetest.WantCode(
 		t, "a change of it",
 		s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound,
 	)
-	mustCode(t, "added at once", add(), collab.Unavailable)
+	storetest.WantCode(t, "added at once", add(), collab.Unavailable)
 	now = now.Add(CacheTTL + 2*time.Second)
-	must(t, add())
+	must.Do(t, add())
 	found, err := s.DocumentsByID(ctx, acme, []string{"d"})
 	if err != nil || len(found) != 1 || found[0].Name != "new" || found[0].Metadata != nil || found[0].Incarnation != now.UnixMilli() {
 		t.Fatalf("%+v, %v", found, err)
@@ -285,7 +280,7 @@ func TestDeletedIsGone(t *testing.T) {
 		t.Error("a grant on what was deleted holds")
 	}
 	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.DeletedAt = now.UnixMilli() })
-	must(t, err)
+	must.Do(t, err)
 	for o, err := range s.ListOrganizations(ctx, "acct", "", 10) {
 		if err != nil || o.ID != "other" {
 			t.Errorf("%+v, %v", o, err)
@@ -308,7 +303,7 @@ func TestStandingsUnits(t *testing.T) {
 		if level := i / chains; level > 0 {
 			f.Parent = folder(i%chains, level-1)
 		}
-		must(t, s.Put(t.Context(), store.ItemOf(keys.Folder(acme, f.ID), newFolderItem(acme, f))))
+		must.Do(t, s.Put(t.Context(), store.ItemOf(keys.Folder(acme, f.ID), newFolderItem(acme, f))))
 	})
 	for i := range chains / 2 {
 		users, folders, documents = append(users, fmt.Sprint("u", i)), append(folders, folder(i, 9)), append(documents, fmt.Sprint("d", i))
@@ -317,7 +312,7 @@ func TestStandingsUnits(t *testing.T) {
 	grant := func(user string, folders ...string) {
 		store.All(len(folders), func(i int) {
 			in := collab.Resource{OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: folders[i]}}
-			must(t, s.ChangeMembers(t.Context(), storetest.Request(noon), in, []string{user}, true, func(int, *collab.Member) {})[0])
+			must.Do(t, s.ChangeMembers(t.Context(), storetest.Request(noon), in, []string{user}, true, func(int, *collab.Member) {})[0])
 		})
 	}
 	grant("u3", folder(0, 4), folder(59, 0))
@@ -335,7 +330,7 @@ func TestStandingsUnits(t *testing.T) {
 		return of, read, err
 	}
 	of, read, err := ask()
-	must(t, err)
+	must.Do(t, err)
 	if t.Logf("%.0f units", read); read > 2_500 {
 		t.Errorf("%.0f read units", read)
 	}
@@ -367,14 +362,14 @@ func TestStandingsUnits(t *testing.T) {
 func TestFindMembersTogether(t *testing.T) {
 	s := New(storetest.New(t))
 	s.putOrganization(t, collab.Organization{ID: "org"})
-	must(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"a"})[0])
-	must(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"b"})[0])
+	must.Do(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"a"})[0])
+	must.Do(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"b"})[0])
 	var reads atomic.Int64
 	second := make(chan struct{})
 	meeting := New(storetest.Through(t, s.Table, func(next aws.HTTPClient) aws.HTTPClient {
 		return clientFunc(func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
-			must(t, err)
+			must.Do(t, err)
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			if strings.Contains(string(body), keys.GrantPartition(acme)) {
 				if reads.Add(1) == 2 {
@@ -393,7 +388,7 @@ func TestFindMembersTogether(t *testing.T) {
 	defer cancel()
 	q := collab.MemberQuery{In: collab.Resource{OrganizationRef: acme}, Groups: []string{"g"}, AllDocuments: true}
 	_, _, err := meeting.FindMembers(ctx, q, collab.MemberPosition{}, 100)
-	must(t, err)
+	must.Do(t, err)
 }
 
 type clientFunc func(*http.Request) (*http.Response, error)

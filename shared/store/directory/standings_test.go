@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +23,7 @@ func (s *Store) seeing(t *testing.T, docs ...string) (seen map[string][]string, 
 	u := &collab.Usage{}
 	refs := collab.Map(docs, acme.Document)
 	of, err := s.Standings(collab.WithUsage(t.Context(), u), acme, collab.StandingQuery{Users: people, Documents: refs})
-	must(t, err)
+	must.Do(t, err)
 	seen = map[string][]string{}
 	for i, d := range docs {
 		for _, v := range of.Documents[i] {
@@ -37,27 +38,27 @@ func (s *Store) seeing(t *testing.T, docs ...string) (seen map[string][]string, 
 
 func (s *Store) setAccess(t *testing.T, doc string, a collab.Access) {
 	t.Helper()
-	must(t, storetest.ChangeDocument(t.Context(), s, acme.Document(doc), func(d *collab.Document) { d.Access = a }))
+	must.Do(t, storetest.ChangeDocument(t.Context(), s, acme.Document(doc), func(d *collab.Document) { d.Access = a }))
 }
 
 func (s *Store) addMembers(t *testing.T, in collab.Resource, users ...string) {
 	t.Helper()
 	for _, err := range s.ChangeMembers(t.Context(), storetest.Request(s.Now()), in, users, true, func(int, *collab.Member) {}) {
-		must(t, err)
+		must.Do(t, err)
 	}
 }
 
 func (s *Store) removeMembers(t *testing.T, in collab.Resource, users ...string) {
 	t.Helper()
 	for _, err := range s.DeleteMembers(t.Context(), storetest.Request(s.Now()), in, users) {
-		must(t, err)
+		must.Do(t, err)
 	}
 }
 
 func (s *Store) grant(t *testing.T, user string, on collab.Resource, expires int64) {
 	t.Helper()
 	g := collab.Grant{Role: collab.RoleViewer, Expires: expires}
-	must(t, s.AddGrants(t.Context(), storetest.Request(s.Now()), user, []collab.Resource{on}, []collab.Grant{g}))
+	must.Do(t, s.AddGrants(t.Context(), storetest.Request(s.Now()), user, []collab.Resource{on}, []collab.Grant{g}))
 }
 
 // Resources of acme.
@@ -76,7 +77,7 @@ func TestStandings(t *testing.T) {
 	s.putDocument(t, "plan", "")
 	s.putDocument(t, "deep", "in")
 	top, err := s.findFolder(t.Context(), acme, "top")
-	must(t, err)
+	must.Do(t, err)
 	inTop := collab.Resource{OrganizationRef: acme, Folder: top}
 	all := slices.Clone(people)
 	for _, step := range []struct {
@@ -94,12 +95,12 @@ func TestStandings(t *testing.T) {
 		{"a grant", func() { s.grant(t, "ann", inPlan, 0) }, []string{"ann", "bob"}, all, 1},
 		{"a grant that has ended", func() { s.grant(t, "cid", inPlan, 1) }, []string{"ann", "bob"}, all, 1},
 		{"a folder above is restricted", func() {
-			must(t, s.ChangeFolder(t.Context(), storetest.Request(s.Now()), acme, "top", func(f *collab.Folder) { f.Access = collab.AccessRestricted }))
+			must.Do(t, s.ChangeFolder(t.Context(), storetest.Request(s.Now()), acme, "top", func(f *collab.Folder) { f.Access = collab.AccessRestricted }))
 		}, []string{"ann", "bob"}, nil, 2},
 		{"a grant on it", func() { s.grant(t, "cid", inTop, 0) }, []string{"ann", "bob"}, []string{"cid"}, 2},
 		{"the document is public", func() { s.setAccess(t, "deep", collab.AccessPublic) }, []string{"ann", "bob"}, all, 1},
 		{"disabled", func() {
-			must(t, storetest.ChangeDocument(t.Context(), s, acme.Document("deep"), func(d *collab.Document) { d.Disabled = true }))
+			must.Do(t, storetest.ChangeDocument(t.Context(), s, acme.Document("deep"), func(d *collab.Document) { d.Disabled = true }))
 		}, []string{"ann", "bob"}, nil, 1},
 	} {
 		step.do()
@@ -138,7 +139,7 @@ func testRemoved(t *testing.T, s *Store) {
 	s.putDocument(t, "plan", "")
 	s.putDocument(t, "other", "")
 	top, err := s.findFolder(t.Context(), acme, "top")
-	must(t, err)
+	must.Do(t, err)
 	inTop := collab.Resource{OrganizationRef: acme, Folder: top}
 	inOther := collab.Resource{OrganizationRef: acme, Document: acme.Document("other")}
 	both := []string{"ann", "cid"}
@@ -152,12 +153,12 @@ func testRemoved(t *testing.T, s *Store) {
 	adds := func(doc string) {
 		t.Helper()
 		ref, err := s.OpenDocument(t.Context(), "acct", "org", doc, collab.CreateFlags{})
-		must(t, err)
-		must(t, s.BringBack(t.Context(), ref, []string{"bob"}))
+		must.Do(t, err)
+		must.Do(t, s.BringBack(t.Context(), ref, []string{"bob"}))
 	}
 
 	errs := s.DeleteMembers(t.Context(), storetest.Request(s.Now()), inAcme, []string{"bob"})
-	mustCode(t, "who is not there", errs[0], collab.NotFound)
+	storetest.WantCode(t, "who is not there", errs[0], collab.NotFound)
 	wants("who was not there", people, people)
 
 	for name, back := range map[string]func(){
@@ -212,9 +213,9 @@ func TestRemovedKilled(t *testing.T) {
 		s.grant(t, "bob", inPlan, 0)
 		r := storetest.Request(time.Now())
 		New(storetest.Killed(t, table, n)).DeleteMembers(t.Context(), r, inAcme, []string{"bob"})
-		must(t, s.DeleteMembers(t.Context(), storetest.Again(r), inAcme, []string{"bob"})[0])
+		must.Do(t, s.DeleteMembers(t.Context(), storetest.Again(r), inAcme, []string{"bob"})[0])
 		members, err := s.Members(t.Context(), acme, []string{"bob"})
-		must(t, err)
+		must.Do(t, err)
 		if seen, _ := s.seeing(t, "plan"); len(members) > 0 || slices.Contains(seen["plan"], "bob") {
 			t.Errorf("after %d calls: %v, seen by %v", n, members, seen)
 		}
@@ -227,8 +228,8 @@ func TestBringBackCostsNothing(t *testing.T) {
 	s.putOrganization(t, collab.Organization{ID: "org"})
 	s.putDocument(t, "plan", "")
 	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
-	must(t, err)
-	if n := calls(t, func(ctx context.Context) { must(t, s.BringBack(ctx, ref, []string{"ann"})) }); n != 0 {
+	must.Do(t, err)
+	if n := calls(t, func(ctx context.Context) { must.Do(t, s.BringBack(ctx, ref, []string{"ann"})) }); n != 0 {
 		t.Errorf("%d calls", n)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -85,9 +86,7 @@ func begin(t testing.TB) *world {
 
 func (w *world) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, err)
 }
 
 func (w *world) request() *request.Request { return storetest.Request(w.Store.Now()) }
@@ -239,9 +238,7 @@ func text(t testing.TB, it store.Item) string {
 		case *types.AttributeValueMemberB:
 			if z, err := gzip.NewReader(bytes.NewReader(v.Value)); err == nil {
 				whole, err := io.ReadAll(z)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				fmt.Fprintln(&b, string(whole))
 			}
 			fmt.Fprintln(&b, string(v.Value))

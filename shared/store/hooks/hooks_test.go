@@ -8,6 +8,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -23,9 +24,7 @@ func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")))
 	event := s.deliver(t, theEndpoint, time.Now(), 1)[0]
 	s.save(t, theEndpoint, event, retryAt(1))
 	for k, change := range map[keys.Key]func() error{

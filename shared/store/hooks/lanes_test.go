@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,9 +42,7 @@ func testLane(t *testing.T, s *Store) {
 	is := func() Lane {
 		t.Helper()
 		lanes, err := s.Lanes(ctx, theLane)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return lanes[0]
 	}
 	wake := func(l Lane, want bool) string {
@@ -131,16 +130,12 @@ func testLane(t *testing.T, s *Store) {
 	claim("", false)
 	next(now.Add(wakeAfter))
 	l = claim(token, true)
-	if err := s.addedToLane(ctx, theLane); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.addedToLane(ctx, theLane))
 	next(now)
 	release(l, true, false)
 	l = claim(l.Holder, true)
 	release(l, false, true)
-	if err := s.addedToLane(ctx, theLane); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.addedToLane(ctx, theLane))
 	wake(is(), true) // it was asked without a holder
 	if err := s.DropLane(ctx, dead); err != nil || is().Holder == "" {
 		t.Errorf("dropped by one who does not hold it: %v", err)
@@ -165,9 +160,7 @@ func (s *Store) deliver(t *testing.T, e collab.EndpointRef, start time.Time, n i
 			State:     collab.DeliveryPending,
 			CreatedAt: at.UnixMilli(),
 		}
-		if err := s.AddDelivery(t.Context(), e, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddDelivery(t.Context(), e, d))
 		events = append(events, d.EventID)
 	}
 	return events
@@ -187,9 +180,7 @@ func (s *Store) fresh(t *testing.T, e collab.EndpointRef, most int) []string {
 func (s *Store) waiting(t *testing.T, e collab.EndpointRef, until int64, most int) ([]string, int64) {
 	t.Helper()
 	list, next, err := s.WaitingDeliveries(t.Context(), e, until, most, func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return eventsOf(list), next
 }
 
@@ -205,14 +196,10 @@ func eventsOf(list []collab.Delivery) []string {
 func (s *Store) save(t *testing.T, e collab.EndpointRef, event string, change func(*collab.Delivery)) collab.Delivery {
 	t.Helper()
 	before, err := s.Delivery(t.Context(), e, event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	after := before
 	change(&after)
-	if err := s.SaveDelivery(t.Context(), e, before, after); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SaveDelivery(t.Context(), e, before, after))
 	return before
 }
 
@@ -308,14 +295,10 @@ func testFirstAttemptTwice(t *testing.T, s *Store) {
 		before := s.save(t, theEndpoint, events[i], first)
 		second := before
 		retryAt(9)(&second)
-		if err := s.SaveDelivery(ctx, theEndpoint, before, second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.SaveDelivery(ctx, theEndpoint, before, second))
 	}
 	after, err := s.Delivery(ctx, theEndpoint, events[2])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	after.NextAttempt, after.Rev = 8, 1
 	if err := s.Put(ctx, deliveryItem(keptKey(theEndpoint, events[2]), after)); err != nil { // and then the run has ended
 		t.Fatal(err)
@@ -344,9 +327,7 @@ func testDangling(t *testing.T, s *Store) {
 			}
 		default:
 			d := s.save(t, theEndpoint, event, delivered)
-			if err := s.Put(ctx, waitingItem(k, d)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Put(ctx, waitingItem(k, d)))
 		}
 	}
 	for range 2 {
@@ -366,13 +347,9 @@ func testDeliveries(t *testing.T, s *Store) {
 	ctx := t.Context()
 	const n = 25
 	start := time.UnixMilli(1_700_000_000_000)
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")))
 	l, err := s.endpoint(ctx, "acct", "h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var all []string
 	for i, event := range s.deliver(t, l, start, n) {
 		switch i % 5 {
@@ -418,9 +395,7 @@ func testDeliveries(t *testing.T, s *Store) {
 	replayed := 0
 	for after := ""; ; {
 		k, next, err := s.ReplayDeliveries(ctx, "acct", "h", ms+10_000, after, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if replayed += k; replayed == 4 {
 			if got, _ := s.waiting(t, l, collab.MaxMillis, 100); len(got) != 3 || !slices.Contains(got, all[14]) {
 				t.Errorf("replayed %v first", got)

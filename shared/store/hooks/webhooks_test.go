@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,9 +20,7 @@ func TestChangeWebhook(t *testing.T) { onEach(t, testChangeWebhook) }
 
 func testChangeWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")))
 	other := newWebhook("h")
 	other.URL = "https://example.org/"
 	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, other); collab.CodeOf(err) != collab.AlreadyExists {
@@ -72,9 +71,7 @@ func testChangeWebhook(t *testing.T, s *Store) {
 		t.Errorf("changed what is not there: %v", err)
 	}
 
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("a")))
 	list, err := s.Webhooks(ctx, "acct")
 	if err != nil || len(list) != 2 || list[1].Health.Failures != 0 || list[0].ID != "a" || list[1].Description != "by another, then by me" {
 		t.Errorf("list %+v, %v", list, err)
@@ -85,9 +82,7 @@ func TestDeleteWebhook(t *testing.T) { onEach(t, testDeleteWebhook) }
 
 func testDeleteWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("a")))
 	for range 2 {
 		if err := s.DeleteWebhook(ctx, "acct", "a", "first"); err != nil {
 			t.Error(err)
@@ -102,14 +97,10 @@ func TestDisableWebhook(t *testing.T) { onEach(t, testDisableWebhook) }
 
 func testDisableWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")))
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct", Webhook: &collab.EventWebhook{WebhookID: "h", Reason: "gone"}}
 	seen, err := s.Webhook(ctx, "acct", "h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	elsewhere, earlier := seen, seen
 	elsewhere.URL, earlier.CreatedAt = "https://old.example", seen.CreatedAt-1
 	for _, of := range []collab.Webhook{elsewhere, earlier} {

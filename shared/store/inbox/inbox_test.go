@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,27 +72,21 @@ func TestInbox(t *testing.T) { onEach(t, testInbox) }
 func testInbox(t *testing.T, s *Store) {
 	ctx := t.Context()
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	var both, own []string // of bob, newest first
 	for i := range 30 {
 		n := notification(fmt.Sprintf("n%02d", i), "ann", int64(1000+i/2)) // two at each time
 		_, err := s.Derive(ctx, org, n, nil)
-		must(err)
+		must.Do(t, err)
 		if i%3 == 0 {
-			must(s.AddToInboxOfAll(ctx, org, n.CreatedAt, n.ID))
+			must.Do(t, s.AddToInboxOfAll(ctx, org, n.CreatedAt, n.ID))
 		} else {
-			must(s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob", "cid"}))
-			must(s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob"}))
+			must.Do(t, s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob", "cid"}))
+			must.Do(t, s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob"}))
 			own = append([]string{n.ID}, own...)
 		}
 		both = append([]string{n.ID}, both...)
 	}
-	must(s.AddToInboxOfAll(ctx, org, 1000, "n01")) // in both lists
+	must.Do(t, s.AddToInboxOfAll(ctx, org, 1000, "n01")) // in both lists
 	for _, most := range []int{1, 2, 3, 7, 100} {
 		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
 			t.Errorf("pages of %d: %s", most, diff)
@@ -158,12 +153,8 @@ func testChangeNotification(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.AddToInbox(ctx, org, one.CreatedAt, one.ID, []string{"bob"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddToInboxOfAll(ctx, org, all.CreatedAt, all.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddToInbox(ctx, org, one.CreatedAt, one.ID, []string{"bob"}))
+	must.Do(t, s.AddToInboxOfAll(ctx, org, all.CreatedAt, all.ID))
 	events := 0
 	click := func(n collab.Notification, user string) *collab.Event {
 		events++
@@ -185,9 +176,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 	mark := func(user, id string, clicks bool) (entry collab.InboxEntry, clicked bool) {
 		t.Helper()
 		r := storetest.Request(time.Now())
-		if err := s.ChangeNotification(ctx, r, org, did(user, id, clicks)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.ChangeNotification(ctx, r, org, did(user, id, clicks)))
 		list, _, err := s.Notifications(ctx, org, ofUser(user), "", 10)
 		i := slices.IndexFunc(list, func(e collab.InboxEntry) bool { return e.ID == id })
 		if err != nil || i < 0 {
@@ -308,9 +297,7 @@ func TestPageOfMany(t *testing.T) {
 		if got, err := s.Recipients(t.Context(), ev); err != nil || len(got) != n {
 			t.Errorf("%d of %d users, %v", len(got), n, err)
 		}
-		if err := s.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{fmt.Sprint("of ", n)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{fmt.Sprint("of ", n)}))
 		var usage collab.Usage
 		if _, _, err := s.Notifications(collab.WithUsage(t.Context(), &usage), org, ofUser(fmt.Sprint("of ", n)), "", 10); err != nil {
 			t.Fatal(err)
@@ -341,16 +328,12 @@ func TestDeletedForOne(t *testing.T) {
 	}
 	add(true)
 	of := outbox.JobNotification{ID: n.ID, At: n.CreatedAt}
-	if err := s.DeleteNotification(ctx, org, "bob", of); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.DeleteNotification(ctx, org, "bob", of))
 	ends, err := s.outbox.MailEnds(ctx, outbox.MailThread{DocumentRef: n.Document(org)}, n.ID, []string{"bob"})
 	if err != nil || ends["bob"].Why != OutOfInbox {
 		t.Errorf("%+v, %v", ends, err)
 	}
-	if err := s.DeleteNotification(ctx, org, "", of); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.DeleteNotification(ctx, org, "", of))
 	add(false)
 	if got := s.inbox(t, org, "bob", 10); len(got) > 0 {
 		t.Errorf("bob has %v", got)

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,9 +110,7 @@ func testWork(t *testing.T, s *Store) {
 	}
 	works(Work{Kind: collab.EventWork, Stage: StageMail, Since: later.Since})
 	for range 2 {
-		if err := s.Finish(ctx, later); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Finish(ctx, later))
 		if left := s.pending(t); len(left) != 0 {
 			t.Errorf("pending %+v", left)
 		}
@@ -142,9 +141,7 @@ func testFailed(t *testing.T, s *Store) {
 	_, ref := s.addEvent(t, "e")
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	start := s.pending(t)[0]
 	stood := start
@@ -199,9 +196,7 @@ func TestUnreadable(t *testing.T) {
 	_, ref := s.addEvent(t, "e")
 	it := store.NewItem(keys.Event(ref.Account, ref.ID))
 	it[keys.Body] = store.Text(`{"id":1}`)
-	if err := s.Put(ctx, it); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Put(ctx, it))
 	if _, err := s.Event(ctx, ref.Account, ref.ID); !errors.Is(err, collab.ErrUnreadable) {
 		t.Error(err)
 	}
@@ -210,14 +205,10 @@ func TestUnreadable(t *testing.T) {
 	}
 	k := keys.Work(string(collab.EventWork), ref.Account, ref.ID)
 	for _, sk := range []string{"%zz#e", "acct#5#x", k.SK + "#more"} {
-		if err := s.Put(ctx, store.NewItem(keys.Key{PK: k.PK, SK: sk})); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Put(ctx, store.NewItem(keys.Key{PK: k.PK, SK: sk})))
 	}
 	shard, err := strconv.Atoi(k.PK[len(k.PK)-1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	skipped := 0
 	list, next, err := s.Work(ctx, collab.EventWork, shard, "", 100, func(err error) {
 		if skipped++; !errors.Is(err, collab.ErrUnreadable) {
@@ -239,9 +230,7 @@ func testMail(t *testing.T, s *Store) {
 	thread := MailThread{DocumentRef: org.Document("doc"), Annotation: "ann", User: "bob"}
 	lease := func() int64 { return now.Add(time.Minute).UnixMilli() }
 	for _, ev := range []string{"e1", "e2", "e3"} {
-		if err := s.AddMail(ctx, thread, ev); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddMail(ctx, thread, ev))
 	}
 	fail := func(err error) { t.Error(err) }
 	claim := func(event string, alone bool, want ...string) {
@@ -263,19 +252,13 @@ func testMail(t *testing.T, s *Store) {
 	busy("e3")
 	now = now.Add(time.Minute)
 	claim("e2", false, "e1", "e2", "e3")
-	if err := s.FreeMail(ctx, thread, []string{"e1", "e2", "e3"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.FreeMail(ctx, thread, []string{"e1", "e2", "e3"}))
 	claim("e1", false, "e1", "e2", "e3")
-	if err := s.MailSent(ctx, thread, []string{"e1", "e2"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.MailSent(ctx, thread, []string{"e1", "e2"}))
 	claim("e1", false)
 	now = now.Add(time.Minute)
 	claim("e2", false)
-	if err := s.AddMail(ctx, thread, "e1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddMail(ctx, thread, "e1"))
 	claim("e1", true)
 	claim("e3", false, "e3")
 	claim("e4", true, "e4") // never added

@@ -66,11 +66,11 @@ func TestDeleteAnnotations(t *testing.T) {
 		r := newRequest(0)
 		_, errs := w.delete(r, "a", "none")
 		w.must(errs[0])
-		mustCode(t, "no such annotation", errs[1], collab.NotFound)
+		storetest.WantCode(t, "no such annotation", errs[1], collab.NotFound)
 		_, err = w.add("a", commentBy("bob", 0, 2_000))
-		mustCode(t, "a comment to what is deleted", err, collab.NotFound)
+		storetest.WantCode(t, "a comment to what is deleted", err, collab.NotFound)
 		for _, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
-			mustCode(t, "comments of what is deleted", err, collab.NotFound)
+			storetest.WantCode(t, "comments of what is deleted", err, collab.NotFound)
 		}
 		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("a", "cid", 1), collab.NewAnnotation{}))
 		if ids, err := w.add("a", commentBy("eve", 7, 3_000)); err != nil || !slices.Equal(ids, []int64{7}) {
@@ -90,7 +90,7 @@ func TestDeleteAnnotations(t *testing.T) {
 			t.Context(), newRequest(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }},
 		)
 		w.must(err)
-		mustCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
+		storetest.WantCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
 		w.sweep(r.JobID())
 		if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), keys.CommentDigits(8)) {
 			t.Errorf("swept, there are %v", got)
@@ -250,7 +250,7 @@ func TestDeleteComments(t *testing.T) {
 			t.Errorf("all of %v: %v, %d left", ids, failures, len(comments))
 		}
 		_, _, err = w.DeleteComments(t.Context(), newRequest(0), w.doc, "none", []int64{1}, nil, nil)
-		mustCode(t, "no such annotation", err, collab.NotFound)
+		storetest.WantCode(t, "no such annotation", err, collab.NotFound)
 	})
 }
 
@@ -275,7 +275,7 @@ func TestDeleteCommentsOfAuthors(t *testing.T) {
 		w.must(err)
 	}
 	_, _, err = w.DeleteComments(t.Context(), newRequest(70_000), w.doc, "a", nil, []string{"cid"}, nil)
-	mustCode(t, "10 MB of others", err, collab.FailedPrecondition)
+	storetest.WantCode(t, "10 MB of others", err, collab.FailedPrecondition)
 	_, failures, err := w.DeleteComments(t.Context(), newRequest(70_000), w.doc, "a", []int64{8, 100}, []string{"cid"}, nil)
 	if _, left := w.items("a"); err != nil || collab.CodeOf(failures[100]) != collab.NotFound || len(left) != 1+34 {
 		t.Errorf("%v, %v, %d left", failures, err, len(left))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -142,14 +143,12 @@ func (f *fuzz) write() {
 		switch f.random.IntN(4) {
 		case 0, 1:
 			status, place := f.status(), f.pick(fuzzPlaces)
-			if err := f.s.UpdateAnnotations(f.t.Context(), newRequest(at), doc, []string{m[1]}, collab.AnnotationChange{
+			must.Do(f.t, f.s.UpdateAnnotations(f.t.Context(), newRequest(at), doc, []string{m[1]}, collab.AnnotationChange{
 				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 					a.StatusID, a.LocationID, a.LastUpdated = status, place, max(a.LastUpdated, at)
 					return nil, nil
 				},
-			})[0]; err != nil {
-				f.t.Fatal(err)
-			}
+			})[0])
 		case 2:
 			c := newComment(0, f.pick(fuzzUsers), 5)
 			c.LastUpdated = at
@@ -180,9 +179,7 @@ func (f *fuzz) walk(q collab.AnnotationQuery, size int, write func()) (got []str
 				return true
 			},
 		)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Do(f.t, err)
 		if from = next; next == nil {
 			return got
 		}

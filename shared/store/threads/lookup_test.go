@@ -11,6 +11,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,9 +38,7 @@ func TestLookUps(t *testing.T) {
 			few = append(few, d+"/few:1")
 		}
 		if i%2 == 1 {
-			if err := storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) { d.Folder = "f" }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) { d.Folder = "f" }))
 			odd = append(odd, d+"/many:1")
 		}
 	}
@@ -78,9 +77,7 @@ func TestLookUpsAreBounded(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	const documents, many = 100, collab.MaxIDsPerFilter
 	document := func(i int) string { return fmt.Sprintf("%03d", i) + strings.Repeat("#", collab.MaxDocumentID/3-1) }
-	if err := collab.CheckID(document(0), collab.MaxDocumentID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, collab.CheckID(document(0), collab.MaxDocumentID))
 	var ids []string
 	l := newLoader(t, s)
 	for id := range many {

@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -269,22 +270,16 @@ func testModel(t *testing.T, s *Store) {
 		ctx := t.Context()
 		org := collab.OrganizationRef{Account: "acct#", Organization: fmt.Sprint("org ", orgs.Add(1))}
 		m := &model{documents: map[string]string{}, threads: map[string]map[string]*modelThread{}, clock: 1_000, seen: map[seenKey]collab.Seen{}}
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		err := storetest.ChangeOrganization(ctx, s.Directory, org, func(*collab.Organization) {})
-		must(err)
+		must.Do(t, err)
 		_, err = s.Directory.OpenFolder(ctx, storetest.Request(time.Now()), org, "f", true)
-		must(err)
+		must.Do(t, err)
 		for i, d := range someDocuments[:4] { // the last one does not exist
 			folder := []string{collab.RootFolder, "f"}[i%2]
 			err = storetest.ChangeDocument(ctx, s.Directory, org.Document(d), func(d *collab.Document) {
 				d.Folder = folder
 			})
-			must(err)
+			must.Do(t, err)
 			m.documents[d], m.threads[d] = folder, map[string]*modelThread{}
 		}
 		document := rapid.SampledFrom(someDocuments[:4])
@@ -332,7 +327,7 @@ func testModel(t *testing.T, s *Store) {
 				th.key = th.LastUpdated
 				sent := th.Thread
 				sent.Comments = slices.Clone(sent.Comments)
-				must(s.AddAnnotation(ctx, r, org.Document(th.Document), &sent, collab.NewAnnotation{}))
+				must.Do(t, s.AddAnnotation(ctx, r, org.Document(th.Document), &sent, collab.NewAnnotation{}))
 				m.threads[th.Document][th.ID] = th
 			},
 			"comment": func(t *rapid.T) {
@@ -347,7 +342,7 @@ func testModel(t *testing.T, s *Store) {
 				}
 				comments := drawComments(t, first)
 				_, err := s.AddComments(ctx, r, org.Document(th.Document), th.ID, collab.NewComments{Comments: slices.Clone(comments)})
-				must(err)
+				must.Do(t, err)
 				at := collab.Millis(0)
 				for _, c := range comments {
 					at = max(at, c.LastUpdated)
@@ -367,7 +362,7 @@ func testModel(t *testing.T, s *Store) {
 					want = m.selected(d, sel)
 				}
 				got, errs, err := s.DeleteAnnotations(ctx, r, org.Document(d), ids, collab.AnnotationDeletion{Selector: sel})
-				must(err)
+				must.Do(t, err)
 				if diff := differ(want, got); diff != "" {
 					t.Fatalf("%+v (- want, + got):\n%s", sel, diff)
 				}
@@ -378,7 +373,7 @@ func testModel(t *testing.T, s *Store) {
 						}
 						continue
 					}
-					must(errs[i])
+					must.Do(t, errs[i])
 					delete(m.threads[d], id)
 					maps.DeleteFunc(m.seen, func(k seenKey, _ collab.Seen) bool { return k.document == d && k.annotation == id })
 				}
@@ -392,7 +387,7 @@ func testModel(t *testing.T, s *Store) {
 					},
 				})[0]
 				if th := m.threads[d][id]; th != nil {
-					must(err)
+					must.Do(t, err)
 					th.Visibility = v
 				} else if collab.CodeOf(err) != collab.NotFound {
 					t.Fatal(err)
@@ -400,7 +395,7 @@ func testModel(t *testing.T, s *Store) {
 			},
 			"sweep": func(t *rapid.T) {
 				_, done, err := s.Sweep(ctx, org.Document(document.Draw(t, "document")), annotation.Draw(t, "annotation"), 1000)
-				if must(err); !done {
+				if must.Do(t, err); !done {
 					t.Fatal("something is left")
 				}
 			},
@@ -422,7 +417,7 @@ func testModel(t *testing.T, s *Store) {
 					}
 					return
 				}
-				must(err)
+				must.Do(t, err)
 				if ids == nil {
 					ids = all[1:]
 				}
@@ -433,7 +428,7 @@ func testModel(t *testing.T, s *Store) {
 					n := len(th.Comments)
 					th.Comments = slices.DeleteFunc(th.Comments, func(c collab.Comment) bool { return c.ID == comment })
 					if gone := n > len(th.Comments); gone {
-						must(failures[comment])
+						must.Do(t, failures[comment])
 						th.LastUpdated, th.key = m.clock, keyFor(th.key, m.clock)
 					} else if collab.CodeOf(failures[comment]) != collab.NotFound {
 						t.Fatalf("%d: %v", comment, failures[comment])
@@ -455,7 +450,7 @@ func testModel(t *testing.T, s *Store) {
 							got = append(got, th)
 							return true
 						})
-					must(err)
+					must.Do(t, err)
 					if from = next; next == nil {
 						break
 					}
@@ -468,12 +463,12 @@ func testModel(t *testing.T, s *Store) {
 				r, d, user := newRequest(), document.Draw(t, "document"), rapid.SampledFrom(someUsers).Draw(t, "user")
 				seen, ids := rapid.Bool().Draw(t, "seen"), drawSome(t, someAnnotations, "annotations")
 				if ids == nil {
-					must(s.SetAllSeen(ctx, r, org.Document(d), user, seen))
+					must.Do(t, s.SetAllSeen(ctx, r, org.Document(d), user, seen))
 					m.see(seenKey{user, d, ""}, seen)
 					return
 				}
 				errs, err := s.SetSeen(ctx, r, org.Document(d), user, ids, seen)
-				must(err)
+				must.Do(t, err)
 				for i, id := range ids {
 					th := m.threads[d][id]
 					if th == nil {
@@ -482,7 +477,7 @@ func testModel(t *testing.T, s *Store) {
 						}
 						continue
 					}
-					must(errs[i])
+					must.Do(t, errs[i])
 					if before := m.seenBefore(user, &th.Thread); seen && before <= th.key || !seen && before > 0 {
 						m.see(seenKey{user, d, id}, seen)
 					}
@@ -493,7 +488,7 @@ func testModel(t *testing.T, s *Store) {
 				user := rapid.SampledFrom(append(someUsers, "")).Draw(t, "user")
 				m.asking = drawSome(t, someUsers, "asking")
 				got, err := s.Count(ctx, []collab.DocumentRef{org.Document(d)}, q.Statuses, user, m.sight())
-				must(err)
+				must.Do(t, err)
 				want := collab.AnnotationCount{}
 				for _, th := range m.threads[d] {
 					if m.matches(&th.Thread, &q) {
@@ -524,7 +519,7 @@ func testModel(t *testing.T, s *Store) {
 				}
 				most := rapid.IntRange(1, 50).Draw(t, "most")
 				recent, err := s.RecentComments(ctx, org.Document(d), id, border+1, most)
-				must(err)
+				must.Do(t, err)
 				var comments []collab.Comment
 				if recent != nil {
 					comments = recent.Comments
@@ -540,7 +535,7 @@ func testModel(t *testing.T, s *Store) {
 						}
 						return
 					}
-					must(err)
+					must.Do(t, err)
 					got = append(got, c)
 				}
 				if m.threads[d][id] == nil {
@@ -554,7 +549,7 @@ func testModel(t *testing.T, s *Store) {
 				d := document.Draw(t, "document")
 				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
 				ids, err := s.Select(ctx, org.Document(d), sel, 100)
-				must(err)
+				must.Do(t, err)
 				if diff := differ(m.selected(d, sel), ids); diff != "" {
 					t.Fatalf("%+v (- want, + got):\n%s", sel, diff)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -98,14 +99,12 @@ func TestNarrowByLaggingIndex(t *testing.T) {
 		if diff := cmp.Diff(ordered(tt.from), walk()); diff != "" {
 			t.Fatal(diff)
 		}
-		if err := s.UpdateAnnotations(t.Context(), newRequest(2_000), doc, []string{"moved"}, collab.AnnotationChange{
+		must.Do(t, s.UpdateAnnotations(t.Context(), newRequest(2_000), doc, []string{"moved"}, collab.AnnotationChange{
 			Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 				a.LocationID = tt.to
 				return nil, nil
 			},
-		})[0]; err != nil {
-			t.Fatal(err)
-		}
+		})[0])
 		l.lags = true
 		got := strings.Join(walk(), " ")
 		if l.stale == 0 {

@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -161,9 +162,7 @@ func TestSieve(t *testing.T) {
 // is named there and, for those that select what is updated, where a selector becomes a query.
 func TestFilterIsOneRow(t *testing.T) {
 	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files := map[string]*ast.File{}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -160,9 +161,7 @@ func TestIDsTakeTwoRounds(t *testing.T) {
 		return w
 	}))
 	_, _, err := s.Directory.Open(t.Context(), org.Account, org.Organization, "", []string{"d1", "d2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w.sizes = []int{20, 20}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -23,9 +24,7 @@ func onEach(t *testing.T, test func(*testing.T, *Store)) {
 func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) collab.OrganizationRef {
 	t.Helper()
 	ref := collab.OrganizationRef{Account: "acct", Organization: org}
-	if err := storetest.AddDocuments(t.Context(), s.Directory, ref, append(documents, "doc")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storetest.AddDocuments(t.Context(), s.Directory, ref, append(documents, "doc")...))
 	return ref
 }
 
@@ -36,11 +35,9 @@ func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder stri
 		t.Fatal(err)
 	}
 	for _, d := range documents {
-		if err := storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) {
+		must.Do(t, storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) {
 			d.Folder = folder
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -66,9 +63,7 @@ func newComment(id int64, author string, size int) collab.Comment {
 
 func (s *Store) mustAdd(t testing.TB, doc collab.DocumentRef, th *collab.Thread) {
 	t.Helper()
-	if err := s.AddAnnotation(t.Context(), newRequest(0), doc, th, collab.NewAnnotation{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddAnnotation(t.Context(), newRequest(0), doc, th, collab.NewAnnotation{}))
 }
 
 // list walks the whole list in pages of size and returns what it gave as doc/id:number of comments.
@@ -84,9 +79,7 @@ func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.Annotati
 			}
 			return true
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if next == nil {
 			return got
 		}
@@ -98,9 +91,7 @@ func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.Annotati
 func spent(t testing.TB, f func(ctx context.Context) error) (units float64, calls int) {
 	t.Helper()
 	u := &collab.Usage{}
-	if err := f(collab.WithUsage(t.Context(), u)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f(collab.WithUsage(t.Context(), u)))
 	read, write, calls := u.Total()
 	return read + write, calls
 }

@@ -32,7 +32,7 @@ func TestUpdateAnnotations(t *testing.T) {
 			return w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{})
 		}))
 		errs := w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, ids, resolve(5_000))
-		mustCode(t, "no such annotation", errs[0], collab.NotFound)
+		storetest.WantCode(t, "no such annotation", errs[0], collab.NotFound)
 		for i, id := range ids[1:] {
 			head, _ := w.items(id)
 			if errs[i+1] != nil || head.Text(keys.St) != keys.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 ||
@@ -42,9 +42,9 @@ func TestUpdateAnnotations(t *testing.T) {
 		}
 		not := resolve(6_000)
 		not.Select = func(*collab.Annotation) error { return collab.Errorf(collab.FailedPrecondition, "not this one") }
-		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
+		storetest.WantCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
 		not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
-		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
+		storetest.WantCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
 	})
 }
 

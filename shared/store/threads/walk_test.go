@@ -10,6 +10,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -126,9 +128,7 @@ func testLargeThread(t *testing.T, s *Store) {
 				got = append(got, id+cut)
 				return true
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if from = next; next == nil {
 				break
 			}
@@ -185,9 +185,7 @@ func TestForgedPositions(t *testing.T) {
 		}
 		at := func(document string, value int, key string) string {
 			p, err := json.Marshal(position{Document: document, Value: value, Key: key})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return string(p)
 		}
 		if err := walk("null"); err != nil { // as from the start
@@ -206,7 +204,7 @@ func TestForgedPositions(t *testing.T) {
 			at("", -1, ""), at("d1", of.values, ""), at("", 1<<40, "~"), at("\x01", 0, ""), at(strings.Repeat("d", 700), 0, "~"),
 			at("d1", 0, strings.Repeat("k", keys.MaxSortKey+1)), "", "[]", "{", `{"d":""}x`, `{"v":"x"}`, `{"v":1.5}`, "x", "\xff",
 		} {
-			mustCode(t, fmt.Sprintf("%+v from %.40q", of.q, p), walk(p), collab.InvalidArgument)
+			storetest.WantCode(t, fmt.Sprintf("%+v from %.40q", of.q, p), walk(p), collab.InvalidArgument)
 		}
 	}
 }
@@ -218,9 +216,7 @@ func TestForgedPosition(t *testing.T) {
 	ctx, long := t.Context(), strings.Repeat("z", keys.MaxSortKey)
 	walk := func(q collab.AnnotationQuery, key string) error {
 		from, err := json.Marshal(position{Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, err = s.Walk(ctx, org, opened(ctx, s.Directory, org, q), from, 1, func(string, *collab.Thread) bool { return true })
 		return err
 	}
@@ -230,8 +226,8 @@ func TestForgedPosition(t *testing.T) {
 			return walk(collab.AnnotationQuery{UpdatedAfter: new(collab.Millis)}, position)
 		},
 	} {
-		mustCode(t, name, list(long), collab.InvalidArgument)
-		mustCode(t, name+", a short one", list("z"), "")
+		storetest.WantCode(t, name, list(long), collab.InvalidArgument)
+		storetest.WantCode(t, name+", a short one", list("z"), "")
 	}
 }
 
@@ -300,23 +296,17 @@ func testLaterVersion(t *testing.T, s *Store) {
 		}
 		for _, sel := range []collab.Selector{{}, {Creators: []string{"u"}}} {
 			ids, err := s.Select(t.Context(), doc, sel, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got = append(got, strings.Join(ids, " "))
 		}
 		for most := range 4 {
 			var ids []string
 			for c, err := range s.ListComments(t.Context(), doc, "b", 0, most+1) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				ids = append(ids, fmt.Sprint(c.ID))
 			}
 			list, err := s.RecentComments(t.Context(), doc, "b", 1000, most+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, c := range list.Comments {
 				ids = append(ids, fmt.Sprint(c.ID))
 			}
@@ -338,9 +328,7 @@ func testLaterVersion(t *testing.T, s *Store) {
 			it[keys.Org] = store.Text(keys.UpdatedPartition(doc.OrganizationRef))
 			it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(1_000, doc, fmt.Sprint("b", i)))
 		}
-		if err := s.Put(t.Context(), it); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Put(t.Context(), it))
 	}
 	if diff := cmp.Diff(want, reads()); diff != "" {
 		t.Error(diff)
@@ -382,7 +370,7 @@ func testSelect(t *testing.T, s *Store) {
 		}
 		if len(want) > 1 {
 			_, err := s.Select(t.Context(), doc, tt.sel, len(want)-1)
-			mustCode(t, tt.name+", one too many", err, collab.FailedPrecondition)
+			storetest.WantCode(t, tt.name+", one too many", err, collab.FailedPrecondition)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,9 +55,7 @@ func (w *writing) another(t testing.TB, ann string) *writing {
 
 func (w *writing) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, err)
 }
 
 // newRequest returns the work of a request that arrives at a time, 0 for now.
@@ -126,13 +125,6 @@ func (w *writing) mustHold(when string) {
 	}
 }
 
-func mustCode(t testing.TB, what string, err error, want collab.Code) {
-	t.Helper()
-	if got := collab.CodeOf(err); got != want {
-		t.Errorf("%s: %v, want %q", what, err, want)
-	}
-}
-
 func TestAddAnnotation(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
 		w := newWriting(t, tb)
@@ -147,7 +139,7 @@ func TestAddAnnotation(t *testing.T) {
 			}
 			w.must(w.AddAnnotation(t.Context(), storetest.Again(r), w.doc, thread(id, "ann", n), collab.NewAnnotation{})) // again
 			err := w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(id, "bob", n), collab.NewAnnotation{})
-			mustCode(t, "another's", err, collab.AlreadyExists)
+			storetest.WantCode(t, "another's", err, collab.AlreadyExists)
 			if _, again := w.items(id); cmp.Diff(comments, again) != "" {
 				t.Error("a failed add changed comments")
 			}
@@ -158,12 +150,12 @@ func TestAddAnnotation(t *testing.T) {
 			large.Comments[i].Text = &text
 		}
 		err := w.AddAnnotation(t.Context(), newRequest(0), w.doc, large, collab.NewAnnotation{})
-		mustCode(t, "more than a transaction takes", err, collab.InvalidArgument)
+		storetest.WantCode(t, "more than a transaction takes", err, collab.InvalidArgument)
 		text := strings.Repeat("x", 351_000)
 		large.Comments[0].Text = &text
 		large.Comments = large.Comments[:1]
 		err = w.AddAnnotation(t.Context(), newRequest(0), w.doc, large, collab.NewAnnotation{})
-		mustCode(t, "a comment that is too large", err, collab.InvalidArgument)
+		storetest.WantCode(t, "a comment that is too large", err, collab.InvalidArgument)
 		if head, _ := w.items("large"); head != nil {
 			t.Error("an add that was refused left a head")
 		}
@@ -181,9 +173,9 @@ func TestAddComments(t *testing.T) {
 		}
 		head, _ := w.items("a")
 		_, err = w.add("a", commentBy("bob", 0, 9_000), commentBy("bob", 7, 9_000))
-		mustCode(t, "an id that is taken", err, collab.AlreadyExists)
+		storetest.WantCode(t, "an id that is taken", err, collab.AlreadyExists)
 		_, err = w.add("none", commentBy("bob", 0, 9_000))
-		mustCode(t, "no such annotation", err, collab.NotFound)
+		storetest.WantCode(t, "no such annotation", err, collab.NotFound)
 		if after, comments := w.items("a"); len(comments) != 4 || cmp.Diff(head.Text(keys.Upd), after.Text(keys.Upd)) != "" {
 			t.Errorf("a call that was refused left %d comments, the head %v", len(comments), after)
 		}
@@ -248,8 +240,8 @@ func TestUpdateComments(t *testing.T) {
 		}}
 		failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", change)
 		w.must(err)
-		mustCode(t, "a refused change", failures[2], collab.InvalidArgument)
-		mustCode(t, "no such comment", failures[999], collab.NotFound)
+		storetest.WantCode(t, "a refused change", failures[2], collab.InvalidArgument)
+		storetest.WantCode(t, "no such comment", failures[999], collab.NotFound)
 		first, err := w.Get(t.Context(), commentKey(w.doc, "a", 1))
 		w.must(err)
 		head, comments := w.items("a")
@@ -261,18 +253,18 @@ func TestUpdateComments(t *testing.T) {
 		change.IDs = []int64{998}
 		failures, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "a", change)
 		w.must(err)
-		mustCode(t, "no such comment", failures[998], collab.NotFound)
+		storetest.WantCode(t, "no such comment", failures[998], collab.NotFound)
 		if after, _ := w.items("a"); after.Text(keys.Upd) != head.Text(keys.Upd) {
 			t.Error("an update of nothing moved the time key")
 		}
 		_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "none", change)
-		mustCode(t, "no such annotation", err, collab.NotFound)
+		storetest.WantCode(t, "no such annotation", err, collab.NotFound)
 		_, errs := w.delete(newRequest(0), "a")
 		w.must(errs[0])
 		for _, ids := range [][]int64{{1, 2, 3}, {2}} { // not swept yet; of 2 nothing is written in any case
 			change.IDs = ids
 			_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "a", change)
-			mustCode(t, "a deleted annotation", err, collab.NotFound)
+			storetest.WantCode(t, "a deleted annotation", err, collab.NotFound)
 		}
 	})
 }

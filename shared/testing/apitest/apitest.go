@@ -73,6 +73,7 @@ import (
 	"collabdata/shared/api/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
+	"collabdata/shared/testing/must"
 )
 
 //go:embed scripts
@@ -92,13 +93,9 @@ type Target struct {
 // and with them the requests of contract.txtar.
 func Run(t *testing.T, target Target) {
 	list, err := load(scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rules, err := rulesOfAll(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	list = append(list, rules...)
 	skipped := general("gateway")
 	if target.Gateway {
@@ -199,13 +196,9 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 	t.Helper()
 	id = "test-" + rand.Text()
 	vars[key], vars[token] = textValue("key-"+rand.Text()), textValue(rand.Text())
-	if err := seed.write(t.Context(), seeder, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, seed.write(t.Context(), seeder, id))
 	tokens := []collab.Token{{Hash: collab.HashToken(vars[token].text), CreatedAt: time.Now().UnixMilli()}}
-	if err := seeder.Accounts.AddAPIKey(t.Context(), vars[key].text, id, tokens); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, seeder.Accounts.AddAPIKey(t.Context(), vars[key].text, id, tokens))
 	return id
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/openapi"
+	"collabdata/shared/testing/must"
 )
 
 // examplesName is the script that tells a story of examples. An endpoint that is not in it has the first request of its own scripts.
@@ -73,9 +74,7 @@ func Examples() ([]openapi.Example, error) {
 func startExamples(t *testing.T, target Target, vars variables) (job string) {
 	t.Helper()
 	list, err := openapi.Start("https://hooks.example.com/collab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, r := range list {
 		job = succeed(t, target, vars, r.Path, fmt.Sprintf(`{"data": %s}`, r.Data)).member("jobId").text
 	}
@@ -104,9 +103,7 @@ func succeed(t *testing.T, target Target, vars variables, path, body string) val
 // nothing fails that does not fail in the documented answer.
 func RunExamples(t *testing.T, target Target) {
 	examples, err := Examples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	vars := variables{}
 	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")
 	job := startExamples(t, target, vars)
@@ -136,9 +133,7 @@ func first(list []*script, endpoint string) (in *script, step int) {
 func Prepare(t *testing.T, target Target, endpoint string) (account string, data json.RawMessage) {
 	t.Helper()
 	list, err := load(scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, n := first(list, endpoint)
 	if s == nil {
 		t.Fatalf("no script has %s answer with success", endpoint)
@@ -151,13 +146,9 @@ func Prepare(t *testing.T, target Target, endpoint string) (account string, data
 		}
 	}
 	text, err := vars.expandJSON(s.steps[n].body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var body struct{ Data json.RawMessage }
-	if err := json.Unmarshal([]byte(text), &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &body))
 	return account, body.Data
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/testing/must"
 )
 
 // RunHostile takes for each endpoint the longest request that a script has answered with success, and sends it with each value in it in
@@ -17,9 +18,7 @@ import (
 // fault of the service.
 func RunHostile(t *testing.T, target Target) {
 	list, err := load(scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, e := range api.Endpoints() {
 		if e.Public {
 			continue // a page, outside the envelope
@@ -38,13 +37,9 @@ func RunHostile(t *testing.T, target Target) {
 				}
 			}
 			request, err := vars.expandJSON(last.body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var body any
-			if err := json.Unmarshal([]byte(request), &body); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(request), &body))
 			sent := 0
 			distort(body, func(v any) { body = v }, func() {
 				last.post(t, target, vars, compact(body))
@@ -75,22 +70,14 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	changed := *s
 	changed.body = body
 	req, sent, err := changed.request(t.Context(), target.BaseURL, vars)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := described()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if res.StatusCode != http.StatusBadRequest { // the form of these many is looked at below
 		for _, problem := range d.check(req, sent, res, text) {
 			t.Errorf("%s\n%s\nis answered with %d %s", problem, body, res.StatusCode, text)

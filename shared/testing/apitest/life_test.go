@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -44,14 +45,10 @@ func TestLife(t *testing.T) {
 	jobs := scan(func(it store.Item) bool { return it.Text(keys.SK) == "PROGRESS" })
 	for _, k := range jobs {
 		parts, err := keys.Split(k.PK)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for {
 			next, err := later.RunJob(t.Context(), parts[1], parts[3])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if next == 0 {
 				break
 			}

@@ -9,6 +9,7 @@ import (
 
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/must"
 )
 
 // example is the request of the README: its path and body.
@@ -18,22 +19,16 @@ var example = regexp.MustCompile(`(?s)curl -sS "\$URL(/v\S+)".*? -d '([^']*)'`)
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
 	tokens := []collab.Token{{Hash: collab.HashToken("dev-token")}}
-	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "dev"}, "dev-key", tokens); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "dev"}, "dev-key", tokens))
 	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m := example.FindSubmatch(readme)
 	if m == nil {
 		t.Fatal("the README has no example")
 	}
 	c := client.New(client.Config{BaseURL: url, APIKey: "dev-key", AuthToken: "dev-token"})
 	sent, err := c.Send(t.Context(), http.MethodPost, string(m[1]), nil, m[2])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if answer := strings.TrimSpace(string(sent.Body)); sent.Status != http.StatusOK || !strings.Contains(string(readme), answer) {
 		t.Errorf("the README does not show the answer of its example: %s", answer)
 	}

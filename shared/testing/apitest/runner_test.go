@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/testing/must"
 )
 
 func TestMatch(t *testing.T) {
@@ -67,16 +69,10 @@ func TestMatch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			want, err := parseJSON([]byte(test.want))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := checkPlaces(want); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, checkPlaces(want))
 			got, err := parseJSON([]byte(test.got))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			start := func() variables { return variables{"n": {kind: '0', text: "7"}, "s": textValue("text")} }
 			vars, after := start(), start()
 			diffs := vars.match("", want, got)
@@ -121,9 +117,7 @@ func TestExpand(t *testing.T) {
 // TestEveryEndpoint holds that every endpoint has a script, as has each of the general folders.
 func TestEveryEndpoint(t *testing.T) {
 	list, err := load(scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, folder := range folders() {
 		if !slices.ContainsFunc(list, func(s *script) bool { return s.folder == folder }) {
 			t.Errorf("there is no script in the folder %s", folder)
@@ -140,9 +134,7 @@ func TestLoad(t *testing.T) {
 		add(name+".txtar", text)
 	}
 	list, err := load(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got []string
 	for _, s := range list {
 		got = append(got, s.name)
@@ -186,9 +178,7 @@ Allow: POST
 {}
 `
 	got, err := parse([]byte(text), "/v2/y")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := &script{
 		seed: Seed{
 			Account: Account{Organizations: []Organization{{ID: "o"}}},

@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 )
 
 // TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row, and that every item
@@ -57,23 +58,17 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))
 	name := fmt.Sprintf("scripts-%d", time.Now().UnixNano())
 	urls, err := queue.Create(t.Context(), sqs, name+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dynamoDB, log := localstacktest.Config(localstacktest.DynamoDB(t)), slog.New(slog.DiscardHandler)
 	watchedDB, watchedSQS := dynamoDB, sqs
 	watchedDB.HTTPClient, watchedSQS.HTTPClient = o.before(dynamoDB.HTTPClient), o.before(sqs.HTTPClient)
 	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[keys.EventsQueue], LiveURL: "ws://live.example", Log: log})
-	if err := localstack.CreateTable(t.Context(), dynamoDB, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), dynamoDB, name))
 	delivery, err := worker.New(deliver.Config{
 		DynamoDB: dynamoDB, SQS: sqs, Table: name,
 		EventsURL: urls[keys.EventsQueue], WebhooksURL: urls[keys.WebhooksQueue], Log: log,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	delivered := make(chan struct{})
 	go func() {

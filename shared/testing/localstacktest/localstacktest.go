@@ -9,6 +9,7 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/platform"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -50,9 +51,7 @@ func endpoint(t testing.TB, start func() (*localstack.Server, error), variables 
 		}
 	}
 	server, err := start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return server.URL
 }
 

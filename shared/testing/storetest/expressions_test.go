@@ -3,6 +3,8 @@ package storetest
 import (
 	"encoding/json"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 func TestPathTwice(t *testing.T) {
@@ -21,9 +23,7 @@ func TestPathTwice(t *testing.T) {
 				}},
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got, err := pathTwice(body); got != test.want || err != nil {
 			t.Errorf("%q: %q, %v", test.expression, got, err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/must"
 )
 
 // WalkPages reads a list in pages of most, and returns the ids.
@@ -14,9 +15,7 @@ func WalkPages[T any](t testing.TB, most int, read func(position string) ([]T, s
 	ids := []string{}
 	for position := ""; ; {
 		list, next, err := read(position)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if len(list) > most {
 			t.Fatalf("%d on a page of %d", len(list), most)
 		}
@@ -39,9 +38,7 @@ func Pending[T any](t testing.TB, read func(
 		for shard := range keys.DueShards {
 			for from, more := "", true; more; more = from != "" {
 				list, next, err := read(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				all = append(all, list...)
 				from = next
 			}

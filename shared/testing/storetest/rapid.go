@@ -4,6 +4,8 @@ import (
 	"flag"
 	"strconv"
 	"testing"
+
+	"collabdata/shared/testing/must"
 )
 
 // FewChecks has rapid make n checks, unless the command line says how many: -rapid.checks.
@@ -14,9 +16,7 @@ func FewChecks(t *testing.T, n int) {
 	if before != f.DefValue {
 		return
 	}
-	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Value.Set(strconv.Itoa(n)))
 	t.Cleanup(func() {
 		if err := f.Value.Set(before); err != nil {
 			t.Error(err)

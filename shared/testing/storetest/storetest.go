@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,9 +38,7 @@ func New(t testing.TB) *store.Table {
 	t.Helper()
 	name := fmt.Sprintf("store-%d-%d", time.Now().UnixNano(), tables.Add(1))
 	table := store.New(Config(t), name, time.Now, rand.Reader)
-	if err := localstack.CreateTable(t.Context(), Config(t), name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, localstack.CreateTable(t.Context(), Config(t), name))
 	return table
 }
 
@@ -86,9 +85,7 @@ func Scan(t testing.TB, table *store.Table) (items []store.Item) {
 	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(context.WithoutCancel(t.Context())) // also while the test is cleaned up
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, it := range page.Items {
 			items = append(items, it)
 		}
@@ -104,4 +101,12 @@ func Request(at time.Time) *request.Request {
 // Again returns the work of a further attempt at a request.
 func Again(req *request.Request) *request.Request {
 	return &request.Request{Identity: req.Identity, Now: req.Now, IDs: req.IDs, Repeat: true}
+}
+
+// WantCode reports an error, named by what failed or not, whose code is not want.
+func WantCode(t testing.TB, what string, err error, want collab.Code) {
+	t.Helper()
+	if got := collab.CodeOf(err); got != want {
+		t.Errorf("%s: %v, want code %q", what, err, want)
+	}
 }
