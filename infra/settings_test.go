@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/testing/must"
 )
 
@@ -90,6 +95,93 @@ func TestSettingsAreDocumented(t *testing.T) {
 	for name := range strings.SplitSeq(names, ", ") {
 		if !regexp.MustCompile("(?m)^\\| .*`" + name + "`.* \\|").Match(readme) {
 			t.Errorf("README.md says nothing of the setting %s", name)
+		}
+	}
+}
+
+// TestSettings holds how each setting changes the stack of one endpoint: the resources and properties that go and come.
+func TestSettings(t *testing.T) {
+	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path != "/v2/live/tickets/add" })
+	const stream = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored/stream/2026-11-23T07:00:00.000"
+	usual := synthesize(t, nil, endpoints).leaves(t)
+	got := ""
+	for _, context := range []map[string]any{
+		{"writes": "off"}, {"tracing": "on"}, {"firewall": "off"}, {"alarms": "off"}, {"dashboard": "off"}, {"live": "off"},
+		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"},
+		{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, {"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token"},
+		{"mailFrom": "no-reply@example.com"}, {"restoredTable": "restored"}, {"restoredTable": "restored", "restoredStream": stream},
+		{"concurrency": "2000"}, {"concurrency": "400"}, {"concurrency": "100"}, {"concurrency": "10"},
+		{"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b"},
+	} {
+		m := synthesize(t, context, endpoints)
+		if !m.protected || len(m.findings) > 0 {
+			t.Errorf("%v: the stack can be deleted: %v; findings %v", context, !m.protected, m.findings)
+		}
+		got += string(rpc.JSON(context)) + "\n"
+		leaves := m.leaves(t)
+		paths := maps.Clone(usual)
+		maps.Copy(paths, leaves)
+		for _, path := range slices.Sorted(maps.Keys(paths)) {
+			was, is := usual[path], leaves[path]
+			id, _, within := strings.Cut(path, ".")
+			if was == is || within && usual[id] != leaves[id] && leaves[id] == "" {
+				continue // a resource that has gone is one line
+			}
+			got += fmt.Sprintf("  %s: %s -> %s\n", path, was, is)
+		}
+	}
+	golden(t, "settings.txt", got)
+}
+
+// leaves are the properties of the resources, and the outputs, by their paths.
+func (m made) leaves(t *testing.T) map[string]string {
+	leaves := map[string]string{}
+	var add func(path string, v any)
+	add = func(path string, v any) {
+		inner, ok := v.(map[string]any)
+		for name, v := range inner {
+			if strings.HasPrefix(name, "Fn::") || name == "Ref" {
+				ok = false
+				break
+			}
+			add(path+"."+name, v)
+		}
+		if l, isList := v.([]any); isList && len(value(t, v)) > 160 {
+			for i, v := range l {
+				add(fmt.Sprint(path, ".", i), v)
+			}
+		} else if !ok {
+			leaves[path] = value(t, v)
+		}
+	}
+	for id, r := range m.resources {
+		if r.Type == "AWS::ApiGateway::Deployment" {
+			continue // its id has a hash of the definition
+		}
+		delete(r.Properties, "DeploymentId")
+		for _, long := range []string{"Tags", "DashboardBody", "LogGroupNames"} {
+			delete(r.Properties, long)
+		}
+		leaves[id] = strings.TrimSpace(r.Type + " " + r.DeletionPolicy)
+		add(id, r.Properties)
+	}
+	for name, output := range m.outputs {
+		add("output "+name, output.Value)
+	}
+	return leaves
+}
+
+// TestLocal holds that the data of a local stage goes with it, and that nothing in it is unknown to local clouds, or refuses plain HTTP.
+func TestLocal(t *testing.T) {
+	m := synthesize(t, map[string]any{"stage": "local", "arch": "x86_64", "mailFrom": "no-reply@example.com"}, api.Endpoints()[:1])
+	table := m.only(t, "AWS::DynamoDB::Table")
+	strange := len(m.ofType("AWS::WAFv2::WebACLAssociation")) + len(m.ofType("AWS::SQS::QueuePolicy"))
+	if table.DeletionPolicy != "Delete" || table.Properties["DeletionProtectionEnabled"] != false || strange > 0 || !m.protected {
+		t.Errorf("%s, %v, %d resources, protected: %v", table.DeletionPolicy, table.Properties["DeletionProtectionEnabled"], strange, m.protected)
+	}
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		if got := value(t, f.Properties["Architectures"]); got != `["x86_64"]` {
+			t.Errorf("%s is for %s", id, got)
 		}
 	}
 }

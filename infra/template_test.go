@@ -23,8 +23,8 @@ import (
 var telling = map[string][]string{
 	"AWS::ApiGateway::Account":       {"CloudWatchRoleArn"},
 	"AWS::ApiGateway::Deployment":    {"RestApiId"},
-	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy"},
-	"AWS::ApiGateway::Stage":         {"StageName", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
+	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy", "EndpointAccessMode"},
+	"AWS::ApiGateway::Stage":         {"StageName", "TracingEnabled", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
 	"AWS::ApiGatewayV2::Api":         {"ProtocolType", "RouteSelectionExpression"},
 	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn"},
 	"AWS::ApiGatewayV2::Route":       {"RouteKey", "AuthorizationType"},
@@ -35,13 +35,15 @@ var telling = map[string][]string{
 		"Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Threshold", "Period", "DatapointsToAlarm", "EvaluationPeriods",
 		"TreatMissingData",
 	},
-	"AWS::CloudWatch::Dashboard":      {"DashboardName"},
-	"AWS::DynamoDB::Table":            {"BillingMode", "DeletionProtectionEnabled", "StreamSpecification.StreamViewType"},
-	"AWS::Events::Rule":               {"ScheduleExpression", "State", "Targets.0.Arn"},
+	"AWS::CloudWatch::Dashboard": {"DashboardName"},
+	"AWS::DynamoDB::Table": {
+		"BillingMode", "DeletionProtectionEnabled", "StreamSpecification.StreamViewType", "SSESpecification", "PointInTimeRecoverySpecification",
+	},
+	"AWS::Events::Rule":               {"ScheduleExpression", "State", "Targets.0.Arn", "Targets.0.RetryPolicy"},
 	"AWS::IAM::Role":                  {"AssumeRolePolicyDocument.Statement.0.Principal.Service"},
-	"AWS::Lambda::EventInvokeConfig":  {"FunctionName", "MaximumRetryAttempts"},
+	"AWS::Lambda::EventInvokeConfig":  {"FunctionName", "MaximumRetryAttempts", "MaximumEventAgeInSeconds"},
 	"AWS::Lambda::EventSourceMapping": {"EventSourceArn", "BatchSize", "ScalingConfig.MaximumConcurrency"},
-	"AWS::Lambda::Function":           {"MemorySize", "Timeout"},
+	"AWS::Lambda::Function":           {"MemorySize", "Timeout", "RecursiveLoop"},
 	"AWS::Lambda::Permission":         {"FunctionName", "Principal", "SourceArn"},
 	"AWS::Logs::LogGroup":             {"RetentionInDays"},
 	"AWS::Logs::QueryDefinition":      {"Name"},
@@ -52,7 +54,7 @@ var telling = map[string][]string{
 		"VisibilityTimeout", "MessageRetentionPeriod", "RedrivePolicy.deadLetterTargetArn", "RedrivePolicy.maxReceiveCount",
 	},
 	"AWS::SQS::QueuePolicy":         {"Queues.0", "PolicyDocument.Statement.0.Condition"},
-	"AWS::WAFv2::WebACL":            {"Scope"},
+	"AWS::WAFv2::WebACL":            {"Scope", "Rules"},
 	"AWS::WAFv2::WebACLAssociation": {"WebACLArn"},
 }
 
@@ -120,15 +122,20 @@ func value(t *testing.T, v any) string {
 
 // TestTemplate holds which resources there are, under which logical ids: another id is another resource, and the first is deleted.
 func TestTemplate(t *testing.T) {
-	got := strings.Join(production(t).lines(t), "\n") + "\n"
-	golden := filepath.Join("testdata", "resources.txt")
+	golden(t, "resources.txt", strings.Join(production(t).lines(t), "\n")+"\n")
+}
+
+// golden holds a text against a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
 	if *update {
-		must.Do(t, os.WriteFile(golden, []byte(got), 0o644))
+		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	must.Do(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the template has changed (-want +got); if that is meant: go test ./infra -update\n%s", diff)
+		t.Errorf("%s has changed (-want +got); if that is meant: go test ./infra -update\n%s", file, diff)
 	}
 }
 
