@@ -3,14 +3,23 @@ import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
-import {nameOf, type Person, type Tag, type Target} from './protocol.js';
+import {nameOf, type Attachment, type Person, type Tag, type Target} from './protocol.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
+import {uploadOf, type Upload} from './uploads.js';
 
 const SHOWN = 8; // people in the list
 const LONGEST = 20_000; // characters of a text: ten pages
 const NEAR = 1_000; // characters left, from which on they are counted down
+
+/** A comment as it was written: its text with tokens, those whom it mentions, its files, and the only people who shall see it, undefined for everyone. */
+export interface Written {
+  text: string;
+  tags: Tag[];
+  attachments?: Attachment[];
+  only?: Person[] | undefined;
+}
 
 /**
  * Where a comment is written, and where the reader chooses who sees a new thread. A mention is shown as @Name and handed on as {{userId}}.
@@ -33,12 +42,15 @@ export class Composer extends LitElement {
   @property({type: Boolean}) choice = false;
   /** Those who see it, where that is settled: nobody else is offered to be mentioned. */
   @property({attribute: false}) among: Person[] | undefined;
-  /** Gets the text, with tokens, those whom it mentions, and the only ones who shall see it beside the reader, undefined for everyone. */
-  @property({attribute: false}) done!: (text: string, tags: Tag[], only?: Person[]) => void;
+  /** Gets what was written. */
+  @property({attribute: false}) done!: (written: Written) => void;
   /** Is called where the reader wants to stop writing; the draft is gone if they said so, else it stays. */
   @property({attribute: false}) close?: () => void;
 
   @state() private only: Person[] | undefined;
+  @state() private files: Attachment[] = [];
+  @state() private said = ''; // of files
+  @state() private uploading = 0;
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private empty = true;
@@ -78,6 +90,7 @@ export class Composer extends LitElement {
     this.#known = draft ? [...draft.people] : this.tags.map((t) => t.contact ?? t);
     this.area.value = draft?.text ?? withNames(this.text, this.#known);
     this.only = draft?.only;
+    this.files = draft?.attachments ?? [];
     this.#measure();
   }
 
@@ -87,12 +100,16 @@ export class Composer extends LitElement {
       <textarea
         part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
         aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
-        @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}></textarea>
+        @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
+        @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
+      ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
+        <button type="button" aria-label=${texts.removeFile(f.name!)} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
+      ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
       ${this.only ? this.#chosen(this.only, open) : nothing}
       <ul id="people" role="listbox" aria-label=${texts.peopleList} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
-            ${avatar(p)}<span>${nameOf(p)}</span>${p.name ? html`<span class="soft">${p.userId}</span>` : nothing}
+            ${avatar(p)}<span>${nameOf(p)}</span>${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
           </li>`)}
       </ul>
       <div class="said" role="status">${open ? texts.people(this.people.length) : this.left < 0 ? texts.tooLong : ''}</div>
@@ -102,14 +119,24 @@ export class Composer extends LitElement {
           <button type="button" aria-pressed=${!!this.only} @click=${() => this.#show(this.only ?? this.#mentioned())}>${texts.onlyThese}</button></div>` : nothing}
         <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? texts.left(this.left) : ''}</span>
         <div>${this.close ? html`<button type="button" @click=${this.#cancel}>${texts.cancel}</button>` : nothing}
-        <button type="button" class="main" part="submit" ?disabled=${this.empty || this.left < 0 || this.only?.length === 0} @click=${this.#send}>${this.submit || texts.send}</button></div>
+        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${this.#send}>${this.submit || texts.send}</button></div>
       </div>`;
+  }
+
+  /** Whether only the id tells a person from another one in the list. */
+  #twin(p: Person): boolean {
+    return !!p.name && this.people.some((q) => q !== p && q.name === p.name && q.photoUrl === p.photoUrl);
+  }
+
+  /** Whether what is written can be sent. */
+  get #ready(): boolean {
+    return (!this.empty || this.files.length > 0) && this.left >= 0 && !this.uploading && this.only?.length !== 0;
   }
 
   /** Those who will see it, each a button that takes them away, and where more are chosen. */
   #chosen(only: Person[], open: boolean): unknown {
     return html`<div class="row seers" role="group" aria-label=${texts.onlyThese}>${lock}
-      ${only.map((p) => html`<button type="button" aria-label=${texts.removePerson(nameOf(p))} @click=${() => this.#show(only.filter((q) => q !== p))}>${nameOf(p)} ×</button>`)}
+      ${only.map((p) => html`<button type="button" aria-label=${texts.removePerson(nameOf(p))} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
       <input role="combobox" aria-label=${texts.addPerson} placeholder=${texts.addPerson} autocomplete="off" aria-autocomplete="list" aria-controls="people"
         aria-expanded=${open} aria-activedescendant=${open ? `p${this.chosen}` : nothing}
         @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;
@@ -147,7 +174,43 @@ export class Composer extends LitElement {
   };
 
   #keep(): void {
-    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, target: this.target, only: this.only});
+    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only});
+  }
+
+  #attach(files: Attachment[]): void {
+    this.files = files;
+    this.#keep();
+  }
+
+  #over = (e: DragEvent): void => {
+    if (e.dataTransfer?.types.includes('Files')) e.preventDefault();
+  };
+
+  /** Takes files that are pasted or dropped to where the page stores them, or says that there is no such place. Text is pasted as ever. */
+  #dropped = (e: ClipboardEvent | DragEvent): void => {
+    const data = e instanceof ClipboardEvent ? e.clipboardData : e.dataTransfer;
+    if (!data?.files.length || data.types.includes('text/plain')) return;
+    e.preventDefault();
+    const upload = this.submit ? undefined : uploadOf(); // an edit changes the text alone
+    if (!upload) {
+      this.said = texts.pictures;
+      return;
+    }
+    for (const file of data.files) void this.#upload(file, upload);
+  };
+
+  async #upload(file: File, upload: Upload): Promise<void> {
+    this.uploading++;
+    this.said = texts.uploading(file.name);
+    try {
+      const url = await upload(file);
+      this.said = '';
+      this.#attach([...this.files, {name: file.name, mimeType: file.type, size: file.size, url}]);
+    } catch (e) {
+      console.error('collabdata: the function of setUploads failed', e);
+      this.said = texts.notUploaded(file.name);
+    }
+    this.uploading--;
   }
 
   /** Whether the reader is choosing who sees it, and is not writing. */
@@ -214,12 +277,14 @@ export class Composer extends LitElement {
 
   #send = (): void => {
     const written = this.area.value.trim();
-    if (!written || this.left < 0 || this.only?.length === 0) return;
+    if (!this.#ready) return;
+    const attachments = this.files;
     const text = withTokens(written, this.#known);
-    this.area.value = '';
+    this.area.value = this.said = '';
+    this.files = [];
     this.area.focus();
     this.#measure();
     this.store.drafts.set(this.place);
-    this.done(text, tagsOf(text, this.#known), this.only);
+    this.done({text, tags: tagsOf(text, this.#known), only: this.only, ...(attachments.length && {attachments})});
   };
 }

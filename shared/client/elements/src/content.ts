@@ -1,8 +1,9 @@
-import {html, render, type TemplateResult} from 'lit';
+import {html, nothing, render, type TemplateResult} from 'lit';
 import {guard} from 'lit/directives/guard.js';
 
 import {nameOf, type Comment, type Tag} from './protocol.js';
 import type {Store} from './store.js';
+import {texts} from './texts.js';
 
 type Clean = typeof import('./html.js').clean;
 
@@ -49,6 +50,19 @@ function pieces(text: string, tags: Tag[], me: string, links: boolean): (string 
 
 const mention = (tag: Tag, me: string): TemplateResult =>
   html`<span part="mention" class="mention ${tag.userId === me ? 'mine' : ''}">@${nameOf(tag.contact ?? tag)}</span>`;
+
+const LARGEST = 10_000_000; // bytes of a picture that is shown; a larger one is a link
+
+/** The files of a comment: pictures, and links to the others. Only an address of http leads anywhere. */
+export function filesOf({attachments}: Comment): unknown {
+  const files = attachments?.filter((a) => /^https?:\/\//i.test(a.url ?? '')) ?? [];
+  if (!files.length) return nothing;
+  return html`<div class="files" part="files">${files.map(({url, name, mimeType, size}) => {
+    const picture = mimeType?.startsWith('image/') && (size ?? 0) <= LARGEST;
+    return html`<a href=${url!} target="_blank" rel="noopener noreferrer nofollow ugc">${picture
+      ? html`<img src=${url!} alt=${name || texts.picture} loading="lazy" decoding="async" referrerpolicy="no-referrer">` : name || url}</a>`;
+  })}</div>`;
+}
 
 /** The element of a template. */
 function nodeOf(template: TemplateResult): Node {

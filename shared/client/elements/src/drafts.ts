@@ -1,11 +1,12 @@
 import type {Pending} from './overlay.js';
 import {withNames} from './mentions.js';
-import type {Person, Target} from './protocol.js';
+import type {Attachment, Person, Target} from './protocol.js';
 
 /** What the reader wrote and did not send: the text as they see it, whom it may mention, and of a new thread the place, and the only people who will see it. */
 export interface Draft {
   text: string;
   people: Person[];
+  attachments?: Attachment[] | undefined;
   only?: Person[] | undefined;
   target?: Target | undefined;
 }
@@ -33,9 +34,9 @@ export class Drafts {
     return this.#all.get(place);
   }
 
-  /** Keeps a draft, or forgets it where it has no text. */
+  /** Keeps a draft, or forgets it where it has neither text nor files. */
   set(place: string, draft?: Draft): void {
-    if (draft?.text.trim()) this.#all.set(place, draft);
+    if (draft?.text.trim() || draft?.attachments?.length) this.#all.set(place, draft);
     else this.#all.delete(place);
   }
 
@@ -74,5 +75,5 @@ export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = (p.tags ?? []).map((t) => t.contact ?? t);
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
-  return [[place, {text: withNames(p.text, people), people, target: p.target, only: p.only}]];
+  return [[place, {text: withNames(p.text, people), people, attachments: p.attachments, target: p.target, only: p.only}]];
 }

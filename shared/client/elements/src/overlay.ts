@@ -1,4 +1,4 @@
-import type {Comment, Failure, Person, Tag, Target, Thread} from './protocol.js';
+import type {Attachment, Comment, Failure, Person, Tag, Target, Thread} from './protocol.js';
 
 /** What the reader did, and the server has not said yes to. */
 export interface Pending {
@@ -10,6 +10,7 @@ export interface Pending {
   commentId?: number;
   text?: string;
   tags?: Tag[];
+  attachments?: Attachment[] | undefined;
   target?: Target | undefined;
   /** Those who see a new thread, beside the reader; undefined for everyone. */
   only?: Person[] | undefined;
@@ -68,7 +69,7 @@ export function added(p: Pending, user: Person): ShownThread {
 }
 
 function written(p: Pending, user: Person): ShownComment {
-  return {commentId: 0, commentText: p.text!, from: user, taggedUserContacts: p.tags!, createdAt: p.at, lastUpdated: p.at, pending: p};
+  return {commentId: 0, commentText: p.text!, from: user, taggedUserContacts: p.tags!, ...(p.attachments && {attachments: p.attachments}), createdAt: p.at, lastUpdated: p.at, pending: p};
 }
 
 function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {

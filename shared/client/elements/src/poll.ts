@@ -5,8 +5,7 @@ const QUIET = 120_000; // ms without a change after which the pauses grow
 const QUIET_PAUSE = 30_000; // ms, where nothing changes
 const LIVE_PAUSE = 300_000; // ms, where hints come
 const LONGEST = 60_000; // ms, where looks fail one after the other
-const AT_ONCE = 3; // looks that hints ask for may follow at once, where there were none lately
-const APART = 3_000; // ms after which there may be one more
+const APART = 1_000; // ms from a look to the next that a hint asks for
 const COVER = 10_000; // ms from a look to the next, where a connection began in between
 const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
 
@@ -26,7 +25,7 @@ export class Poll {
   #quiet = 0; // ms of the last pause, where nothing changed
   #changed = 0; // when a look last found something
   #began = 0; // the last look
-  #paid = 0; // until when looks are accounted for, one for each APART
+  #hinted = false; // since the last look began
   #cover = 0; // when to look for what changed before hints came
   #notBefore = 0;
 
@@ -59,11 +58,17 @@ export class Poll {
     if (!this.#current) this.#in(this.#pause());
   }
 
-  /** Looks soon: at once, or a little later where hint comes after hint. */
+  /** Looks soon: at once, or a second after the last look. */
   hint(): void {
-    const wait = this.#paid - (AT_ONCE - 1) * APART - Date.now();
-    if (wait > 0) this.#in(wait, true);
-    else void this.now();
+    this.#hinted = true;
+    if (!this.#current) this.#follow();
+  }
+
+  /** Looks for what a hint told of, where one came, else after a pause. */
+  #follow(): void {
+    const wait = this.#hinted ? this.#began + APART - Date.now() : this.#pause();
+    if (wait > 0) this.#in(wait, this.#hinted);
+    else void this.now(this.#hinted);
   }
 
   /** Looks at once, after the look that is under way, or once the server lets it; not while the page is hidden. It resolves after the look. */
@@ -84,7 +89,7 @@ export class Poll {
     }
     this.#current = this.#run(asked).finally(() => {
       this.#current = undefined;
-      if (!this.#next) this.#in(this.#pause());
+      if (!this.#next) this.#follow();
     });
     return this.#current;
   }
@@ -92,7 +97,7 @@ export class Poll {
   async #run(asked: boolean): Promise<void> {
     const before = this.failure;
     this.#began = Date.now();
-    this.#paid = Math.max(this.#paid, this.#began) + APART;
+    this.#hinted = false;
     this.#changed ||= this.#began;
     if (this.#began >= this.#cover) this.#cover = 0;
     try {

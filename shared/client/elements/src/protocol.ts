@@ -18,12 +18,21 @@ export interface Tag {
   contact?: Person;
 }
 
+/** A file of a comment. It lies elsewhere: the service has its address. */
+export interface Attachment {
+  name?: string;
+  mimeType?: string;
+  size?: number;
+  url?: string;
+}
+
 export interface Comment {
   commentId: number;
   commentText?: string;
   commentHtml?: string;
   from: Person;
   taggedUserContacts?: Tag[];
+  attachments?: Attachment[];
   createdAt: string;
   lastUpdated: string;
 }

@@ -52,7 +52,13 @@ export class Store {
     this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
     this.drafts = new Drafts(`collab-drafts ${endpoint} ${documentId}`, () =>
       this.#pending.flatMap((p) => (p.failed ? draftOf(p, this.#annotationId(p.thread) ?? '') : [])));
+    addEventListener('online', this.#online);
   }
+
+  /** Sends what could not be sent for want of a connection. */
+  readonly #online = (): void => {
+    for (const p of this.#pending) if (p.failed?.status === 'OFFLINE') this.retry(p);
+  };
 
   /** Why the last look failed. */
   get failure(): Failure | undefined {

@@ -24,7 +24,7 @@ export const base = css`
   }
   button:hover { background: color-mix(in srgb, currentColor 9%, transparent); }
   button:disabled { opacity: .55; cursor: default; }
-  button.main { background: var(--_accent); color: var(--_on-accent); font-weight: 600; }
+  button.main { flex: none; white-space: nowrap; background: var(--_accent); color: var(--_on-accent); font-weight: 600; }
   button.main:hover:enabled { background: color-mix(in srgb, var(--_accent) 86%, var(--_ink)); }
   button[aria-pressed='true'] { background: var(--_raised); border-color: var(--_line); font-weight: 600; }
   button.line { border-color: var(--_line); }

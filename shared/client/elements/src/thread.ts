@@ -4,16 +4,19 @@ import {repeat} from 'lit/directives/repeat.js';
 
 import {avatar, lock} from './avatar.js';
 import './composer.js';
-import type {Composer} from './composer.js';
-import {contentOf, plainOf} from './content.js';
+import type {Composer, Written} from './composer.js';
+import {contentOf, filesOf, plainOf} from './content.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
-import {isResolved, nameOf, seersOf, type Tag} from './protocol.js';
+import {isResolved, nameOf, seersOf} from './protocol.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
+
+const LONG = 20; // comments of a thread that are shown at first
+const MORE = 100; // earlier ones that the reader asks for
 
 /**
  * One thread: its comments, and where to answer, edit, delete and resolve. By itself it takes the thread of an id from a document; in
@@ -36,6 +39,10 @@ export class ThreadElement extends LitElement {
   /** All comments are seen, and the reader may answer. */
   @property({type: Boolean, reflect: true}) open = false;
 
+  /** The id of a comment to go to. */
+  @property({type: Number}) comment = 0;
+
+  @state() private begin = 0; // the first comment shown of those after the first of all; 0 while the thread is closed
   @state() private editing = 0; // the id of a comment
   @state() private deleting = 0;
   @query('collab-composer.reply') private composer?: Composer;
@@ -75,6 +82,9 @@ export class ThreadElement extends LitElement {
       .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
       .seers .lock { align-self: center; }
       .reply { margin-top: 8px; }
+      .sought { background: color-mix(in srgb, var(--_quote) 15%, transparent); border-radius: var(--_radius); }
+      .files { display: flex; flex-wrap: wrap; gap: 6px; margin-top: 4px; overflow-wrap: anywhere; }
+      .files img { display: block; max-width: 100%; max-height: 240px; border: 1px solid var(--_line); border-radius: var(--_radius); }
       article:focus { outline: none; }
       article:focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
     `,
@@ -108,10 +118,30 @@ export class ThreadElement extends LitElement {
     (this.renderRoot.querySelector<HTMLElement>('.reveal') ?? this.renderRoot.querySelector('article'))?.focus();
   }
 
+  /** A long thread opens at the comment that was asked for, else at its end. */
+  protected override willUpdate(): void {
+    const comments = this.shown?.comments;
+    if (!this.open || !comments) {
+      this.begin = 0;
+      return;
+    }
+    this.begin ||= Math.max(comments.length - LONG, 1);
+    if (!this.comment || this.comment === this.#gone) return;
+    const sought = comments.findIndex((c) => c.commentId === this.comment);
+    if (sought > 0) this.begin = Math.min(this.begin, sought);
+  }
+
   /** What is open on a page that is seen has been seen. */
   protected override updated(): void {
     if (this.open && this.shown?.unread && !document.hidden) this.store!.read(this.shown);
+    if (this.comment === this.#gone) return;
+    const sought = this.renderRoot.querySelector('.sought');
+    if (this.comment && !sought) return; // it is not there yet
+    sought?.scrollIntoView({block: 'center'});
+    this.#gone = this.comment;
   }
+
+  #gone = 0; // the comment that was gone to
 
   override render() {
     const t = this.shown;
@@ -122,6 +152,7 @@ export class ThreadElement extends LitElement {
       return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? texts.missing : stateOf(store)}</p>`;
     }
     const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
+    const earlier = this.open ? this.begin - 1 : 0;
     const resolved = isResolved(t);
     const quote = t.targetElement?.targetText;
     const change = t.pending.find((p) => p.name === 'resolve-thread');
@@ -144,13 +175,16 @@ export class ThreadElement extends LitElement {
         </header>
         ${this.#seers(t, store)}
         ${resolved ? html`<p class="done">✓ ${texts.isResolved(this.#resolver(t, store))}</p>` : nothing}
-        <ol>${this.#comment(first)}${this.open ? repeat(rest, (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
+        <ol>${this.#comment(first)}
+          ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${texts.earlier(earlier)}</button>
+            <button type="button" @click=${this.#newest}>${texts.newest}</button></li>` : nothing}
+          ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
         ${change?.failed ? this.#failure(change) : nothing}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${texts.truncated}</p>` : nothing}
         ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
           <div class="row actions">
             <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? texts.showReplies(rest.length) : texts.reply}</button>
-            ${store.drafts.get(replyTo(t.annotationId)) ? html`<span>${texts.draft}</span>` : nothing}
+            ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${texts.draft}</span>` : nothing}
           </div>` : nothing}
       </article>`;
   }
@@ -174,20 +208,23 @@ export class ThreadElement extends LitElement {
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
     return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${texts.writeReply} .among=${seersOf(t)}
-      .done=${(text: string, tags: Tag[]) => void store.send({name: 'add-comment', thread: t.key, text, tags})}></collab-composer>`;
+      .done=${({text, tags, attachments}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments})}></collab-composer>`;
   }
+
+  #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
 
   #comment(c: ShownComment): TemplateResult {
     const p = c.pending;
     const mine = c.from.userId === this.store!.user.userId && this.store!.canWrite;
     const editing = this.editing === c.commentId && mine && c.commentId > 0;
     return html`
-      <li class="comment" part="comment">
+      <li class="comment ${c.commentId && c.commentId === this.comment ? 'sought' : ''}" part="comment">
         ${avatar(c.from)}
         <div class="row"><span class="name" part="author">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${texts.edited}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : contentOf(c, this.store!, () => this.requestUpdate())}
+          ${filesOf(c)}
           ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${texts.sending}</span>`}
           ${mine && !p && !editing && this.open ? this.#actions(c) : nothing}
         </div>
@@ -211,7 +248,7 @@ export class ThreadElement extends LitElement {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
-      .done=${(text: string, tags: Tag[]) => {
+      .done=${({text, tags}: Written) => {
         this.editing = 0;
         if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, text, tags});
       }}></collab-composer>`;

@@ -5,11 +5,11 @@ import {repeat} from 'lit/directives/repeat.js';
 
 import {Marks, Places} from './anchor.js';
 import './composer.js';
-import type {Composer} from './composer.js';
+import type {Composer, Written} from './composer.js';
 import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
-import {isResolved, nameOf, type Person, type Tag, type Target} from './protocol.js';
+import {isResolved, nameOf, type Target} from './protocol.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
@@ -17,8 +17,11 @@ import './preferences.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
 
-/** The part of an address behind # that opens a thread: #collab-thread=ID. */
-const HASH = /^#collab-thread=(.+)$/;
+/** The part of an address after # that opens a thread: #collab-thread=ID, or #collab-thread=ID&comment=ID for a comment of it. */
+const HASH = /^#collab-thread=([^&]+)(?:&comment=(\d*))?$/;
+
+const FILTERS = ['open', 'resolved', 'mine', 'unread'] as const;
+type Filter = (typeof FILTERS)[number];
 
 /**
  * The threads of a document: a list in the order of the text, a composer, and marks in the text. Threads on removed text come last.
@@ -36,7 +39,8 @@ export class ThreadsElement extends LitElement {
 
   @state() private shown: ShownThread[] = [];
   @state() private active = ''; // key of the thread that is open
-  @state() private resolved = false; // which of them are seen
+  @state() private filter: Filter = 'open';
+  @state() private comment = 0; // of the open thread, that was asked for
   /** The place of a new thread; undefined while none is written. */
   @state() private draft: {target?: Target | undefined} | undefined;
   @state() private selected: Target | null = null;
@@ -52,7 +56,7 @@ export class ThreadsElement extends LitElement {
   #marks = new Marks();
   #root: Element | null = null;
   #changes = new MutationObserver(() => this.#moved());
-  #wanted = ''; // id of the thread to open once it is there
+  #wanted: [annotationId: string, commentId: number] | undefined; // the thread to open once it is there
   #known: Set<string> | undefined; // comments that were seen
   #opener: HTMLElement | null = null; // had the focus before the composer
 
@@ -73,7 +77,7 @@ export class ThreadsElement extends LitElement {
     base,
     css`
       section > header { margin-bottom: 8px; gap: 4px; }
-      .filter { gap: 2px; }
+      .filter { gap: 2px; flex-basis: 100%; }
       .filter button { padding: 3px 7px; }
       h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
@@ -149,7 +153,7 @@ export class ThreadsElement extends LitElement {
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
-    if (this.#wanted && store.loaded) this.open(this.#wanted);
+    if (this.#wanted && store.loaded) this.open(...this.#wanted);
     this.requestUpdate(); // what the store says of itself may have changed, too
   }
 
@@ -181,28 +185,25 @@ export class ThreadsElement extends LitElement {
   override render() {
     const store = this.#store;
     if (!store) return nothing;
-    const visible = this.shown.filter((t) => isResolved(t) === this.resolved || t.key === this.active);
+    const visible = this.shown.filter((t) => this.#fits(t) || t.key === this.active);
     const gone = visible.filter((t) => this.#places.get(t.key) === null);
     const list = visible.filter((t) => this.#places.get(t.key) !== null).sort((a, b) => this.#order(a, b));
-    const all = this.shown.filter(isResolved).length;
     const more = store.more ? '+' : '';
     return html`
       <section part="panel" aria-label=${texts.comments} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
         <header class="row" part="header">
           <h2>${texts.comments}</h2>
-          ${store.loaded ? html`<div class="row filter" role="group" aria-label=${texts.comments}>
-            <button type="button" aria-pressed=${!this.resolved} @click=${() => (this.resolved = false)}>${texts.open(this.shown.length - all)}${more}</button>
-            <button type="button" aria-pressed=${this.resolved} @click=${() => (this.resolved = true)}>${texts.resolved(all)}${more}</button>
-          </div>` : nothing}
           ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>` : nothing}
+          ${store.loaded ? html`<div class="row filter" role="group" aria-label=${texts.comments}>${FILTERS.map((f) => html`
+            <button type="button" aria-pressed=${f === this.filter} @click=${() => (this.filter = f)}>${this.#name(f)}${more}</button>`)}</div>` : nothing}
         </header>
         ${store.failure ? html`<p class="error" role="alert">${store.loaded ? texts.stale : stateOf(store)}</p>` : nothing}
         ${this.missing ? html`<p class="note" role="alert">${texts.missing} <button type="button" class="link" @click=${() => (this.missing = false)}>${texts.close}</button></p>` : nothing}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
         ${this.draft ? this.#draft(store, this.draft) : nothing}
         ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft ? nothing
-          : html`<p class="note">${this.resolved ? texts.noneResolved : texts.noneOpen}</p>`}
+          : html`<p class="note">${this.shown.length ? texts.none[this.filter] : texts.noneYet} ${store.canWrite && this.filter === 'open' ? texts.howToComment : ''}</p>`}
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
         ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${texts.older}</button>` : nothing}
@@ -213,9 +214,25 @@ export class ThreadsElement extends LitElement {
       <div class="said" role="status">${this.said}</div>`;
   }
 
+  #fits(t: ShownThread, filter = this.filter): boolean {
+    const me = this.#store!.user.userId;
+    switch (filter) {
+      case 'mine':
+        return t.comments.some((c) => c.from.userId === me || c.taggedUserContacts?.some((tag) => tag.userId === me));
+      case 'unread':
+        return !!t.unread;
+    }
+    return isResolved(t) === (filter === 'resolved');
+  }
+
+  #name(filter: Filter): string {
+    const n = this.shown.filter((t) => this.#fits(t, filter)).length;
+    return filter === 'unread' ? texts.unreadThreads(n) : texts[filter](n);
+  }
+
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, composer, textarea, submit"></collab-thread></li>`;
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0}
+      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, composer, textarea, submit"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
@@ -223,10 +240,10 @@ export class ThreadsElement extends LitElement {
       ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
       ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
         label=${texts.writeComment} choice .close=${this.#close}
-        .done=${(text: string, tags: Tag[], only?: Person[]) => {
+        .done=${({text, tags, only, attachments}: Written) => {
           this.draft = undefined;
-          this.resolved = false;
-          this.#activate(store.send({name: 'add-thread', text, tags, target, only}).thread);
+          this.filter = 'open';
+          this.#activate(store.send({name: 'add-thread', text, tags, target, only, attachments}).thread);
           this.#focusActive();
         }}></collab-composer>`)}</div>`;
   }
@@ -280,30 +297,35 @@ export class ThreadsElement extends LitElement {
     });
   }
 
-  /** Opens the thread of an id and shows it, once it is there; one that is not among those loaded is asked for. It is false where there is no such thread. */
-  open(annotationId: string): boolean {
-    this.#wanted = this.#store?.loaded ? '' : annotationId;
-    if (this.#show(annotationId)) return true;
-    if (this.#store?.more) void this.#want(annotationId);
+  /**
+   * Opens the thread of an id and shows it, and a comment of it, once it is there; one that is not among those loaded is asked for. It is false
+   * where there is no such thread.
+   */
+  open(annotationId: string, commentId = 0): boolean {
+    this.#wanted = this.#store?.loaded ? undefined : [annotationId, commentId];
+    if (this.#show(annotationId, commentId)) return true;
+    if (this.#store?.more) void this.#want(annotationId, commentId);
     else this.missing = !this.#wanted;
     return !this.missing;
   }
 
   /** Shows a thread, where it is known. */
-  #show(annotationId: string): boolean {
+  #show(annotationId: string, commentId: number): boolean {
     const thread = this.shown.find((t) => t.annotationId === annotationId);
     if (!thread) return false;
     this.missing = false;
-    this.resolved = isResolved(thread);
+    if (!this.#fits(thread)) this.filter = isResolved(thread) ? 'resolved' : 'open';
     this.#activate(thread.key);
+    this.comment = commentId;
     this.#goto(thread);
-    void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+    if (!commentId) void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
     return true;
   }
 
   #activate(key: string): void {
     if (key === this.active) return;
     this.active = key;
+    this.comment = 0;
     const annotationId = this.shown.find((t) => t.key === key)?.annotationId;
     this.dispatchEvent(new CustomEvent('collab-active', {bubbles: true, composed: true, detail: {annotationId}}));
   }
@@ -322,15 +344,15 @@ export class ThreadsElement extends LitElement {
 
   #hash = (): void => {
     const m = HASH.exec(location.hash);
-    if (m) void this.#want(decodeURIComponent(m[1]!));
+    if (m) void this.#want(decodeURIComponent(m[1]!), Number(m[2] ?? 0));
   };
 
   /** Opens a thread that was asked for from elsewhere, or says that it is not there, after a look. It resolves to whether it is. */
-  async #want(annotationId: string): Promise<boolean> {
-    if (this.#show(annotationId)) return true;
-    if (!this.#store?.loaded) return this.open(annotationId);
+  async #want(annotationId: string, commentId: number): Promise<boolean> {
+    if (this.#show(annotationId, commentId)) return true;
+    if (!this.#store?.loaded) return this.open(annotationId, commentId);
     await this.#store.find(annotationId).then(
-      () => (this.missing = !this.#show(annotationId)),
+      () => (this.missing = !this.#show(annotationId, commentId)),
       () => this.#store!.look(), // which says that it fails
     );
     return !this.missing;
@@ -338,10 +360,10 @@ export class ThreadsElement extends LitElement {
 
   /** An inbox on the page was asked for a thread. */
   #asked = (e: Event): void => {
-    const {documentId, annotationId} = (e as CustomEvent).detail;
+    const {documentId, annotationId, commentId} = (e as CustomEvent).detail;
     if (documentId !== this.document) return;
     e.preventDefault();
-    if (annotationId) void this.#want(annotationId).then((there) => there && this.#focusActive());
+    if (annotationId) void this.#want(annotationId, commentId ?? 0).then((there) => there && this.#focusActive());
   };
 
   #selection = (): void => {
@@ -372,7 +394,7 @@ export class ThreadsElement extends LitElement {
       .filter((t) => !isResolved(t) && this.#places.get(t.key)?.isPointInRange(at.startContainer, at.startOffset))
       .sort((a, b) => (a.targetElement?.targetText?.length ?? Infinity) - (b.targetElement?.targetText?.length ?? Infinity))[0];
     if (hit) {
-      this.resolved = false;
+      if (!this.#fits(hit)) this.filter = 'open';
       this.#activate(hit.key);
       void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
     }
