@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +20,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// overseer stands before the table and the queues, and notes which grants the calls of each endpoint need.
+// overseer stands before the table and the queues. It notes which grants the calls of each endpoint need, and the errors of each.
 type overseer struct {
 	mu    sync.Mutex
 	used  map[string]rpc.Grants // by path
 	wrong map[string]bool       // calls that no grant allows
+
+	errors errorTexts
 }
 
 type pathKey struct{}
@@ -30,7 +34,14 @@ type pathKey struct{}
 // watch tells the calls of an endpoint from those of others.
 func (o *overseer) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), pathKey{}, r.URL.Path)))
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), pathKey{}, r.URL.Path)))
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		w.Write(answer.Body.Bytes())
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.errors.of(r.URL.Path, answer.Body.Bytes())
 	})
 }
 

@@ -24,9 +24,14 @@ import (
 // TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row, and that every item
 // that they write is of a kind of the table in package keys.
 func TestScripts(t *testing.T) {
-	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}}
+	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}, errors: errorTexts{}}
 	s, url := serveWatched(t, o)
-	t.Cleanup(func() { o.report(t) })
+	t.Cleanup(func() {
+		o.report(t)
+		if everyScript() {
+			o.errors.check(t)
+		}
+	})
 	t.Cleanup(func() { checkKinds(t, s.Outbox.Table) })
 	apitest.Run(t, apitest.Target{
 		BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory},
@@ -49,7 +54,7 @@ func TestHostile(t *testing.T) {
 // serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()
-	return serveWatched(t, &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}})
+	return serveWatched(t, &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}, errors: errorTexts{}})
 }
 
 // serveWatched is serve, with an overseer of what the handlers call.

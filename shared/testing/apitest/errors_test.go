@@ -1,0 +1,66 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/testing/must"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+// errorTexts are the errors that scripts were answered with, as `path code-or-field: text`.
+type errorTexts map[string]bool
+
+// generated are indexes and ids.
+var generated = regexp.MustCompile(`\[\d+\]|\b[0-9a-hjkmnp-tv-z]{26}\b|\b1\d{15}\b`)
+
+// note adds the errors in an answer: of the request, of its fields, and of its items.
+func (e errorTexts) note(path string, answer any) {
+	switch answer := answer.(type) {
+	case []any:
+		for _, item := range answer {
+			e.note(path, item)
+		}
+	case map[string]any:
+		text, said := answer["message"].(string)
+		for _, name := range []string{"status", "code", "field"} {
+			if of, ok := answer[name].(string); ok && said && of != "success" && answer["details"] == nil {
+				e[path+" "+generated.ReplaceAllString(of+": "+text, "[]")] = true
+			}
+		}
+		for _, item := range answer {
+			e.note(path, item)
+		}
+	}
+}
+
+// check holds the errors against the golden file.
+func (e errorTexts) check(t *testing.T) {
+	const file = "testdata/errors.txt"
+	got := strings.Join(slices.Sorted(maps.Keys(e)), "\n") + "\n"
+	if *update {
+		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	must.Do(t, err)
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (- want, + got; go test -update writes it):\n%s", file, diff)
+	}
+}
+
+// of adds the errors in an answer of an operation.
+func (e errorTexts) of(path string, body []byte) {
+	var answer any
+	if json.Unmarshal(body, &answer) == nil && !strings.Contains(string(body), "there is no such operation") {
+		e.note(path, answer)
+	}
+}
