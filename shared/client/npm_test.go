@@ -1,0 +1,232 @@
+package client_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"collabdata/shared/client/proxy/proxytest"
+)
+
+// runIn runs a command in a folder, and returns its output. The test fails where the command does.
+func runIn(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Fatalf("%s is missing: install Node.js 20 or newer with npm", name)
+	}
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// testPackage builds and tests the npm package in a folder, after it has installed the packages of a new lock file.
+func testPackage(t *testing.T, dir string) {
+	t.Helper()
+	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if installed, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err != nil || installed.ModTime().Before(lock.ModTime()) {
+		runIn(t, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	}
+	runIn(t, dir, "npm", "test", "--silent")
+}
+
+// pack packs the built npm package in a folder, and installs it into a new project, beside links to some of the package's own dependencies.
+// It wants a text in each of some files. It returns the project's folder, and the package's node_modules.
+func pack(t *testing.T, dir, name string, files map[string]string, beside ...string) (project, modules string) {
+	t.Helper()
+	project = t.TempDir()
+	packed := strings.TrimSpace(runIn(t, dir, "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", project))
+	modules, err := filepath.Abs(filepath.Join(dir, "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(project, "node_modules", name)
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	runIn(t, project, "tar", "-xzf", packed, "-C", own, "--strip-components", "1")
+	for path, part := range files {
+		text, err := os.ReadFile(filepath.Join(own, path))
+		if err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("%s of the package has no %q (%v)", path, part, err)
+		}
+	}
+	for _, other := range beside {
+		if err := os.Symlink(filepath.Join(modules, other), filepath.Join(project, "node_modules", other)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return project, modules
+}
+
+// runProxy starts the application of testapp/proxy.ts before a service and holds it to the protocol. It returns what the document is called
+// in the end.
+func runProxy(t *testing.T, variables ...string) (documentName string) {
+	t.Helper()
+	service := proxytest.Serve(t)
+	cmd := exec.Command("node", "dist/testapp/proxy.js")
+	cmd.Dir = "ts"
+	cmd.Env = append(os.Environ(), "COLLABDATA_URL="+service, "COLLABDATA_KEY="+proxytest.Key, "COLLABDATA_TOKEN="+proxytest.Token)
+	cmd.Env = append(cmd.Env, variables...)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the application ended with %v", err)
+		}
+	})
+	url, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxytest.Run(t, strings.TrimSpace(url), service)
+	return proxytest.DocumentName(t, service)
+}
+
+// TestTypeScript builds the TypeScript client, runs its tests, and uses the packed client from another project, with its types, in each way that there is
+// to import it.
+func TestTypeScript(t *testing.T) {
+	testPackage(t, "ts")
+	t.Run("proxy, users of the service", func(t *testing.T) {
+		if named := runProxy(t); named != "" {
+			t.Errorf("the document is called %q", named)
+		}
+	})
+	t.Run("proxy, people of the application", func(t *testing.T) {
+		if named := runProxy(t, "COLLABDATA_PEOPLE=yes"); named != "The plan of acme" {
+			t.Errorf("the document is called %q", named)
+		}
+	})
+
+	project, modules := pack(t, "ts", "collabdata-client", map[string]string{"LICENSE": "Apache License"},
+		"standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const use = `import {Client, ServiceError} from 'collabdata-client';
+const client = new Client({baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't', attempts: 1});
+// @ts-expect-error a misspelt field
+void (() => client.call('/v2/organizations/get', {pagesize: 1}));
+client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e as ServiceError).code));
+`
+	write("use.ts", use)
+	for name, how := range map[string]struct{ kind, module, resolution string }{
+		"modules":             {"module", "NodeNext", "NodeNext"},
+		"require":             {"commonjs", "NodeNext", "NodeNext"},
+		"require, as of old":  {"commonjs", "CommonJS", "Node10"},
+		"a bundler's modules": {"module", "ESNext", "Bundler"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write("package.json", fmt.Sprintf(`{"type": %q}`, how.kind))
+			runIn(t, project, "node", filepath.Join(modules, "typescript", "bin", "tsc"), "--strict", "--skipLibCheck", "--target", "ES2022",
+				"--types", "node", "--module", how.module, "--moduleResolution", how.resolution, "use.ts")
+			if got := runIn(t, project, "node", "use.js"); got != "UNAVAILABLE\n" {
+				t.Errorf("the packed client printed %q", got)
+			}
+		})
+	}
+}
+
+// TestElements builds the elements, runs their tests, holds that they are small and that the local server serves them, and uses the packed
+// elements from another project, with their types.
+func TestElements(t *testing.T) {
+	testPackage(t, "elements")
+	for name, most := range map[string]int{"elements.min.js": 29_500, "html.min.js": 12_500} {
+		text, err := os.ReadFile(filepath.Join("elements", "dist", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := gzipped(t, text); size > most {
+			t.Errorf("%s is %d bytes gzipped, want %d at most", name, size, most)
+		}
+		served, err := os.ReadFile(filepath.Join("..", "..", "scripts", "local", "pages", name))
+		if err != nil || !bytes.Equal(served, text) {
+			t.Errorf("the local server has another %s (%v): run npm run serve", name, err)
+		}
+	}
+
+	project, modules := pack(t, "elements", "collabdata-elements", map[string]string{
+		"LICENSE": "Apache License", "dist/NOTICES.txt": "Google LLC", "dist/elements.min.js": "NOTICES.txt", "dist/html.min.js": "NOTICES.txt",
+	}, "lit", "lit-html", "lit-element", "@lit", "@types", "csstype", "dompurify")
+	for name, text := range map[string]string{
+		"package.json": `{"type": "module"}`,
+		"tsconfig.json": `{"compilerOptions": {"module": "ESNext", "moduleResolution": "Bundler", "target": "ES2022", "strict": true, "skipLibCheck": true,
+			"types": [], "jsx": "react-jsx"}}`,
+		"use.ts": `import {setTexts} from 'collabdata-elements';
+setTexts({send: 'Senden'});
+const threads = document.querySelector('collab-threads')!;
+threads.compose({elementId: 'chart'});
+// @ts-expect-error a misspelt field
+threads.compose({element: 'chart'});
+`,
+		"react.tsx": example(t, "tsx") + `
+// @ts-expect-error a document is missing
+export const without = <collab-threads />;
+// @ts-expect-error a misspelt attribute
+export const misspelt = <collab-inbox hrfe="/" />;
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runIn(t, project, "node", filepath.Join(modules, "typescript", "bin", "tsc"))
+	runIn(t, project, filepath.Join(modules, ".bin", "esbuild"), "use.js", "--bundle", "--format=esm", "--splitting", "--outdir=bundle")
+	if bundle, err := os.ReadFile(filepath.Join(project, "bundle", "use.js")); err != nil || !bytes.Contains(bundle, []byte("collab-inbox")) {
+		t.Errorf("a bundler made nothing of the package (%v)", err)
+	}
+}
+
+// example returns the README's example in a language.
+func example(t *testing.T, language string) string {
+	t.Helper()
+	text, err := os.ReadFile("elements/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "```"+language+"\n")
+	code, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatalf("elements/README.md has no example in %s", language)
+	}
+	return code
+}
+
+func gzipped(t *testing.T, text []byte) int {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write(text)
+	w.Close()
+	return b.Len()
+}
