@@ -40,10 +40,10 @@ func (s *service) addQueues() {
 		switch q.Name {
 		case keys.EventsQueue:
 			s.events = made
+			s.output("EventsQueueUrl", "Queue "+q.Name, made.live.QueueUrl())
 		case keys.WebhooksQueue:
 			s.webhooks = made
 		}
-		s.output(name+"QueueUrl", "Queue "+q.Name, made.live.QueueUrl())
 		s.output(name+"DeadQueueUrl", "Dead letters of queue "+q.Name, dead.QueueUrl())
 	}
 }

@@ -187,8 +187,7 @@ func (d *deployment) deadLetter(t *testing.T, r *receiver) {
 	d.setTable(t, deliver, "no-such-table")
 	d.setVisibility(t, "1") // seconds from one try to the next
 	d.mention(t, "dead")
-	dead, err := d.events(t).DeadLetters(t.Context())
-	must.Do(t, err)
+	dead := queue.New(d.aws, d.outputs["EventsDeadQueueUrl"], slog.New(slog.NewTextHandler(t.Output(), nil)))
 	eventually(t, "a dead letter", func() bool {
 		n, err := dead.Waiting(t.Context())
 		must.Do(t, err)

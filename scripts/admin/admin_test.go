@@ -63,7 +63,7 @@ func environment(t *testing.T) {
 		"AWS_REGION": localstack.Region, "AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "2",
-		"TABLE_NAME": "", "EVENTS_QUEUE_URL": "", "WEBHOOKS_QUEUE_URL": "", "ALLOWED_PRIVATE_CIDRS": "",
+		"TABLE_NAME": "", "EVENTS_QUEUE_URL": "", "ALLOWED_PRIVATE_CIDRS": "",
 	} {
 		t.Setenv(name, value)
 	}
@@ -191,7 +191,7 @@ func TestStack(t *testing.T) {
 	must.Do(t, err)
 	stack := fmt.Sprintf("admin-%d", time.Now().UnixNano())
 	makeStack(t, cfg, stack, map[string]string{
-		"TableName": name, "EventsQueueUrl": urls[keys.EventsQueue], "WebhooksQueueUrl": urls[keys.WebhooksQueue],
+		"TableName": name, "EventsQueueUrl": urls[keys.EventsQueue],
 	})
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL", cloud)

@@ -4,23 +4,18 @@ package main
 
 import (
 	"encoding/json"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/queue"
-	"collabdata/shared/testing/localstacktest"
 )
 
 // TestConsole looks at every kind of page of the console, over data whose every text is a script. Its pictures are in .local/screenshots.
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
-	s := start(t, data)
+	s := start(t, t.TempDir())
 	texts := vectors(t)
 	var ids []string
 	for _, v := range texts {
@@ -100,11 +95,6 @@ func TestConsole(t *testing.T) {
 		}))
 	}
 
-	environment := readEnvironment(t, filepath.Join(data, "env"))
-	sqs := localstacktest.Config(environment["AWS_ENDPOINT_URL_SQS"])
-	dead, err := queue.New(sqs, environment["EVENTS_QUEUE_URL"], slog.New(slog.DiscardHandler)).DeadLetters(t.Context())
-	must(t, err)
-	must(t, dead.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: ids[0], ID: ids[1]}}))
 	texts = slices.Concat([]string{"Hello " + texts[0]}, texts[1:])
 	browse(t, s, "console.cjs", map[string]any{
 		"texts": texts, "organization": organization, "document": document, "folder": folder,

@@ -167,7 +167,6 @@ func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues m
 		{"AWS_SECRET_ACCESS_KEY", identity.SecretAccessKey},
 		{"TABLE_NAME", name},
 		{"EVENTS_QUEUE_URL", queues[keys.EventsQueue]},
-		{"WEBHOOKS_QUEUE_URL", queues[keys.WebhooksQueue]},
 		{"ALLOWED_PRIVATE_CIDRS", private[0].String()},
 	} {
 		fmt.Fprintf(&b, "export %s=%s\n", v.name, quote(v.value))

@@ -25,6 +25,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 )
 
@@ -44,8 +45,8 @@ type messages interface {
 	Waiting(ctx context.Context) (int, error)
 	Receive(ctx context.Context, most int, wait time.Duration) ([]queue.Message, error)
 	Delete(ctx context.Context, messages ...queue.Message) error
-	Release(ctx context.Context, messages ...queue.Message) error
-	dead(ctx context.Context) (messages, error)
+	release(ctx context.Context, m queue.Message) error // lets it be taken again at once
+	dead() messages
 }
 
 const unsubscribePage = "https://api.example/unsubscribe"
@@ -71,8 +72,9 @@ func newMiniStack(t testing.TB) cloud {
 	}
 	must.Do(t, err)
 	log := slog.New(slog.DiscardHandler)
+	on := func(url string) onSQS { return onSQS{queue.New(cfg, url, log), cfg, url} }
 	return cloud{
-		events: onSQS{queue.New(cfg, urls[keys.EventsQueue], log)}, webhooks: onSQS{queue.New(cfg, urls[keys.WebhooksQueue], log)},
+		events: on(urls[keys.EventsQueue]), webhooks: on(urls[keys.WebhooksQueue]),
 		sender: sender, mailer: func(from string) delivery.Mailer { return mailer(t, cfg, from) },
 		sent: func() []localstack.Mail {
 			all, err := localstack.Mails(context.WithoutCancel(t.Context()), *cfg.BaseEndpoint, acct)
@@ -84,11 +86,20 @@ func newMiniStack(t testing.TB) cloud {
 	}
 }
 
-type onSQS struct{ *queue.Queue }
+type onSQS struct {
+	*queue.Queue
+	config aws.Config
+	url    string
+}
 
-func (q onSQS) dead(ctx context.Context) (messages, error) {
-	dead, err := q.DeadLetters(ctx)
-	return onSQS{dead}, err
+func (q onSQS) release(ctx context.Context, m queue.Message) error {
+	_, err := awssqs.NewFromConfig(q.config).ChangeMessageVisibility(ctx, &awssqs.ChangeMessageVisibilityInput{QueueUrl: &q.url, ReceiptHandle: &m.Handle})
+	return err
+}
+
+func (q onSQS) dead() messages {
+	url := q.url + "-dead"
+	return onSQS{queue.New(q.config, url, slog.New(slog.DiscardHandler)), q.config, url}
 }
 
 // newMemory returns a cloud in memory.
@@ -174,19 +185,17 @@ func (q *inMemory) Delete(_ context.Context, messages ...queue.Message) error {
 	return nil
 }
 
-func (q *inMemory) Release(_ context.Context, messages ...queue.Message) error {
+func (q *inMemory) release(_ context.Context, m queue.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, m := range messages {
-		if m, ok := q.taken[m.Handle]; ok {
-			q.list = append(q.list, m)
-			delete(q.taken, m.Handle)
-		}
+	if m, ok := q.taken[m.Handle]; ok {
+		q.list = append(q.list, m)
+		delete(q.taken, m.Handle)
 	}
 	return nil
 }
 
-func (q *inMemory) dead(context.Context) (messages, error) { return q.letters, nil }
+func (q *inMemory) dead() messages { return q.letters }
 
 // mailbox is what a mail service has sent.
 type mailbox struct {

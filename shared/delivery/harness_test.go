@@ -323,7 +323,7 @@ func (w *world) drain(p *process) (done, failed int) {
 					failed++
 					p.Log.Warn("message to come again", "cause", err)
 					back = append(back, func() {
-						if err := q.Release(w.Context(), m); err != nil {
+						if err := q.release(w.Context(), m); err != nil {
 							w.Log(err) // the same
 						}
 					})

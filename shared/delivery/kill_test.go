@@ -319,8 +319,7 @@ func TestRedriven(t *testing.T) {
 	for range 6 {
 		w.drain(broken)
 	}
-	dead, err := w.events.dead(t.Context())
-	w.must(err)
+	dead := w.events.dead()
 	if n, err := dead.Waiting(t.Context()); n != 1 || err != nil {
 		t.Fatalf("%d dead letters, %v", n, err)
 	}
@@ -359,8 +358,7 @@ func TestRedrivenWebhook(t *testing.T) {
 	for range 6 {
 		w.drain(broken)
 	}
-	dead, err := w.webhooks.dead(t.Context())
-	w.must(err)
+	dead := w.webhooks.dead()
 	messages, err := dead.Receive(t.Context(), queue.MaxReceive, 0)
 	if err != nil || len(messages) != 1 || len(r.got("/hook")) != 0 {
 		t.Fatalf("%d dead letters, posts %v, %v", len(messages), r.got("/hook"), err)

@@ -33,9 +33,6 @@ func Comment(doc collab.DocumentRef, ann string, id int64) Key {
 	return commentOf.Key(inDocument(doc, Parts{Ann: ann, Comment: id}))
 }
 
-// CommentDigits writes a comment id as the 16 digits that keys carry.
-func CommentDigits(id int64) string { return digits(id, 16) }
-
 // ParseAnnotation reads the sort key of a head or comment: the annotation's id, and the comment's, 0 for a head. It fails on text that is
 // neither.
 func ParseAnnotation(sk string) (ann string, comment int64, err error) {

@@ -46,11 +46,6 @@ func MailEntry(doc collab.DocumentRef, ann, user, event string) Key {
 	return mailEntry.Key(inDocument(doc, Parts{Ann: ann, User: user, Event: event}))
 }
 
-// MailPartition holds the mails about events of a document.
-func MailPartition(doc collab.DocumentRef) string {
-	return mailEntry.Partition(inDocument(doc, Parts{}))
-}
-
 // MailsOf begins the sort keys of the mails to a user about the events of a thread.
 func MailsOf(ann, user string) string { return Join(ann, user, "") }
 

@@ -1,9 +1,9 @@
-// Package tx is the unit of work of a request: what its writes are known by, what has become of them, and the claim of its Idempotency-Key.
-// Package rpc makes one for each request once its key is claimed, the operation hands it to whatever writes, and rpc settles it when the
-// operation has ended: it sends the events that were recorded, charges what was spent, and keeps the answer.
+// Package request is one request's unit of work: its ids and mark, its events, and the claim of its Idempotency-Key. Package rpc makes one
+// for each request once its key is claimed. The operation hands it to the stores that write. At the end, rpc sends the recorded events,
+// charges the quota and keeps the answer.
 //
-// Its rules hold for every operation. Each write carries the mark. A repeat finds by the mark what an earlier attempt made, and changes
-// nothing of that. What belongs together is one transaction, with the events that it raises.
+// Three rules hold for every operation. Each write carries the mark. A repeat finds by the mark what an earlier attempt made, and changes
+// nothing of it. Writes that belong together are one transaction, with the events that they raise.
 package request
 
 import (

@@ -48,21 +48,6 @@ func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// Bytes is a binary attribute.
-func Bytes(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
-
-// Texts returns the texts of a list attribute.
-func Texts(v types.AttributeValue) (list []string) {
-	if l, ok := v.(*types.AttributeValueMemberL); ok {
-		for _, e := range l.Value {
-			if s, ok := e.(*types.AttributeValueMemberS); ok {
-				list = append(list, s.Value)
-			}
-		}
-	}
-	return list
-}
-
 // WithoutTexts returns an item whose lists have lost the texts that drop names, in maps, too.
 func WithoutTexts(it Item, drop func(text string) bool) Item {
 	after := make(Item, len(it))

@@ -256,20 +256,37 @@ func (s *Console) add(p *shown, e rpc.Endpoint, res *operator.Result, whole bool
 	return nil
 }
 
-// comments returns the comments of a thread with who was notified of each: of the events of the thread those about it.
+// mostExplained bounds how many events of a thread are explained on its page.
+const mostExplained = 25
+
+// comments returns the comments of a thread with the people notified of each, by the newest event about it.
 func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
-	part := answer.Part{Title: "Comments", Columns: []string{"from", "createdAt", "text", "notified", "commentId"}}
-	events, err := s.Operator.Call(p.ctx, "", "/operator/events/get", map[string]any{
+	events, _, err := s.ask(p, "/operator/events/get", map[string]any{
 		"accountId": p.values.Get("accountId"), "organizationId": p.values.Get("organizationId"), "documentId": p.values.Get("documentId"),
-		"annotationId": p.values.Get("annotationId"),
+		"annotationId": p.values.Get("annotationId"), "pageSize": mostExplained,
 	})
 	if err != nil {
 		return nil, err
 	}
-	about, err := answer.Parse(events.Data)
-	if err != nil {
-		return nil, err
+	unknown := map[string]bool{} // comments
+	for _, c := range list.Items {
+		unknown[c.Get("commentId").String()] = true
 	}
+	notified := map[string]string{} // by comment
+	for _, ev := range events.Items {
+		about := slices.DeleteFunc(ev.Get("commentIds").Items, func(id answer.Value) bool { return !unknown[id.String()] })
+		if len(about) == 0 {
+			continue
+		}
+		people, err := s.notified(p, ev.Get("eventId").String())
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range about {
+			notified[id.String()], unknown[id.String()] = people, false
+		}
+	}
+	part := answer.Part{Title: "Comments", Columns: []string{"from", "createdAt", "text", "notified", "commentId"}}
 	for _, c := range list.Items {
 		text := c.Get("commentText")
 		if text.Empty() {
@@ -281,52 +298,46 @@ func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 				text.Scalar = strings.ReplaceAll(text.String(), mention, name)
 			}
 		}
-		notified, err := s.notified(p, about, c.Get("commentId").String())
-		if err != nil {
-			return nil, err
-		}
-		part.Rows = append(part.Rows, []answer.Value{c.Get("from"), c.Get("createdAt"), text, {Scalar: notified}, c.Get("commentId")})
+		id := c.Get("commentId")
+		part.Rows = append(part.Rows, []answer.Value{c.Get("from"), c.Get("createdAt"), text, {Scalar: notified[id.String()]}, id})
 	}
 	return []answer.Part{part}, nil
 }
 
-// mostExplained bounds how many events of a thread are explained on its page.
-const mostExplained = 25
-
-// notified says who was notified of a comment.
-func (s *Console) notified(p *shown, events answer.Value, comment string) (string, error) {
-	for i, ev := range events.Items {
-		if i >= mostExplained || !slices.ContainsFunc(ev.Get("commentIds").Items, func(id answer.Value) bool { return id.String() == comment }) {
-			continue
-		}
-		res, err := s.Operator.Call(p.ctx, "", "/operator/events/explain", map[string]any{
-			"accountId": p.values.Get("accountId"), "eventId": ev.Get("eventId").String(), "pageSize": 5,
-		})
-		if err != nil {
-			return "", err
-		}
-		people, err := answer.Parse(res.Data)
-		if err != nil {
-			return "", err
-		}
-		var who []string
-		for _, of := range people.Items {
-			var by []string
-			for _, channel := range []string{"inbox", "mail"} {
-				if at := of.Get(channel + "At"); !at.Empty() {
-					by = append(by, channel)
-				}
-			}
-			if by != nil {
-				who = append(who, of.String()+": "+strings.Join(by, ", "))
-			}
-		}
-		if res.NextPageToken != "" {
-			who = append(who, "and others")
-		}
-		return strings.Join(who, "\n"), nil
+// notified says who was notified of an event.
+func (s *Console) notified(p *shown, event string) (string, error) {
+	people, more, err := s.ask(p, "/operator/events/explain", map[string]any{
+		"accountId": p.values.Get("accountId"), "eventId": event, "pageSize": 5,
+	})
+	if err != nil {
+		return "", err
 	}
-	return "", nil
+	var who []string
+	for _, of := range people.Items {
+		var by []string
+		for _, channel := range []string{"inbox", "mail"} {
+			if at := of.Get(channel + "At"); !at.Empty() {
+				by = append(by, channel)
+			}
+		}
+		if by != nil {
+			who = append(who, of.String()+": "+strings.Join(by, ", "))
+		}
+	}
+	if more {
+		who = append(who, "and others")
+	}
+	return strings.Join(who, "\n"), nil
+}
+
+// ask returns the answer of an operation of the operator, and whether its list goes on.
+func (s *Console) ask(p *shown, path string, data map[string]any) (list answer.Value, more bool, err error) {
+	res, err := s.Operator.Call(p.ctx, "", path, data)
+	if err != nil {
+		return list, false, err
+	}
+	list, err = answer.Parse(res.Data)
+	return list, res.NextPageToken != "", err
 }
 
 // title is the title of what an operation answers.
@@ -363,8 +374,10 @@ func (s *Console) overview(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Sections[0].Title = ""
 	var own []Cell
-	for _, e := range operator.Endpoints()[:operator.Own()] {
-		own = append(own, p.link(e))
+	for _, e := range operator.Endpoints() {
+		if e.Audience == rpc.Operator {
+			own = append(own, p.link(e))
+		}
 	}
 	p.Sections = append(p.Sections, section{Title: "Operations of the operator", Folded: true, Links: own})
 	s.render(w, http.StatusOK, p)
@@ -408,10 +421,7 @@ func (s *Console) operation(w http.ResponseWriter, r *http.Request, e rpc.Endpoi
 
 // changes reports whether an operation changes anything.
 func changes(e rpc.Endpoint) bool {
-	if e.Audience == rpc.Operator {
-		return !strings.HasSuffix(e.Path, "/get") && !strings.HasSuffix(e.Path, "/explain") && !strings.HasSuffix(e.Path, "/find")
-	}
-	return e.Idempotent() || e.Grants&rpc.AddTickets != 0
+	return e.Changes || e.Idempotent() || e.Grants&rpc.AddTickets != 0
 }
 
 // maxForm bounds the size of a form, in bytes.

@@ -31,7 +31,7 @@ type AccountsGetRequest struct {
 
 // AccountsGet is POST /operator/accounts/get.
 func AccountsGet() rpc.Endpoint {
-	return endpoint("accounts/get", rpc.Method((*Service).AccountsGet), "", `Lists the accounts of the deployment.`)
+	return reading("accounts/get", rpc.Method((*Service).AccountsGet), `Lists the accounts of the deployment.`)
 }
 
 // AccountsGet returns a page of accounts by id.
@@ -89,7 +89,7 @@ type Credentials struct {
 
 // AccountsAdd is POST /operator/accounts/add.
 func AccountsAdd() rpc.Endpoint {
-	return endpoint("accounts/add", rpc.Method((*Service).AccountsAdd), "", `
+	return changing("accounts/add", rpc.Method((*Service).AccountsAdd), "", `
 Adds an account with its first API key and token. The token is shown this once: keep it where your back end keeps its secrets.
 
 ALREADY_EXISTS when there is one of this id.`)
@@ -116,7 +116,7 @@ type AccountsUpdateRequest struct {
 
 // AccountsUpdate is POST /operator/accounts/update.
 func AccountsUpdate() rpc.Endpoint {
-	return endpoint("accounts/update", rpc.Method((*Service).AccountsUpdate),
+	return changing("accounts/update", rpc.Method((*Service).AccountsUpdate),
 		"A disabled account's back ends are refused within 60 s, and its deliveries wait.", `
 Changes the name of an account, or disables or enables it. Functions follow within 60 s.`)
 }
@@ -141,7 +141,7 @@ func set[T any](value *T, given *T) {
 
 // AccountsDelete is POST /operator/accounts/delete.
 func AccountsDelete() rpc.Endpoint {
-	return endpoint("accounts/delete", rpc.Method((*Service).AccountsDelete), "The account and its API keys are deleted for good.", `
+	return changing("accounts/delete", rpc.Method((*Service).AccountsDelete), "The account and its API keys are deleted for good.", `
 Deletes an account with its API keys.
 
 FAILED_PRECONDITION unless it is disabled and has no organizations.`)
@@ -165,7 +165,7 @@ type Usage struct {
 
 // AccountsUsageGet is POST /operator/accounts/usage/get.
 func AccountsUsageGet() rpc.Endpoint {
-	return endpoint("accounts/usage/get", rpc.Method((*Service).AccountsUsageGet), "", `
+	return reading("accounts/usage/get", rpc.Method((*Service).AccountsUsageGet), `
 Shows what an account may use of its quotas at once. A process adds up to a hundredth of a quota before that counts here.`)
 }
 

@@ -61,7 +61,7 @@ func (r *EventsGetRequest) Validate(m *rpc.Violations) {
 
 // EventsGet is POST /operator/events/get.
 func EventsGet() rpc.Endpoint {
-	return endpoint("events/get", rpc.Method((*Service).EventsGet), "", `
+	return reading("events/get", rpc.Method((*Service).EventsGet), `
 Shows events with how far their delivery is: by id, or those that notified people of a thread. Events are stored for 30 days.`)
 }
 
@@ -77,7 +77,7 @@ func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetR
 	}
 	ids, next := rpc.Distinct(req.EventIDs), ""
 	if ids == nil {
-		if ids, next, err = s.eventsOf(ctx, req, at, 100); err != nil {
+		if ids, next, err = s.eventsOf(ctx, req, at, min(page.Most(), 100)); err != nil {
 			return nil, err
 		}
 	}
@@ -196,7 +196,7 @@ type Explanation struct {
 
 // EventsExplain is POST /operator/events/explain.
 func EventsExplain() rpc.Endpoint {
-	return endpoint("events/explain", rpc.Method((*Service).EventsExplain), "", `
+	return reading("events/explain", rpc.Method((*Service).EventsExplain), `
 Explains who is notified of an event, and why others are not, by access, preferences and addresses as they are now. It says when the event
 reached an inbox, was read, or left as mail.`)
 }
@@ -291,7 +291,7 @@ type PendingGetRequest struct {
 
 // PendingGet is POST /operator/pending/get.
 func PendingGet() rpc.Endpoint {
-	return endpoint("pending/get", rpc.Method((*Service).PendingGet), "", `
+	return reading("pending/get", rpc.Method((*Service).PendingGet), `
 Lists the work that is not done, oldest first: of each kind the first by account of ten parts, 10 each.`)
 }
 
@@ -333,7 +333,7 @@ type EventsRetryRequest struct {
 
 // EventsRetry is POST /operator/events/retry.
 func EventsRetry() rpc.Endpoint {
-	return endpoint("events/retry", rpc.Method((*Service).EventsRetry), "", `
+	return changing("events/retry", rpc.Method((*Service).EventsRetry), "", `
 Retries an event whose delivery failed for hours, once the cause is mended. The relay sends it within a minute.
 
 NOT_FOUND where it has not failed.`)

@@ -34,7 +34,7 @@ type Found struct {
 
 // Find is POST /operator/find.
 func Find() rpc.Endpoint {
-	return endpoint("find", rpc.Method((*Service).Find), "", `
+	return reading("find", rpc.Method((*Service).Find), `
 Finds what has an id: an account or an API key; with accountId an organization, event, webhook or job of it; with organizationId a folder,
 document, thread or user of that.`)
 }

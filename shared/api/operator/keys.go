@@ -29,7 +29,7 @@ type ofKey struct {
 
 // KeysGet is POST /operator/keys/get.
 func KeysGet() rpc.Endpoint {
-	return endpoint("keys/get", rpc.Method((*Service).KeysGet), "", `Lists the tokens of an account's API keys.`)
+	return reading("keys/get", rpc.Method((*Service).KeysGet), `Lists the tokens of an account's API keys.`)
 }
 
 // KeysGet returns the tokens of all API keys of an account.
@@ -57,7 +57,7 @@ func (s *Service) KeysGet(ctx context.Context, call *rpc.Call, req *ofAccount) (
 
 // KeysAdd is POST /operator/keys/add.
 func KeysAdd() rpc.Endpoint {
-	return endpoint("keys/add", rpc.Method((*Service).KeysAdd), "", `Adds an API key to an account, with a token that is shown this once.`)
+	return changing("keys/add", rpc.Method((*Service).KeysAdd), "", `Adds an API key to an account, with a token that is shown this once.`)
 }
 
 // KeysAdd adds an API key.
@@ -80,7 +80,7 @@ func (s *Service) addKey(ctx context.Context, call *rpc.Call, account string) (c
 
 // KeysDelete is POST /operator/keys/delete.
 func KeysDelete() rpc.Endpoint {
-	return endpoint("keys/delete", rpc.Method((*Service).KeysDelete), "Back ends that use the API key are refused within 60 s, for good.", `
+	return changing("keys/delete", rpc.Method((*Service).KeysDelete), "Back ends that use the API key are refused within 60 s, for good.", `
 Deletes an API key with its tokens. They are refused within 60 s.`)
 }
 
@@ -108,7 +108,7 @@ type TokensAddRequest struct {
 
 // TokensAdd is POST /operator/tokens/add.
 func TokensAdd() rpc.Endpoint {
-	return endpoint("tokens/add", rpc.Method((*Service).TokensAdd), "", `
+	return changing("tokens/add", rpc.Method((*Service).TokensAdd), "", `
 Adds a token to an API key, to replace one or for another back end. It is shown this once. A key has at most 100.`)
 }
 
@@ -129,7 +129,7 @@ type TokensRotateRequest struct {
 
 // TokensRotate is POST /operator/tokens/rotate.
 func TokensRotate() rpc.Endpoint {
-	return endpoint("tokens/rotate", rpc.Method((*Service).TokensRotate), "Back ends that use another token of the API key are refused after the grace.", `
+	return changing("tokens/rotate", rpc.Method((*Service).TokensRotate), "Back ends that use another token of the API key are refused after the grace.", `
 Adds a token to an API key, and lets the others expire after a grace. A token that expires sooner still does so.`)
 }
 
@@ -189,7 +189,7 @@ func (r *TokensDeleteRequest) Validate(m *rpc.Violations) {
 
 // TokensDelete is POST /operator/tokens/delete.
 func TokensDelete() rpc.Endpoint {
-	return endpoint("tokens/delete", rpc.Method((*Service).TokensDelete), "Back ends that use the token are refused within 60 s.", `
+	return changing("tokens/delete", rpc.Method((*Service).TokensDelete), "Back ends that use the token are refused within 60 s.", `
 Deletes a token of an API key. It is refused within 60 s.
 
 NOT_FOUND where the key has none whose hash begins so; FAILED_PRECONDITION where it has several.`)

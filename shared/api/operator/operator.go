@@ -43,11 +43,16 @@ func Endpoints() []rpc.Endpoint {
 	}
 }
 
-// endpoint returns a row of the table.
-func endpoint(path string, operation rpc.Rule, question, description string) rpc.Endpoint {
-	return rpc.Endpoint{
-		Path: "/operator/" + path, Audience: rpc.Operator, Operation: operation, Question: question, Description: description,
-	}
+// reading returns the row of an operation that changes nothing.
+func reading(path string, operation rpc.Rule, description string) rpc.Endpoint {
+	return rpc.Endpoint{Path: "/operator/" + path, Audience: rpc.Operator, Operation: operation, Description: description}
+}
+
+// changing returns the row of an operation that changes something.
+func changing(path string, operation rpc.Rule, question, description string) rpc.Endpoint {
+	e := reading(path, operation, description)
+	e.Changes, e.Question = true, question
+	return e
 }
 
 // ofAccount is what requests about one account have.

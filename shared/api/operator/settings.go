@@ -49,7 +49,7 @@ func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
 
 // SettingsGet is POST /operator/settings/get.
 func SettingsGet() rpc.Endpoint {
-	return endpoint("settings/get", rpc.Method((*Service).SettingsGet), "", `Shows the settings of an account.`)
+	return reading("settings/get", rpc.Method((*Service).SettingsGet), `Shows the settings of an account.`)
 }
 
 // SettingsGet returns the settings of an account. The secret of its permission provider is not shown.
@@ -115,7 +115,7 @@ func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 
 // SettingsUpdate is POST /operator/settings/update.
 func SettingsUpdate() rpc.Endpoint {
-	return endpoint("settings/update", rpc.Method((*Service).SettingsUpdate), "", `
+	return changing("settings/update", rpc.Method((*Service).SettingsUpdate), "", `
 Changes the settings of an account that it names. Functions follow within 60 s. Numbers are quotas: 0 is the default, -1 is unlimited.`)
 }
 

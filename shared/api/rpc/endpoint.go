@@ -25,6 +25,7 @@ type Endpoint struct {
 	Public      bool // without credentials, and to GET too: a page for people
 
 	Audience Audience
+	Changes  bool   // for an operator: it changes something
 	Question string // for an operator: what a person is told before a program calls it, "" for nothing
 }
 

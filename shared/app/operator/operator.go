@@ -77,9 +77,6 @@ func Endpoints() []rpc.Endpoint {
 	return list
 }
 
-// Own returns how many of the endpoints are the operator's own.
-func Own() int { return len(operator.Endpoints()) }
-
 // Endpoint returns the row of a path.
 func Endpoint(path string) (e rpc.Endpoint, ok bool) {
 	for _, e := range Endpoints() {
@@ -98,12 +95,19 @@ func (o *Operator) handler(ctx context.Context, account, path string) (http.Hand
 			h.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{})))
 		}), nil
 	}
+	return o.inNameOf(ctx, account, false)
+}
+
+// inNameOf returns what serves the API for an account. The account's settings refuse nothing. If quiet, webhooks get only events that a
+// request asks for.
+func (o *Operator) inNameOf(ctx context.Context, account string, quiet bool) (http.Handler, error) {
 	a, err := o.service.Accounts.Account(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	a.Settings.AdvancedQueriesOff, a.Settings.NotificationPreferencesOff = false, false
-	return o.service.HandlerFor(collab.Identity{Account: a.ID, Settings: a.Settings}), nil
+	s := a.Settings
+	s.AdvancedQueriesOff, s.NotificationPreferencesOff, s.AllEvents = false, false, s.AllEvents && !quiet
+	return o.service.HandlerFor(collab.Identity{Account: a.ID, Settings: s}), nil
 }
 
 // ServeHTTP serves the operator's own operations, for tests of what they answer.
@@ -180,14 +184,13 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*R
 // Client returns a client of the API in this process for an account, as its back end has one. The account's settings refuse nothing, and no
 // webhook gets an event that a request did not ask for.
 func (o *Operator) Client(ctx context.Context, account string) (*client.Client, error) {
-	a, err := o.service.Accounts.Account(ctx, account)
+	h, err := o.inNameOf(ctx, account, true)
 	if err != nil {
 		return nil, err
 	}
-	a.Settings.AdvancedQueriesOff, a.Settings.NotificationPreferencesOff, a.Settings.AllEvents = false, false, false
 	return client.New(client.Config{
 		BaseURL:  "http://in.process",
-		HTTP:     &http.Client{Transport: inProcess{o.service.HandlerFor(collab.Identity{Account: a.ID, Settings: a.Settings})}},
+		HTTP:     &http.Client{Transport: inProcess{h}},
 		Attempts: 100, Timeout: 10 * time.Minute, // it waits while an account is at its quotas
 	}), nil
 }

@@ -371,7 +371,7 @@ func TestDeleteNotifications(t *testing.T) {
 			}
 			p.runAll()
 			// What says that no mail is sent to bob expires.
-			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, keys.MailPartition(doc)) })
+			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, keys.MailEntry(doc, "a", "u", "e").PK) })
 			if diff := cmp.Diff(empty, left); diff != "" {
 				t.Errorf("(- before, + after)\n%s", diff)
 			}

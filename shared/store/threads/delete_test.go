@@ -92,7 +92,7 @@ func TestDeleteAnnotations(t *testing.T) {
 		w.must(err)
 		storetest.WantCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
 		w.sweep(r.JobID())
-		if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), keys.CommentDigits(8)) {
+		if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), fmt.Sprintf("%016d", 8)) {
 			t.Errorf("swept, there are %v", got)
 		}
 	})
