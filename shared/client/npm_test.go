@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"collabdata/shared/client/proxy/proxytest"
+	"collabdata/shared/testing/must"
 )
 
 // runIn runs a command in a folder, and returns its output. The test fails where the command does.
@@ -34,9 +35,7 @@ func runIn(t *testing.T, dir, name string, args ...string) string {
 func testPackage(t *testing.T, dir string) {
 	t.Helper()
 	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if installed, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err != nil || installed.ModTime().Before(lock.ModTime()) {
 		runIn(t, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	}
@@ -50,13 +49,9 @@ func pack(t *testing.T, dir, name string, files map[string]string, beside ...str
 	project = t.TempDir()
 	packed := strings.TrimSpace(runIn(t, dir, "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", project))
 	modules, err := filepath.Abs(filepath.Join(dir, "node_modules"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	own := filepath.Join(project, "node_modules", name)
-	if err := os.MkdirAll(own, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(own, 0o755))
 	runIn(t, project, "tar", "-xzf", packed, "-C", own, "--strip-components", "1")
 	for path, part := range files {
 		text, err := os.ReadFile(filepath.Join(own, path))
@@ -65,9 +60,7 @@ func pack(t *testing.T, dir, name string, files map[string]string, beside ...str
 		}
 	}
 	for _, other := range beside {
-		if err := os.Symlink(filepath.Join(modules, other), filepath.Join(project, "node_modules", other)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(filepath.Join(modules, other), filepath.Join(project, "node_modules", other)))
 	}
 	return project, modules
 }
@@ -83,16 +76,10 @@ func runProxy(t *testing.T, variables ...string) (documentName string) {
 	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		stdin.Close()
 		if err := cmd.Wait(); err != nil {
@@ -100,9 +87,7 @@ func runProxy(t *testing.T, variables ...string) (documentName string) {
 		}
 	})
 	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	proxytest.Run(t, strings.TrimSpace(url), service)
 	return proxytest.DocumentName(t, service)
 }
@@ -110,6 +95,7 @@ func runProxy(t *testing.T, variables ...string) (documentName string) {
 // TestTypeScript builds the TypeScript client, runs its tests, and uses the packed client from another project, with its types, in each way that there is
 // to import it.
 func TestTypeScript(t *testing.T) {
+	t.Parallel()
 	testPackage(t, "ts")
 	t.Run("proxy, users of the service", func(t *testing.T) {
 		if named := runProxy(t); named != "" {
@@ -126,9 +112,7 @@ func TestTypeScript(t *testing.T) {
 		"standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(project, name), []byte(text), 0o644))
 	}
 	const use = `import {Client, ServiceError} from 'collabdata-client';
 const client = new Client({baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't', attempts: 1});
@@ -157,12 +141,11 @@ client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e 
 // TestElements builds the elements, runs their tests, holds that they are small and that the local server serves them, and uses the packed
 // elements from another project, with their types.
 func TestElements(t *testing.T) {
+	t.Parallel()
 	testPackage(t, "elements")
 	for name, most := range map[string]int{"elements.min.js": 29_500, "html.min.js": 12_500} {
 		text, err := os.ReadFile(filepath.Join("elements", "dist", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if size := gzipped(t, text); size > most {
 			t.Errorf("%s is %d bytes gzipped, want %d at most", name, size, most)
 		}
@@ -193,9 +176,7 @@ export const without = <collab-threads />;
 export const misspelt = <collab-inbox hrfe="/" />;
 `,
 	} {
-		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(project, name), []byte(text), 0o644))
 	}
 	runIn(t, project, "node", filepath.Join(modules, "typescript", "bin", "tsc"))
 	runIn(t, project, filepath.Join(modules, ".bin", "esbuild"), "use.js", "--bundle", "--format=esm", "--splitting", "--outdir=bundle")
@@ -208,9 +189,7 @@ export const misspelt = <collab-inbox hrfe="/" />;
 func example(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("elements/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, after, found := strings.Cut(string(text), "```"+language+"\n")
 	code, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
@@ -223,9 +202,7 @@ func gzipped(t *testing.T, text []byte) int {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w.Write(text)
 	w.Close()
 	return b.Len()
