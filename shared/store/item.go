@@ -83,6 +83,12 @@ func (it Item) WrittenBy(mark string) bool {
 	return slices.Contains(strings.Fields(it.Text(keys.Writer)), mark)
 }
 
+// Writers returns the item's last writers, newest first, after the request of the mark has written it, too.
+func (it Item) Writers(mark string) string {
+	list := append([]string{mark}, strings.Fields(it.Text(keys.Writer))...)
+	return strings.Join(list[:min(len(list), writersKept)], " ")
+}
+
 // Binary returns a binary attribute, nil where there is none.
 func (it Item) Binary(name string) []byte {
 	if v, ok := it[name].(*types.AttributeValueMemberB); ok {

@@ -46,8 +46,7 @@ func Create(it Item) Write {
 // among them. Attributes that neither has are kept.
 func Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
-	writers := append([]string{mark}, strings.Fields(before.Text(keys.Writer))...)
-	after[keys.Writer] = Text(strings.Join(writers[:min(len(writers), writersKept)], " "))
+	after[keys.Writer] = Text(before.Writers(mark))
 	if same == nil {
 		same = []string{keys.Rev}
 	}

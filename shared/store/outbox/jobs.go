@@ -111,7 +111,7 @@ type JobProgress struct {
 	Expires   int64           `dynamodbav:"ttl,omitempty"` // in seconds; 0 until it is done
 	LastAt    collab.Millis   `dynamodbav:"lu,omitempty"`  // when an erasure was done
 
-	Mark string `dynamodbav:"w"` // of the last write: two runs do not undo each other's
+	Mark string `dynamodbav:"w"` // of the last writes: two runs do not undo each other's
 }
 
 // jobItem is the item of a job.
@@ -224,7 +224,8 @@ func (s *Store) SaveJobProgress(ctx context.Context, job *Job, was JobProgress, 
 			store.Put(store.ItemOf(keys.Job(job.Account, job.ID), jobItem{Body: store.Encoded[Job]{Value: *job}, Expires: p.Expires})),
 			store.Delete(workKey(Work{EventRef: ref, Kind: collab.JobWork})))
 	}
-	p.Mark = mark
-	refused, err := s.Write(ctx, append(writes, store.Change(store.ItemOf(k, was), store.ItemOf(k, p), mark, keys.Writer))...)
+	before := store.ItemOf(k, was)
+	p.Mark = before.Writers(mark) // as it is stored: the next step of this run is compared with it
+	refused, err := s.Write(ctx, append(writes, store.Change(before, store.ItemOf(k, p), mark, keys.Writer))...)
 	return err == nil && (refused == nil || refused.By(mark)), err
 }
