@@ -31,8 +31,6 @@ func newMailer(t testing.TB, unsubscribe string) *Mailer {
 	return m
 }
 
-func text(s string) *string { return &s }
-
 const noon = 1772366400000
 
 // comment makes a comment by Ada that tags Bob. Empty text or HTML is absent.
@@ -54,7 +52,7 @@ func eventComment(id int64, plain, html string) *collab.Comment {
 
 func notice(events ...Event) Notice {
 	return Notice{
-		To:             collab.User{UserID: "u2", Email: text("bob@example.com")},
+		To:             collab.User{UserID: "u2", Email: new("bob@example.com")},
 		OrganizationID: "org1",
 		Document:       "Quarterly report",
 		Events:         events,
@@ -214,7 +212,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 			)
 		}
 		n := notice(Event{Headline: value, Body: value, Comments: []Comment{
-			c(&value, nil), c(text("{{u3}}"), nil), c(nil, text("<p>{{u3}}</p>")), // each with its author
+			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")), // each with its author
 		}})
 		n.Document = value
 		got, err := newMailer(t, "").Render(n)

@@ -19,8 +19,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func text(s string) *string { return &s }
-
 // example is an event with what it is about.
 type example struct {
 	*collab.Event
@@ -29,8 +27,8 @@ type example struct {
 
 // examples is one event of each type, and some of what is gone.
 func examples() []example {
-	ada := collab.User{UserID: "u1", Name: text("Ada Lovelace"), Email: text("ada@example.com")}
-	bob := collab.User{UserID: "u2", Name: text("Bob")}
+	ada := collab.User{UserID: "u1", Name: new("Ada Lovelace"), Email: new("ada@example.com")}
+	bob := collab.User{UserID: "u2", Name: new("Bob")}
 	status := func(id, name, kind string) (*collab.EventStatus, collab.JSON) {
 		return &collab.EventStatus{ID: id, Type: kind}, collab.JSON(`{"id":"` + id + `","name":"` + name + `","type":"` + kind + `"}`)
 	}
@@ -55,7 +53,7 @@ func examples() []example {
 	}
 	say := func(e *collab.Event, s *Subject, id int64, words string) {
 		c := collab.Comment{
-			ID: id, Text: &words, HTML: text("<p>" + words + "</p>"), From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`),
+			ID: id, Text: &words, HTML: new("<p>" + words + "</p>"), From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`),
 			TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob"}}]`), CreatedAt: 1772366400000,
 		}
 		e.AddComments(true, c)
@@ -186,7 +184,7 @@ func TestLargestPayload(t *testing.T) {
 			n := *s.Notification
 			n.SourceData = object
 			for i := range collab.MaxPeople {
-				s.NotifyUsers = append(s.NotifyUsers, collab.User{UserID: fmt.Sprint(i), Name: text(strings.Repeat("n", 1_000))})
+				s.NotifyUsers = append(s.NotifyUsers, collab.User{UserID: fmt.Sprint(i), Name: new(strings.Repeat("n", 1_000))})
 			}
 			s.Notification = &n
 		}

@@ -27,7 +27,7 @@ func jsonThread(n int, text string) *collab.Thread {
 	}}
 	for i := range n {
 		t.Comments = append(t.Comments, collab.Comment{
-			ID: int64(i + 1), Text: &text, HTML: &text, TextAvailable: ptr(true), From: t.From, CreatedAt: 1, LastUpdated: 2,
+			ID: int64(i + 1), Text: &text, HTML: &text, TextAvailable: new(true), From: t.From, CreatedAt: 1, LastUpdated: 2,
 		})
 	}
 	return t
@@ -103,7 +103,7 @@ func TestStoredIsOfItsType(t *testing.T) {
 		`{"id":"s","type":{"of":"v1"},"name":"S","color":"red","lightColor":"pink","svg":"<svg/>","iconUrl":"https://example.com/i"}`,
 	)
 	c := &thread.Comments[0]
-	c.Context, c.ResolverUsed = js(`{"n":1.50}`), ptr(false)
+	c.Context, c.ResolverUsed = js(`{"n":1.50}`), new(false)
 	c.TaggedUserContacts = js(`[{"userId":"u2","contact":{"userId":"u2","name":"Two"},"text":"@Two"}]`)
 	c.Attachments = js(
 		`[{"attachmentId":1,"name":"a.png","bucketPath":"b","size":2,"type":"image","url":"u","thumbnail":"t","mimeType":"image/png","metadata":{"w":1.0}}]`,

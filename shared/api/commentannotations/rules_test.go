@@ -10,8 +10,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func text(j collab.JSON) string { return string(j) }
 
 func js(s string) collab.JSON {

@@ -89,10 +89,10 @@ func TestGet(t *testing.T) {
 	f := newFixture(t)
 	in := collab.Resource{OrganizationRef: org}
 	must.Do(t, f.directory.ChangeMembers(t.Context(), storetest.Request(time.Now()), in, []string{"ann"}, true, func(_ int, m *collab.Member) {
-		m.Name = ptr("Ann")
+		m.Name = new("Ann")
 	})[0])
 	f.give(t, 0, collab.Notification{
-		ID: "full", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
+		ID: "full", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: new("<Bob>")},
 		Headline: "{actionUser} told {recipientUser}: {what} {nobody}", TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)},
 		Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
 	}, "ann", "cid")
@@ -105,7 +105,7 @@ func TestGet(t *testing.T) {
 		NotifyUsers: nobody, NotifyUsersByID: nobody, Timestamp: noon.UnixMilli() + 60_000, CreatedAt: at("2026-03-04T12:01:00.000Z"),
 		Read: new(false), Clicked: new(false),
 	}, {
-		ID: "full", NotificationID: "full", DocumentID: "doc", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
+		ID: "full", NotificationID: "full", DocumentID: "doc", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: new("<Bob>")},
 		Headline: "<Bob> told Ann: {x} {nobody}", Template: "{actionUser} told {recipientUser}: {what} {nobody}",
 		TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)}, Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
 		Source: "custom", Metadata: metadata, NotifyUsers: map[string]bool{"ann": true, "cid": true}, NotifyUsersByID: map[string]bool{"ann": true, "cid": true},

@@ -94,12 +94,10 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 	return a
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // TestAddRecords checks what the outbox and the table hold of an add.
 func TestAddRecords(t *testing.T) {
 	f := newFixture(t)
-	actor := collab.User{UserID: "u1", Name: ptr("Una")}
+	actor := collab.User{UserID: "u1", Name: new("Una")}
 	const common = `"documentId":"doc","actionUser":{"userId":"u1","name":"Una"},"displayHeadlineMessageTemplate":"{actionUser}: {x} {who}"`
 	plain := collab.Notification{
 		DocumentID: "doc", ActionUser: actor, Headline: "{actionUser}: {x} {who}", CreatedAt: noon.UnixMilli(),
@@ -115,7 +113,7 @@ func TestAddRecords(t *testing.T) {
 	}
 	all, some := event, event
 	all.NotifyAll = true
-	named := []collab.User{{UserID: "u2", Name: ptr("Duo")}, {UserID: "u3"}}
+	named := []collab.User{{UserID: "u2", Name: new("Duo")}, {UserID: "u3"}}
 	verified := some
 	verified.VerifyAccess = true
 	const users = `,"notifyAll":false,"notifyUsers":[{"userId":"u2","name":"Duo"},{"userId":"u3"},{"userId":"u2","name":"Other"}]`

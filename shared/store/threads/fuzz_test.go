@@ -114,9 +114,9 @@ func (f *fuzz) window() (after, before *collab.Millis) {
 	if f.random.IntN(5) > 0 {
 		return nil, nil
 	}
-	after = ptr(fuzzStart + f.random.Int64N(1500))
+	after = new(fuzzStart + f.random.Int64N(1500))
 	if f.random.IntN(2) == 0 {
-		before = ptr(*after + f.random.Int64N(1500))
+		before = new(*after + f.random.Int64N(1500))
 	}
 	return after, before
 }

@@ -146,10 +146,10 @@ func TestWalkEndsPages(t *testing.T) {
 		})
 	}
 	for name, q := range map[string]collab.AnnotationQuery{
-		"location and time":     {Locations: []string{long(0, 256)}, CreatedBefore: ptr(int64(999))},
-		"window and status":     {UpdatedAfter: ptr(int64(1)), Statuses: []string{"marked"}},
-		"creator and a time":    {Creators: []string{long(0, 256)}, CreatedAfter: ptr(int64(1_001))},
-		"locations and creator": {Locations: []string{"none", long(0, 256)}, Creators: []string{long(0, 256)}, Statuses: []string{long(0, 256), "marked", "x"}, CreatedBefore: ptr(int64(9))},
+		"location and time":     {Locations: []string{long(0, 256)}, CreatedBefore: new(int64(999))},
+		"window and status":     {UpdatedAfter: new(int64(1)), Statuses: []string{"marked"}},
+		"creator and a time":    {Creators: []string{long(0, 256)}, CreatedAfter: new(int64(1_001))},
+		"locations and creator": {Locations: []string{"none", long(0, 256)}, Creators: []string{long(0, 256)}, Statuses: []string{long(0, 256), "marked", "x"}, CreatedBefore: new(int64(9))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.pages(t, org, q, 1000, 400)
@@ -295,7 +295,7 @@ func TestReadBudgets(t *testing.T) {
 	for i := range most {
 		ids = append(ids, fmt.Sprintf("annotation-%08d", i*3))
 	}
-	at := func(n int) *collab.Millis { return ptr(int64(1_000_000 + n*10)) }
+	at := func(n int) *collab.Millis { return new(int64(1_000_000 + n*10)) }
 	tests := []struct {
 		name     string
 		q        collab.AnnotationQuery

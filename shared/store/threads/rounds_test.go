@@ -92,8 +92,8 @@ func TestConsistency(t *testing.T) {
 		{"walk of a location", walk(collab.AnnotationQuery{Locations: []string{"l"}}), []string{"Query false", "index-in false"}},
 		{"walk of a creator in a document", walk(collab.AnnotationQuery{Documents: documents, Creators: []string{"u"}}), []string{"Query false", "index-by false"}},
 		{"walk of a status", walk(collab.AnnotationQuery{Statuses: []string{"OPEN"}}), []string{"Query false", "index-st false"}},
-		{"walk by time", walk(collab.AnnotationQuery{UpdatedAfter: ptr(int64(1))}), []string{"Query false", "index-org false"}},
-		{"walk of a document by time", walk(collab.AnnotationQuery{Documents: documents, UpdatedAfter: ptr(int64(1))}), []string{"Query false", "index-upd false"}},
+		{"walk by time", walk(collab.AnnotationQuery{UpdatedAfter: new(int64(1))}), []string{"Query false", "index-org false"}},
+		{"walk of a document by time", walk(collab.AnnotationQuery{Documents: documents, UpdatedAfter: new(int64(1))}), []string{"Query false", "index-upd false"}},
 		{"selection of all", selects(collab.Selector{}), []string{"Query true"}},
 		{"selection by creator", selects(collab.Selector{Creators: []string{"u"}}), []string{"index-by false"}},
 		{"comments", func() error {

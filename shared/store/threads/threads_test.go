@@ -41,8 +41,6 @@ func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder stri
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // newThread returns an annotation by creator with comments 1 to n of size bytes each.
 func newThread(id, creator string, n, size int) *collab.Thread {
 	t := &collab.Thread{Annotation: collab.Annotation{
@@ -57,7 +55,7 @@ func newThread(id, creator string, n, size int) *collab.Thread {
 
 func newComment(id int64, author string, size int) collab.Comment {
 	return collab.Comment{
-		ID: id, Text: ptr(strings.Repeat("x", size)), From: userObject(author), AuthorID: author, CreatedAt: 1_000, LastUpdated: 1_000,
+		ID: id, Text: new(strings.Repeat("x", size)), From: userObject(author), AuthorID: author, CreatedAt: 1_000, LastUpdated: 1_000,
 	}
 }
 

@@ -173,7 +173,7 @@ func TestUpdateOfAnEndedRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	change := collab.CommentChange{At: 7_000, Change: func(c *collab.Comment) error {
 		cancel()
-		c.Text = ptr("changed")
+		c.Text = new("changed")
 		return nil
 	}}
 	for _, c := range long.Comments {

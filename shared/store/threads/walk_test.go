@@ -61,12 +61,12 @@ func testWalk(t *testing.T, s *Store) {
 		{"creators", collab.AnnotationQuery{Creators: []string{"u1"}}, pick(1, 4)},
 		{"statuses", collab.AnnotationQuery{Statuses: []string{"s0"}}, pick(0, 2)},
 		{"creator and status", collab.AnnotationQuery{Creators: []string{"u0"}, Statuses: []string{"s0"}}, pick(0, 2)},
-		{"updated window", collab.AnnotationQuery{UpdatedAfter: ptr(int64(700)), UpdatedBefore: ptr(int64(900))}, pick(4, 3, 1)},
-		{"updated window in a document", collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: ptr(int64(600))}, pick(2, 1, 0)},
-		{"created window", collab.AnnotationQuery{CreatedAfter: ptr(int64(300))}, pick(2, 4, 3)},
-		{"created before", collab.AnnotationQuery{CreatedBefore: ptr(int64(300))}, pick(3, 1, 0)},
+		{"updated window", collab.AnnotationQuery{UpdatedAfter: new(int64(700)), UpdatedBefore: new(int64(900))}, pick(4, 3, 1)},
+		{"updated window in a document", collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: new(int64(600))}, pick(2, 1, 0)},
+		{"created window", collab.AnnotationQuery{CreatedAfter: new(int64(300))}, pick(2, 4, 3)},
+		{"created before", collab.AnnotationQuery{CreatedBefore: new(int64(300))}, pick(3, 1, 0)},
 		{"all filters", collab.AnnotationQuery{Documents: []string{"d1"}, Folder: "root", Locations: []string{"l1"}, Creators: []string{"u0"},
-			Statuses: []string{"s0"}, UpdatedAfter: ptr(int64(1)), CreatedBefore: ptr(int64(999))}, pick(2)},
+			Statuses: []string{"s0"}, UpdatedAfter: new(int64(1)), CreatedBefore: new(int64(999))}, pick(2)},
 	}
 	for _, tt := range tests {
 		for _, size := range []int{1, 2, 1000} {
@@ -98,7 +98,7 @@ func testLargeThread(t *testing.T, s *Store) {
 	s.mustAdd(t, doc, c)
 	for name, q := range map[string]collab.AnnotationQuery{
 		"document": {Documents: []string{"doc"}}, "ids": {IDs: []string{"a", "b", "c"}}, "creator": {Creators: []string{"u"}},
-		"organization": {}, "window": {Documents: []string{"doc"}, UpdatedAfter: ptr(int64(1))},
+		"organization": {}, "window": {Documents: []string{"doc"}, UpdatedAfter: new(int64(1))},
 	} {
 		var got []string
 		for from := []byte(nil); ; {
@@ -162,8 +162,8 @@ func TestForgedPositions(t *testing.T) {
 		{collab.AnnotationQuery{Documents: []string{"d1", "d2"}, Locations: []string{"l1", "l2"}}, 2, entries},
 		{collab.AnnotationQuery{Creators: []string{"u1"}}, 1, entries},
 		{collab.AnnotationQuery{Folder: collab.RootFolder, Statuses: []string{"OPEN"}}, 1, entries},
-		{collab.AnnotationQuery{UpdatedAfter: ptr(int64(1))}, 1, []string{keys.UpdatedInOrganization(1_000, org.Document("d1"), "a0")}},
-		{collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: ptr(int64(1))}, 1, []string{keys.UpdatedInDocument(1_000, "a0")}},
+		{collab.AnnotationQuery{UpdatedAfter: new(int64(1))}, 1, []string{keys.UpdatedInOrganization(1_000, org.Document("d1"), "a0")}},
+		{collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: new(int64(1))}, 1, []string{keys.UpdatedInDocument(1_000, "a0")}},
 		{collab.AnnotationQuery{IDs: []string{"a1", "a3"}}, 3, []string{"d1", "d2"}},
 	} {
 		whole := s.list(t, org, of.q, 1000)
@@ -287,8 +287,8 @@ func testLaterVersion(t *testing.T, s *Store) {
 	}
 	reads := func() (got []string) {
 		for _, q := range []collab.AnnotationQuery{
-			{}, {Documents: []string{"doc"}}, {IDs: []string{"c", "a"}}, {Creators: []string{"u"}}, {UpdatedAfter: ptr(int64(0))},
-			{Documents: []string{"doc"}, UpdatedAfter: ptr(int64(0))}, {Creators: []string{"u"}, Statuses: []string{"OPEN"}},
+			{}, {Documents: []string{"doc"}}, {IDs: []string{"c", "a"}}, {Creators: []string{"u"}}, {UpdatedAfter: new(int64(0))},
+			{Documents: []string{"doc"}, UpdatedAfter: new(int64(0))}, {Creators: []string{"u"}, Statuses: []string{"OPEN"}},
 		} {
 			for _, size := range []int{1, 2, 1000} {
 				got = append(got, strings.Join(s.list(t, org, q, size), " "))
