@@ -43,7 +43,7 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	if err := d.lookAround(ctx, cfg, name, settings); err != nil {
 		return err
 	}
-	c, err := d.newCDK(ctx, settings["arch"], filepath.Join(d.root, "infra"), os.Environ())
+	c, err := d.newCDK(ctx, settings["arch"], filepath.Join(d.root, "infra"))
 	if err != nil {
 		return err
 	}

@@ -96,10 +96,3 @@ func byDistinctName(functions []string) [][]string {
 	}
 	return groups
 }
-
-// compileApp builds the CDK app as .local/bin/infra.
-func (d *deployment) compileApp(ctx context.Context) error {
-	return d.step("Compiling the CDK app (a minute the first time)", func() error {
-		return quietly(ctx, program(ctx, d.root, os.Environ(), "go", "build", "-o", filepath.Join(d.local, "bin", "infra"), "./infra"))
-	})
-}

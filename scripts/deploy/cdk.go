@@ -60,11 +60,10 @@ type cdk struct {
 	*deployment
 	path string
 	dir  string // in which it runs: it takes further settings from a cdk.json there
-	env  []string
 }
 
 // newCDK installs the tool, builds the functions unless they are to be those that were built last, and compiles the app.
-func (d *deployment) newCDK(ctx context.Context, arch, dir string, env []string) (cdk, error) {
+func (d *deployment) newCDK(ctx context.Context, arch, dir string) (cdk, error) {
 	path, err := localstack.CDK(ctx, d.progress)
 	if err != nil {
 		return cdk{}, err
@@ -76,13 +75,15 @@ func (d *deployment) newCDK(ctx context.Context, arch, dir string, env []string)
 	} else if _, err := os.Stat(d.functions(arch)); err != nil {
 		return cdk{}, fmt.Errorf("no functions are built for %s: leave out --built", arch)
 	}
-	env = append(env, "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20") // they work
-	return cdk{d, path, dir, env}, d.compileApp(ctx)
+	return cdk{d, path, dir}, d.step("Compiling the CDK app (a minute the first time)", func() error {
+		return quietly(ctx, program(ctx, d.root, nil, "go", "build", "-o", filepath.Join(d.local, "bin", "infra"), "./infra"))
+	})
 }
 
 // command prepares a command of cdk that needs no app.
 func (c cdk) command(ctx context.Context, args ...string) *exec.Cmd {
-	return program(ctx, c.dir, c.env, c.path, args...)
+	env := append(os.Environ(), "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20") // they work
+	return program(ctx, c.dir, env, c.path, args...)
 }
 
 // onStack prepares a command of cdk on the stack.

@@ -3,15 +3,11 @@ package main
 import (
 	"bytes"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"collabdata/localstack"
-	"collabdata/shared/testing/localstacktest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -107,45 +103,6 @@ func TestS3Endpoint(t *testing.T) {
 	} {
 		if got := s3Endpoint(endpoint); got != want {
 			t.Errorf("%s: got %q, want %q", endpoint, got, want)
-		}
-	}
-}
-
-// What a cloud is, and what it may miss, is said before anything is deployed to it.
-func TestAskCloud(t *testing.T) {
-	localStack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/_localstack/health" {
-			io.WriteString(w, `{"services": {"apigateway": "available", "cloudformation": "running", "cloudwatch": "available", "dynamodb": "running",
-				"events": "available", "iam": "available", "lambda": "disabled", "logs": "available", "s3": "available", "sns": "available",
-				"sqs": "available", "ssm": "available", "sts": "available", "sesv2": "available"}, "edition": "pro", "version": "2026.8.3"}`)
-			return
-		}
-		http.NotFound(w, r)
-	}))
-	defer localStack.Close()
-	other := httptest.NewServer(http.NotFoundHandler())
-	defer other.Close()
-	for _, test := range []struct {
-		endpoint, name string
-		settings       map[string]string
-		missing        []string
-	}{
-		{localstacktest.MiniStack(t), "MiniStack", map[string]string{"firewall": "on"}, nil},
-		{localStack.URL, "LocalStack 2026.8.3 pro", map[string]string{"firewall": "off"}, []string{"never deployed", "no lambda"}},
-		{localStack.URL, "LocalStack 2026.8.3 pro", map[string]string{"firewall": "on", "mailFrom": "a@b.de"}, []string{"no lambda", "no wafv2"}},
-		{other.URL, "unknown", nil, []string{"never deployed"}},
-		{other.URL, "unknown", map[string]string{"firewall": "on", "live": "on", "mailFrom": "a@b.de"}, []string{"WAFv2", "WebSocket APIs", "SES v2"}},
-	} {
-		t.Setenv("AWS_ENDPOINT_URL", test.endpoint)
-		at := askCloud(t.Context())
-		name, said := at.name, at.untried(test.settings)
-		if lines := strings.Count(said, "\n"); name != test.name || lines > 4 || (said == "") != (test.missing == nil) {
-			t.Errorf("%s is %q, want %q; said %q", test.endpoint, name, test.name, said)
-		}
-		for _, part := range test.missing {
-			if !strings.Contains(said, part) {
-				t.Errorf("of %s nothing is said of %s: %q", name, part, said)
-			}
 		}
 	}
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,8 +21,6 @@ import (
 	"collabdata/shared/store/accounts"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
@@ -63,28 +58,31 @@ func localEndpoint() string {
 	return cloudURL
 }
 
-// localConfig reaches the local cloud, whatever credentials the environment has: they are not for it.
-func localConfig(ctx context.Context) (aws.Config, error) {
-	return platform.LoadAWS(ctx,
-		config.WithRegion(localstack.Region), config.WithBaseEndpoint(localEndpoint()), config.WithSharedConfigProfile(""),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")))
+// reachLocal makes this process and those that it starts reach the local cloud, whatever credentials the environment has: they are not
+// for it.
+func reachLocal(ctx context.Context) (aws.Config, error) {
+	endpoint := localEndpoint()
+	values := map[string]string{
+		"AWS_ENDPOINT_URL": endpoint, "AWS_REGION": localstack.Region, "AWS_DEFAULT_REGION": localstack.Region,
+		"AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey, "AWS_EC2_METADATA_DISABLED": "true",
+	}
+	if s3 := s3Endpoint(endpoint); s3 != "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
+		values["AWS_ENDPOINT_URL_S3"] = s3
+	}
+	err := errors.Join(os.Unsetenv("AWS_PROFILE"), os.Unsetenv("AWS_SESSION_TOKEN"))
+	for name, value := range values {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	if err != nil {
+		return aws.Config{}, err
+	}
+	return platform.LoadAWS(ctx)
 }
 
-// localCDK is cdk as newCDK returns it, for the local cloud and with its settings.
+// localCDK is cdk as newCDK returns it, with the settings for a local cloud.
 func (d *deployment) localCDK(ctx context.Context) (cdk, error) {
 	d.args = append(localSettings(), d.args...)
-	var env []string
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "AWS_PROFILE=") && !strings.HasPrefix(variable, "AWS_SESSION_TOKEN=") {
-			env = append(env, variable)
-		}
-	}
-	env = append(env, "AWS_ENDPOINT_URL="+localEndpoint(), "AWS_REGION="+localstack.Region, "AWS_DEFAULT_REGION="+localstack.Region,
-		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey, "AWS_EC2_METADATA_DISABLED=true")
-	if s3 := s3Endpoint(localEndpoint()); s3 != "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
-		env = append(env, "AWS_ENDPOINT_URL_S3="+s3)
-	}
-	return d.newCDK(ctx, contextArguments(d.args)["arch"], d.root, env)
+	return d.newCDK(ctx, contextArguments(d.args)["arch"], d.root)
 }
 
 // s3Endpoint is where S3 is at LocalStack's own host name, which knows a bucket's name before s3 alone; "" elsewhere.
@@ -97,78 +95,13 @@ func s3Endpoint(endpoint string) string {
 	return u.String()
 }
 
-// cloud is what a local cloud says of itself.
-type cloud struct {
-	name     string            // "unknown" where it does not say
-	services map[string]string // what each is: available, running, disabled …; nil where it does not say
-}
-
-// askCloud asks the local cloud what it is.
-func askCloud(ctx context.Context) cloud {
-	if localstack.Answers(ctx, localEndpoint()+"/_ministack/health") {
-		return cloud{name: "MiniStack"}
-	}
-	unknown := cloud{name: "unknown"}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, localEndpoint()+"/_localstack/health", nil)
-	if err != nil {
-		return unknown
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return unknown
-	}
-	defer res.Body.Close()
-	var health struct {
-		Edition, Version string
-		Services         map[string]string
-	}
-	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&health) != nil || health.Version == "" {
-		return unknown
-	}
-	return cloud{strings.TrimSpace("LocalStack " + health.Version + " " + health.Edition), health.Services}
-}
-
-// needed are the services that a deployment to a local cloud uses, by LocalStack's names.
-func needed(settings map[string]string) []string {
-	list := []string{
-		"apigateway", "cloudformation", "cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "s3", "sns", "sqs", "ssm", "sts",
-	}
-	if settings["firewall"] == "on" {
-		list = append(list, "wafv2")
-	}
-	if settings["live"] == "on" {
-		list = append(list, "apigatewayv2")
-	}
-	if settings["mailFrom"] != "" {
-		list = append(list, "sesv2")
-	}
-	return list
-}
-
-// untried says what is known of a cloud, and what it misses of what the settings ask for; "" for all.
-func (c cloud) untried(settings map[string]string) string {
-	if c.name == "MiniStack" {
-		return ""
-	}
-	text := "The whole was never deployed there: localstack/README.md says what is known.\n"
-	for _, service := range needed(settings) {
-		switch state := c.services[service]; {
-		case state != "available" && state != "running" && c.services != nil:
-			text += fmt.Sprintf("It has no %s, or has it switched off.\n", service)
-		case c.services == nil && service == "wafv2":
-			text += "firewall=on needs WAFv2, which LocalStack has in its plan Ultimate.\n"
-		case c.services == nil && service == "apigatewayv2":
-			text += "live=on needs WebSocket APIs, which LocalStack has from its plan Base on.\n"
-		case c.services == nil && service == "sesv2":
-			text += "mailFrom needs SES v2, which LocalStack has from its plan Base on.\n"
-		}
-	}
-	return text
-}
-
 func (d *deployment) toLocal(ctx context.Context) error {
 	start := time.Now()
-	if !answers(ctx) {
+	cfg, err := reachLocal(ctx)
+	if err != nil {
+		return err
+	}
+	if !answers(ctx, cfg) {
 		if err := d.startCloud(ctx); err != nil {
 			return err
 		}
@@ -177,12 +110,6 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := localConfig(ctx)
-	if err != nil {
-		return err
-	}
-	at := askCloud(ctx)
-	fmt.Fprintf(d.progress, "At %s is: %s\n%s", localEndpoint(), at.name, at.untried(contextArguments(d.args)))
 	if err := c.bootstrapLocal(ctx, cfg); err != nil {
 		return err
 	}
@@ -261,45 +188,39 @@ func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 			devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }
 
+// destroyLocal removes the stack, and stops the local cloud if startCloud started it.
 func (d *deployment) destroyLocal(ctx context.Context) error {
-	if answers(ctx) {
-		if err := d.step("Destroying the stack at "+localEndpoint(), func() error { return deleteStack(ctx) }); err != nil {
-			return err
-		}
-	}
-	if localEndpoint() != cloudURL {
-		return nil // it was started by someone else
-	}
-	return d.stopCloud(ctx)
-}
-
-// deleteStack deletes the stack, and returns once it is gone.
-func deleteStack(ctx context.Context) error {
-	cfg, err := localConfig(ctx)
+	cfg, err := reachLocal(ctx)
 	if err != nil {
 		return err
 	}
-	return stack.Delete(ctx, cfg, localStack)
+	if answers(ctx, cfg) {
+		err := d.step("Destroying the stack at "+localEndpoint(), func() error { return stack.Delete(ctx, cfg, localStack) })
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(d.cloud()); localEndpoint() != cloudURL || errors.Is(err, os.ErrNotExist) {
+		return nil // it was started by someone else
+	}
+	return d.step("Stopping the local cloud", func() error { return localstack.StopDetached(ctx, d.cloud()) })
 }
 
 // diffLocal fails when the deployed stack differs from a fresh build.
 func (d *deployment) diffLocal(ctx context.Context) error {
+	if _, err := reachLocal(ctx); err != nil {
+		return err
+	}
 	c, err := d.localCDK(ctx)
 	if err != nil {
 		return err
 	}
-	return d.step("Comparing with "+localEndpoint(), func() error {
-		return quietly(ctx, c.onStack(ctx, "diff", "--fail"))
-	})
+	return d.step("Comparing with "+localEndpoint(), func() error { return quietly(ctx, c.onStack(ctx, "diff", "--fail")) })
 }
 
 // answers reports whether a local cloud is there: something that says who calls it, whatever it is.
-func answers(ctx context.Context) bool {
-	cfg, err := localConfig(ctx)
-	if err != nil {
-		return false
-	}
-	_, err = sts.NewFromConfig(cfg, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(ctx, nil)
+func answers(ctx context.Context, cfg aws.Config) bool {
+	_, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(ctx, nil)
 	return err == nil
 }
 
@@ -317,12 +238,4 @@ func (d *deployment) startCloud(ctx context.Context) error {
 		})
 		return err
 	})
-}
-
-// stopCloud stops the local cloud that startCloud started, and returns once it is gone.
-func (d *deployment) stopCloud(ctx context.Context) error {
-	if _, err := os.Stat(d.cloud()); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return d.step("Stopping the local cloud", func() error { return localstack.StopDetached(ctx, d.cloud()) })
 }

@@ -102,7 +102,7 @@ func (d *deployment) step(what string, do func() error) error {
 	return nil
 }
 
-// program prepares a program that is asked to end, not killed, when the context ends.
+// program prepares a program that is asked to end, not killed, when the context ends. A nil env is that of this process.
 func program(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env
