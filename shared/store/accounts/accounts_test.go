@@ -40,34 +40,6 @@ func calls(t *testing.T, f func(ctx context.Context)) (n int) {
 	return n
 }
 
-func TestAddAccount(t *testing.T) { onEach(t, testAddAccount) }
-
-func testAddAccount(t *testing.T, s *Store) {
-	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
-	storetest.WantCode(t, "new account", s.AddAccount(t.Context(), first), "")
-	storetest.WantCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
-	got, err := s.Accounts(t.Context(), "", 0)
-	if diff := cmp.Diff([]collab.Account{first}, got); err != nil || diff != "" {
-		t.Errorf("%v (- want, + got):\n%s", err, diff)
-	}
-
-	tokens := []collab.Token{{Hash: collab.HashToken("token"), Expires: 7, CreatedAt: 6}}
-	storetest.WantCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
-	storetest.WantCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
-	storetest.WantCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
-	key, err := s.APIKey(t.Context(), "key")
-	want := collab.APIKey{Key: "key", Account: first.ID, Settings: first.Settings, Tokens: tokens}
-	if diff := cmp.Diff(want, key); err != nil || diff != "" {
-		t.Errorf("%v (- want, + got):\n%s", err, diff)
-	}
-	itemKeys, err := s.APIKeys(t.Context(), first.ID, "", 0)
-	if diff := cmp.Diff([]string{"key"}, itemKeys); err != nil || diff != "" {
-		t.Errorf("%v (- want, + got):\n%s", err, diff)
-	}
-	_, err = s.APIKey(t.Context(), "none")
-	storetest.WantCode(t, "unknown key", err, collab.NotFound)
-}
-
 func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
 
 func testEnsureAccount(t *testing.T, s *Store) {
@@ -110,25 +82,6 @@ func testChangeAccount(t *testing.T, s *Store) {
 	}
 	if kept, err := s.Account(ctx, "acct"); err != nil || !kept.Disabled {
 		t.Errorf("a refused change was made: %+v, %v", kept, err)
-	}
-}
-
-// TestPermissionProvider sets, changes and removes a provider.
-func TestPermissionProvider(t *testing.T) { onEach(t, testPermissionProvider) }
-
-func testPermissionProvider(t *testing.T, s *Store) {
-	storetest.WantCode(t, "of no account", s.SetPermissionProvider(t.Context(), "acct", nil), collab.NotFound)
-	must.Do(t, s.AddAccount(t.Context(), collab.Account{ID: "acct", Settings: collab.Settings{AllEvents: true}}))
-	for _, want := range []*collab.PermissionProvider{nil, {URL: "u", Secret: "s"}, {URL: "v", Secret: "s"}, nil} {
-		must.Do(t, s.SetPermissionProvider(t.Context(), "acct", want))
-		got, err := s.PermissionProvider(t.Context(), "acct")
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
-		}
-		a, err := s.Account(t.Context(), "acct")
-		if diff := cmp.Diff(collab.Settings{AllEvents: true, PermissionProvider: want != nil}, a.Settings); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
-		}
 	}
 }
 

@@ -108,41 +108,6 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestOpen opens documents with and without a folder.
-func TestOpen(t *testing.T) { onEach(t, testOpen) }
-
-func testOpen(t *testing.T, s *Store) {
-	s.putOrganization(t, collab.Organization{ID: "org"})
-	s.putOrganization(t, collab.Organization{ID: "off", Disabled: true})
-	s.putFolder(t, "f", collab.RootFolder)
-	s.putDocument(t, "a#1", "f")
-	s.putDocument(t, "b", "")
-	s.putDocument(t, "c", "f")
-	for range 2 { // unknown, then known
-		for _, tt := range []struct {
-			organization, folder string
-			ids, want            []string
-			code                 collab.Code
-		}{
-			{"org", "", nil, nil, ""},
-			{"org", "", []string{"c", "none", "a#1", "b"}, []string{"c", "a#1", "b"}, ""},
-			{"org", "", []string{"none"}, []string{}, ""},
-			{"org", "f", []string{"b", "c", "a#1", "none"}, []string{"c", "a#1"}, ""},
-			{"org", "f", nil, nil, ""},
-			{"org", collab.RootFolder, []string{"b", "c"}, []string{"b"}, ""},
-			{"org", "no folder", []string{"b"}, nil, collab.NotFound},
-			{"org", "no folder", nil, nil, collab.NotFound},
-			{"none", "", []string{"b"}, nil, collab.NotFound},
-			{"off", "", []string{"b"}, nil, collab.FailedPrecondition},
-		} {
-			_, found, err := s.Open(t.Context(), "acct", tt.organization, tt.folder, tt.ids)
-			if diff := cmp.Diff(tt.want, ids(found)); diff != "" || collab.CodeOf(err) != tt.code {
-				t.Errorf("%s, folder %q, %v: %v %s", tt.organization, tt.folder, tt.ids, err, diff)
-			}
-		}
-	}
-}
-
 // TestOpenCalls holds that opening takes one round trip, none for what is known, two where something is missing.
 func TestOpenCalls(t *testing.T) {
 	made := newStore(t)
@@ -164,15 +129,3 @@ func TestOpenCalls(t *testing.T) {
 }
 
 func codeOf(_ collab.DocumentRef, err error) collab.Code { return collab.CodeOf(err) }
-
-// ids are those of documents, nil for nil.
-func ids(list []collab.DocumentRef) []string {
-	if list == nil {
-		return nil
-	}
-	all := make([]string, len(list))
-	for i, d := range list {
-		all[i] = d.Document
-	}
-	return all
-}

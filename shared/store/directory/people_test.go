@@ -205,32 +205,6 @@ func TestDeleteMembers(t *testing.T) {
 	)
 }
 
-// TestDisabledAtOnce: the process that disables an organization or a document does not believe in it any more.
-func TestDisabledAtOnce(t *testing.T) {
-	s := newStore(t)
-	ctx := t.Context()
-	s.putOrganization(t, collab.Organization{ID: "org"})
-	s.putDocument(t, "d", "")
-	open := func() collab.Code {
-		_, err := s.OpenDocument(ctx, "acct", "org", "d", collab.CreateFlags{})
-		return collab.CodeOf(err)
-	}
-	set := func(document, organization bool) {
-		t.Helper()
-		must.Do(t, storetest.ChangeDocument(ctx, s, acme.Document("d"), func(d *collab.Document) { d.Disabled = document }))
-		must.Do(t, storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Disabled = organization }))
-	}
-	for _, test := range []struct {
-		document, organization bool
-		want                   collab.Code
-	}{{false, false, ""}, {true, false, collab.FailedPrecondition}, {false, false, ""}, {false, true, collab.FailedPrecondition}} {
-		set(test.document, test.organization)
-		if got := open(); got != test.want {
-			t.Errorf("%+v: %q", test, got)
-		}
-	}
-}
-
 // TestDeletedIsGone: what is deleted is not found and nobody may see it, and its id is added again as something new.
 func TestDeletedIsGone(t *testing.T) {
 	now := noon
