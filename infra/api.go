@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -22,15 +21,14 @@ const functionSeconds = float64(platform.FunctionTime / time.Second)
 
 // addAPI adds the gateway and the function of each endpoint, three resources per endpoint, and returns the functions by their path.
 func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, map[string]awslambda.Function) {
-	authorizer := s.addFunction(function{
-		name: "authorizer", does: "Checks the credentials of a request", timeout: 10, memoryMB: 512,
-		rights: []awsiam.PolicyStatement{s.allowItems([]string{"dynamodb:GetItem"}, apiKeys, accountItems)},
-	})
 	functions := map[string]awslambda.Function{}
 	for _, e := range endpoints {
 		f := function{
 			name: strings.TrimPrefix(e.Path, "/"), does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
 			rights: s.rights(e.Grants),
+		}
+		if !e.Public {
+			f.rights = append(f.rights, s.allowItems([]string{"dynamodb:GetItem", "dynamodb:BatchGetItem"}, apiKeys, accountItems, signingKeys))
 		}
 		if e.Grants&rpc.AddTickets != 0 && s.settings.Writes {
 			f.environment = map[string]*string{"LIVE_URL": s.liveURL}
@@ -38,7 +36,7 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 		functions[e.Path] = s.addFunction(f)
 	}
 
-	gateway := awsapigateway.NewSpecRestApi(s.stack, jsii.String("Api"), s.gatewayProps(s.definition(endpoints, authorizer, functions)))
+	gateway := awsapigateway.NewSpecRestApi(s.stack, jsii.String("Api"), s.gatewayProps(s.definition(endpoints, functions)))
 	gateway.Node().TryRemoveChild(jsii.String("Endpoint")) // an output that BaseUrl says better
 	requireTLS(gateway)
 	if s.settings.CustomDomain != "" {
@@ -117,10 +115,8 @@ func accessLogFormat() string {
 		"resource":           "$context.resourcePath",
 		"status":             "$context.status",
 		"error":              "$context.error.responseType",
-		"account":            "$context.authorizer.accountId",
 		"latency":            "$context.responseLatency",
 		"integrationLatency": "$context.integration.latency",
-		"authorizerLatency":  "$context.authorizer.latency",
 		"requestLength":      "$context.requestLength",
 		"responseLength":     "$context.responseLength",
 		"waf":                "$context.waf.status",

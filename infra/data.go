@@ -64,13 +64,14 @@ var (
 	dueItems      = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
 	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
 	webhookItems  = keys.Webhook("*", "").PK                                            // webhook endpoints with their signing secrets
-	accountItems  = keys.Account("*").PK                                                // settings: authorizer and deliver read them
+	accountItems  = keys.Account("*").PK                                                // settings: every endpoint and deliver read them
 	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them, and who asks who may see what
 	mailSecrets   = keys.MailSecret("*").PK                                             // what signs the tokens to unsubscribe by
 	tickets       = keys.Ticket("*", "").PK                                             // for connections
 	connections   = keys.Connection("*").PK                                             // by id
 	liveItems     = keys.ConnectionCounts("*")                                          // who is connected
-	apiKeys       = keys.APIKey("*").PK                                                 // authorizer reads them
+	apiKeys       = keys.APIKey("*").PK                                                 // every endpoint reads them
+	signingKeys   = keys.SigningKeys("*").PK                                            // of persons' tokens: the same
 )
 
 // rights turns what a row of the table of endpoints grants into policy statements, and nothing more than that. The partitions of all

@@ -12,26 +12,20 @@ import (
 )
 
 const (
-	// how long the gateway remembers a verdict of the authorizer: a revoked token works that much longer
-	authorizerSeconds   = 60
 	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // how long the gateway waits for a function
 )
 
-// scheme is the name of the one security scheme.
-const scheme = "Credentials"
-
 // definition is the gateway's API in OpenAPI with API Gateway's extensions, which it is made of in one piece: CloudFormation's own
-// resources for paths, methods, the authorizer and gateway responses would be two more for each endpoint, of 500 that a stack may have, and
+// resources for paths, methods and gateway responses would be two more for each endpoint, of 500 that a stack may have, and
 // of an API that is defined in one piece each deployment would take the gateway responses away.
 func (s *service) definition(
-	endpoints []rpc.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
+	endpoints []rpc.Endpoint, functions map[string]awslambda.Function,
 ) map[string]any {
-	invokers := s.addInvokers(endpoints, authorizer, functions)
+	invokers := s.addInvokers(endpoints, functions)
 	paths := map[string]any{}
 	for _, e := range endpoints {
 		operation := map[string]any{
 			"responses": map[string]any{},
-			"security":  []any{map[string]any{scheme: []any{}}},
 			"x-amazon-apigateway-integration": map[string]any{
 				"type":            "aws_proxy",
 				"httpMethod":      "POST",
@@ -40,13 +34,15 @@ func (s *service) definition(
 				"timeoutInMillis": gatewayMilliseconds,
 			},
 		}
-		paths[e.Path] = map[string]any{"post": operation}
-		if e.Public { // a page for people who have no credentials: the function checks the token of its address
-			operation["security"] = []any{}
-			paths[e.Path] = map[string]any{"get": operation, "post": operation}
+		methods := map[string]any{"post": operation}
+		if e.Public { // a page for people
+			methods["get"] = operation
 		}
+		if e.Person.Sends != "" {
+			methods["options"] = preflight()
+		}
+		paths[e.Path] = methods
 	}
-	key, token := s.settings.Headers.Names()
 	responses := map[string]any{}
 	for _, e := range gatewayErrors(s.settings.Headers) {
 		responses[e.kind] = e.definition()
@@ -54,19 +50,8 @@ func (s *service) definition(
 	definition := map[string]any{
 		"openapi": "3.0.1",
 		// An update by a definition takes name and description from it, whatever the API's properties say.
-		"info":  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
-		"paths": paths,
-		"components": map[string]any{"securitySchemes": map[string]any{scheme: map[string]any{
-			"type": "apiKey", "in": "header", "name": "Unused", // the form asks for it; identitySource counts
-			"x-amazon-apigateway-authtype": "custom",
-			"x-amazon-apigateway-authorizer": map[string]any{
-				"type":                         "request",
-				"identitySource":               "method.request.header." + key + ", method.request.header." + token,
-				"authorizerUri":                s.invocation(authorizer),
-				"authorizerCredentials":        invokers[authorizerNoun].RoleArn(),
-				"authorizerResultTtlInSeconds": authorizerSeconds,
-			},
-		}}},
+		"info":                                  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
+		"paths":                                 paths,
 		"x-amazon-apigateway-gateway-responses": responses,
 	}
 	if s.settings.CustomDomain != "" { // as the API's property says: an update by a definition may reset what that leaves out
@@ -77,6 +62,24 @@ func (s *service) definition(
 	return definition
 }
 
+// preflight is the operation by which the gateway answers a browser that asks whether a page of another origin may call: the function then
+// answers for the origins of the token's account.
+func preflight() map[string]any {
+	parameters, headers := map[string]any{}, map[string]any{}
+	for name, value := range rpc.Preflight {
+		parameters["method.response.header."+name] = "'" + value + "'"
+		headers[name] = map[string]any{"schema": map[string]any{"type": "string"}}
+	}
+	return map[string]any{
+		"responses": map[string]any{"204": map[string]any{"headers": headers}},
+		"x-amazon-apigateway-integration": map[string]any{
+			"type":             "mock",
+			"requestTemplates": map[string]any{"application/json": `{"statusCode": 204}`},
+			"responses":        map[string]any{"default": map[string]any{"statusCode": "204", "responseParameters": parameters}},
+		},
+	}
+}
+
 // invocation is the URI by which the gateway calls a function.
 func (s *service) invocation(f awslambda.Function) *string {
 	return s.stack.FormatArn(&awscdk.ArnComponents{
@@ -85,9 +88,6 @@ func (s *service) invocation(f awslambda.Function) *string {
 	})
 }
 
-// authorizerNoun stands for the authorizer among the nouns of endpoints.
-const authorizerNoun = "authorizer"
-
 // noun is what an endpoint is about, such as commentannotations.
 func noun(e rpc.Endpoint) string { return strings.Split(e.Path, "/")[2] }
 
@@ -95,10 +95,10 @@ func noun(e rpc.Endpoint) string { return strings.Split(e.Path, "/")[2] }
 // on each function would be one more resource for each, and the functions' names in one role would soon be more than the 10,240 characters
 // that a role may have.
 func (s *service) addInvokers(
-	endpoints []rpc.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
+	endpoints []rpc.Endpoint, functions map[string]awslambda.Function,
 ) map[string]awsiam.IRole {
-	nouns := []string{authorizerNoun}
-	invoked := map[string][]string{authorizerNoun: {*authorizer.FunctionArn()}}
+	var nouns []string
+	invoked := map[string][]string{}
 	for _, e := range endpoints {
 		if invoked[noun(e)] == nil {
 			nouns = append(nouns, noun(e))

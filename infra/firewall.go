@@ -1,6 +1,7 @@
 package main
 
 import (
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -10,10 +11,12 @@ import (
 
 const (
 	firewallWindow     = 300  // seconds over which the firewall counts
+	personRateLimit    = 900  // requests with one token in the window: 10 that read and 20 that write in 10 s
 	firewallRetryAfter = "60" // about how many seconds it takes to notice that a caller has slowed down
 )
 
-// addFirewall limits the requests of each address, and those of each address with one API key. No rule counts a key alone: the firewall
+// addFirewall limits the requests of each address, those of each address with one API key, and those of each person's token. No rule counts a
+// key alone: the firewall
 // cannot tell who has its token, and so whoever knows a key could use up its owner's share. A local cloud has no firewall to attach: it
 // only gets the rules.
 func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
@@ -37,6 +40,12 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 			}, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
 					Name:                jsii.String(key),
+					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
+				},
+			}),
+			rateRule(2, "rate-per-person", personRateLimit, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
+				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
+					Name:                jsii.String("authorization"),
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
 				},
 			}),
@@ -73,9 +82,11 @@ func rateRule(
 			CustomResponse: &awswafv2.CfnWebACL_CustomResponseProperty{
 				ResponseCode:          jsii.Number(429),
 				CustomResponseBodyKey: jsii.String("throttled"),
-				ResponseHeaders: &[]*awswafv2.CfnWebACL_CustomHTTPHeaderProperty{{
-					Name: jsii.String("Retry-After"), Value: jsii.String(firewallRetryAfter),
-				}},
+				ResponseHeaders: &[]*awswafv2.CfnWebACL_CustomHTTPHeaderProperty{
+					{Name: jsii.String("Retry-After"), Value: jsii.String(firewallRetryAfter)},
+					{Name: jsii.String("Access-Control-Allow-Origin"), Value: jsii.String("*")},
+					{Name: jsii.String("Access-Control-Expose-Headers"), Value: jsii.String(rpc.Exposed)},
+				},
 			},
 		}},
 		VisibilityConfig: visible(name),

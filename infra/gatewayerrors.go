@@ -35,7 +35,11 @@ func (e gatewayError) body() string {
 
 // headers are the answer's, as the gateway takes them.
 func (e gatewayError) headers() map[string]string {
-	headers := map[string]string{collab.RequestIDHeader: strings.TrimPrefix(requestID, "$")}
+	headers := map[string]string{
+		collab.RequestIDHeader:          strings.TrimPrefix(requestID, "$"),
+		"Access-Control-Allow-Origin":   "'*'", // pages of persons may read why
+		"Access-Control-Expose-Headers": "'" + rpc.Exposed + "'",
+	}
 	if e.retryAfter != "" {
 		headers["Retry-After"] = "'" + e.retryAfter + "'"
 	}

@@ -16,16 +16,16 @@ func (s *service) addQueries() {
 	if s.settings.Local() {
 		return
 	}
-	s.addQuery("accounts by time", `fields status >= 500 as isFailed, status = 429 as isRefused
+	s.addQuery("paths by time", `fields status >= 500 as isFailed, status = 429 as isRefused
 | stats sum(integrationLatency) / 1000 as functionSeconds, count(*) as requests, sum(isFailed) as failed, sum(isRefused) as refused,
-    sum(requestLength + responseLength) / 1000000 as MB by account
+    sum(requestLength + responseLength) / 1000000 as MB by resource
 | sort functionSeconds desc
 | limit 20`, s.access)
 	part := 0
 	for logs := range slices.Chunk(s.logs, queriedLogs) {
 		part++
-		s.addQuery(fmt.Sprintf("accounts by units of the table, part %d", part), `filter msg = "request"
-| stats sum(write_units) as writeUnits, sum(read_units) as readUnits, count(*) as requests by account, organization, path
+		s.addQuery(fmt.Sprintf("accounts by units of the table and time, part %d", part), `filter msg = "request"
+| stats sum(write_units) as writeUnits, sum(read_units) as readUnits, sum(ms) / 1000 as seconds, count(*) as requests by account, organization, path
 | sort writeUnits desc
 | limit 50`, logs...)
 		s.addQuery(fmt.Sprintf("failures, part %d", part), `filter level = "ERROR"

@@ -40,7 +40,7 @@ type Program struct {
 
 // Functions returns the functions of the stack, each by its folder below functions/, such as v2/commentannotations/add.
 func Functions(endpoints []rpc.Endpoint) []string {
-	functions := []string{"authorizer", "deliver", "relay", "live", "hints"}
+	functions := []string{"deliver", "relay", "live", "hints"}
 	for _, e := range endpoints {
 		functions = append(functions, strings.TrimPrefix(e.Path, "/"))
 	}

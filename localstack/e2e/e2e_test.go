@@ -1,7 +1,7 @@
 //go:build e2e
 
 // Package e2e deploys the CDK app to the local cloud, with IAM enforced, and holds the whole service to its interface: API Gateway, the
-// authorizer, the compiled functions, the table and the queues.
+// compiled functions, the table and the queues.
 package e2e
 
 import (
@@ -302,17 +302,17 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 			t.Errorf("still %d %s", a.status, a.body)
 		}
 	})
-	t.Run("authorizer fails", func(t *testing.T) {
+	t.Run("credentials cannot be read", func(t *testing.T) {
 		key, token := rand.Text(), rand.Text() // no verdict on these is remembered
 		d.addToken(t, key, token)
-		authorizer := d.function(t, "Checks the credentials of a request")
-		d.setTable(t, authorizer, "no-such-table")
+		f := d.function(t, "POST "+getOrganizations)
+		d.setTable(t, f, "no-such-table")
 		a := d.send(t, "POST", getOrganizations, body, "x-service-api-key", key, "x-service-auth-token", token)
 		a.expect(t, 503, collab.Unavailable)
 		if a.retryAfter == "" {
 			t.Error("no Retry-After")
 		}
-		d.setTable(t, authorizer, authorizer.Environment.Variables["TABLE_NAME"])
+		d.setTable(t, f, f.Environment.Variables["TABLE_NAME"])
 		if a := d.send(t, "POST", getOrganizations, body, "x-service-api-key", key, "x-service-auth-token", token); a.status != 200 {
 			t.Errorf("still %d %s", a.status, a.body)
 		}

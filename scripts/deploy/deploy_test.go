@@ -80,8 +80,8 @@ func copyTree(t *testing.T, from, to string) {
 }
 
 func TestByDistinctName(t *testing.T) {
-	got := byDistinctName([]string{"authorizer", "v1/a/add", "v2/a/add", "v2/a/get", "v2/b/add"})
-	want := [][]string{{"authorizer", "v1/a/add", "v2/a/get"}, {"v2/a/add"}, {"v2/b/add"}}
+	got := byDistinctName([]string{"relay", "v1/a/add", "v2/a/add", "v2/a/get", "v2/b/add"})
+	want := [][]string{{"relay", "v1/a/add", "v2/a/get"}, {"v2/a/add"}, {"v2/b/add"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

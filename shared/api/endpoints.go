@@ -78,6 +78,7 @@ func Endpoints() []rpc.Endpoint {
 		auth.PermissionsAdd(),
 		auth.PermissionsGet(),
 		auth.PermissionsRemove(),
+		auth.GenerateToken(),
 		jobs.Get(),
 		live.TicketsAdd(),
 		webhooks.Add(),
@@ -96,8 +97,9 @@ func Endpoints() []rpc.Endpoint {
 // Handler returns what serves all endpoints. identify puts the collab.Identity into their requests, or answers those that have none. A
 // request to any other path is answered with NOT_FOUND before it is identified, as the gateway does.
 func Handler(s *rpc.Server, services rpc.Services, identify func(http.Handler) http.Handler) http.Handler {
-	handlers := make(map[string]http.Handler)
+	handlers, forPages := make(map[string]http.Handler), make(map[string]bool)
 	for _, e := range Endpoints() {
+		forPages[e.Path] = e.Person.Sends != ""
 		handlers[e.Path] = e.Handler(s, services)
 		if !e.Public {
 			handlers[e.Path] = identify(handlers[e.Path])
@@ -105,6 +107,10 @@ func Handler(s *rpc.Server, services rpc.Services, identify func(http.Handler) h
 	}
 	notFound := s.NotFound()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodOptions && forPages[r.URL.Path] {
+			rpc.AnswerPreflight(w)
+			return
+		}
 		h, ok := handlers[r.URL.Path]
 		if !ok {
 			h = notFound

@@ -15,7 +15,7 @@ import (
 
 // TestEndpoints holds what the rows of the table have in common.
 func TestEndpoints(t *testing.T) {
-	path := regexp.MustCompile(`^/v[0-9]+(/[a-z]+){2,}$`)
+	path := regexp.MustCompile(`^/v[0-9]+(/[a-z_]+){2,}$`)
 	summary := regexp.MustCompile(`^[A-Z][^\n]{1,110}$`)
 	seen := map[string]bool{}
 	for _, e := range api.Endpoints() {

@@ -50,6 +50,7 @@ type Config struct {
 	EventsURL string     // URL of the events queue
 	LiveURL   string     // where pages connect, ws: or wss:; "" where they cannot
 
+	Stage         string              // that issues persons' tokens
 	Headers       credentials.Headers // that carry the credentials
 	PrivateRanges []netip.Prefix      // where webhooks may be posted to beside public addresses
 	ReadOnly      bool                // operations that write are refused, see rpc.Server
@@ -122,12 +123,28 @@ func (s *Service) WithDisabled() *Service {
 	return New(c)
 }
 
-// Handler returns what serves all endpoints without a gateway: it gives each request an id, checks credentials as the gateway's authorizer
-// does, and remembers them as long as the gateway. An operation has the same time.
+// Handler returns what serves all endpoints without a gateway: it gives each request an id, and has the time of a function for it.
 func (s *Service) Handler() http.Handler {
 	server := s.server()
-	checker := &credentials.Checker{Keys: credentials.Cached(s.Accounts, s.config.Now), Now: s.config.Now, Headers: s.config.Headers}
-	return s.handler(server, func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
+	return s.handler(server, s.identify(server))
+}
+
+// endpoint returns what serves one endpoint.
+func (s *Service) endpoint(e rpc.Endpoint) http.Handler {
+	server := s.server()
+	h := e.Handler(server, s.services())
+	if e.Public {
+		return h
+	}
+	return s.identify(server)(h)
+}
+
+// identify returns what checks the credentials of requests, and remembers them for credentials.TTL.
+func (s *Service) identify(server *rpc.Server) func(http.Handler) http.Handler {
+	checker := &credentials.Checker{
+		Keys: credentials.Cached(s.Accounts, s.config.Now), Now: s.config.Now, Headers: s.config.Headers, Stage: s.config.Stage,
+	}
+	return func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) }
 }
 
 // HandlerFor is Handler for callers who need no credentials: whoever may read and write the table may speak for any account.
@@ -155,7 +172,7 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
 		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas,
-		ReadOnly: s.config.ReadOnly, Send: s.Events.Send, SendJobs: s.Events.SendJobs,
+		ReadOnly: s.config.ReadOnly, Folders: s.Directory.FoldersOf, Send: s.Events.Send, SendJobs: s.Events.SendJobs,
 	}
 }
 
@@ -164,8 +181,8 @@ func (s *Service) services() rpc.Services {
 	return rpc.Services{
 		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.access},
 		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
-		&users.Service{Directory: s.Directory, Erasure: s.Deletion.Erasure, Jobs: s.Outbox},
-		&auth.Service{Directory: s.Directory},
+		&users.Service{Directory: s.Directory, Access: s.access, Erasure: s.Deletion.Erasure, Jobs: s.Outbox},
+		&auth.Service{Directory: s.Directory, Accounts: s.Accounts, Stage: s.config.Stage},
 		&notifications.Service{
 			Accounts: s.Accounts, Directory: s.Directory, Inbox: s.Inbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access,
 		},

@@ -17,24 +17,13 @@ import (
 
 // Serve runs the function of an endpoint. It does not return.
 func Serve(e rpc.Endpoint) {
-	serve(func(s *Service) any { return ProxyHandler(e.Handler(s.server(), s.services())) })
-}
-
-// Authorize runs the function that checks credentials for the gateway. It does not return.
-func Authorize() {
-	serve(func(s *Service) any {
-		return Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.config.Now, Headers: s.config.Headers}, s.config.Log)
-	})
-}
-
-func serve(handler func(*Service) any) {
-	Run(func(ctx context.Context, e *Environment) (any, error) {
-		c, err := fromEnvironment(ctx, e)
+	Run(func(ctx context.Context, env *Environment) (any, error) {
+		c, err := fromEnvironment(ctx, env)
 		if err != nil {
 			return nil, err
 		}
 		c.Log = NewLog(os.Stdout)
-		return handler(New(c)), nil
+		return ProxyHandler(New(c).endpoint(e)), nil
 	})
 }
 
@@ -50,7 +39,7 @@ func Run(handler func(context.Context, *Environment) (any, error)) {
 
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *Environment) (Config, error) {
-	c := Config{Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), PrivateRanges: e.PrivateRanges()}
+	c := Config{Stage: e.Required("STAGE"), Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), PrivateRanges: e.PrivateRanges()}
 	if url := e.LiveURL(); url != "" {
 		c.LiveURL = "ws" + strings.TrimPrefix(url, "http")
 	}

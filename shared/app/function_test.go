@@ -41,6 +41,7 @@ func TestFromEnvironment(t *testing.T) {
 	}{
 		{name: "TABLE_NAME", wrong: "TABLE_NAME is missing"},
 		{name: "EVENTS_QUEUE_URL", wrong: "EVENTS_QUEUE_URL is missing"},
+		{name: "STAGE", wrong: "STAGE is missing"},
 		{name: "ALLOWED_PRIVATE_CIDRS"},
 		{name: "ALLOWED_PRIVATE_CIDRS", value: "10.0.0.0/8", ranges: 1},
 		{name: "ALLOWED_PRIVATE_CIDRS", value: "10.0.0.1", wrong: "ALLOWED_PRIVATE_CIDRS"},
@@ -48,7 +49,7 @@ func TestFromEnvironment(t *testing.T) {
 		{name: "WRITES", value: "off", readOnly: true},
 		{name: "WRITES", value: "no", wrong: "WRITES: must be on or off"},
 	} {
-		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q"}
+		variables := map[string]string{"STAGE": "s", "TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q"}
 		variables[tt.name] = tt.value
 		c, err := fromEnvironment(t.Context(), &Environment{Get: func(name string) string { return variables[name] }})
 		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) ||

@@ -16,6 +16,7 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/api"
+	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/platform"
 	"collabdata/shared/queue"
@@ -104,11 +105,10 @@ func (d *deployment) send(ctx context.Context, path, key, settings, data string)
 		if key != "" {
 			header["Idempotency-Key"] = key
 		}
-		answer, err := ProxyHandler(e.Handler(d.service.server(), d.service.services()))(ctx, events.APIGatewayProxyRequest{
+		id := collab.Identity{Account: d.account, APIKey: "key"}
+		must.Do(d, json.Unmarshal([]byte(settings), &id.Settings))
+		answer, err := ProxyHandler(e.Handler(d.service.server(), d.service.services()))(collab.WithIdentity(ctx, id), events.APIGatewayProxyRequest{
 			Resource: path, HTTPMethod: "POST", Headers: header, Body: `{"data":` + data + `}`,
-			RequestContext: events.APIGatewayProxyRequestContext{
-				Authorizer: map[string]any{"accountId": d.account, "apiKey": "key", "settings": settings},
-			},
 		})
 		return answer.StatusCode, answer.Body, err
 	}

@@ -172,7 +172,7 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 var part = regexp.MustCompile(`^200 .*"[01] comment annotations? updated"`)
 
 // moment matches what differs from one request to the next: times, generated ids and secrets.
-var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|\b[0-9a-z]{26}\b|\b1[0-9]{12}\b|\b1[0-9]{15}\b|whsec_[A-Za-z0-9+/=]+`)
+var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|\b[0-9a-z]{26}\b|\b1[0-9]{12}\b|\b1[0-9]{15}\b|whsec_[A-Za-z0-9+/=]+|eyJ[A-Za-z0-9_.-]+`)
 
 // dying sends so many requests, and none any more.
 type dying struct {

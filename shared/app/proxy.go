@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -25,9 +24,6 @@ func ProxyHandler(h http.Handler) func(context.Context, events.APIGatewayProxyRe
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, cancel := ending(ctx, platform.FunctionTime-platform.OperationTime)
 		defer cancel()
-		if identity, ok := identityOf(event.RequestContext.Authorizer); ok {
-			ctx = collab.WithIdentity(ctx, identity)
-		}
 		w := &response{header: make(http.Header)}
 		if id := event.RequestContext.RequestID; id != "" {
 			ctx = collab.WithRequestID(ctx, id)
@@ -99,25 +95,6 @@ func headerOf(single map[string]string, multi map[string][]string) http.Header {
 		}
 	}
 	return h
-}
-
-// The authorizer's context: what Authorizer hands on to the functions behind the gateway.
-const (
-	accountKey  = "accountId"
-	apiKeyKey   = "apiKey"
-	settingsKey = "settings" // JSON text of collab.Settings
-)
-
-// identityOf reads the authorizer's context. It reports false, and so no request is served, where there is none.
-func identityOf(authorizer map[string]any) (collab.Identity, bool) {
-	account, _ := authorizer[accountKey].(string)
-	apiKey, _ := authorizer[apiKeyKey].(string)
-	settings, _ := authorizer[settingsKey].(string)
-	id := collab.Identity{Account: account, APIKey: apiKey}
-	if account == "" || apiKey == "" || json.Unmarshal([]byte(settings), &id.Settings) != nil {
-		return collab.Identity{}, false
-	}
-	return id, true
 }
 
 // response collects what a handler writes. The body is copied once where its length was announced.

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -22,7 +21,6 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
-	"collabdata/shared/credentials"
 	"collabdata/shared/testing/must"
 )
 
@@ -43,12 +41,6 @@ func event(body string) events.APIGatewayProxyRequest {
 		RequestContext: events.APIGatewayProxyRequestContext{
 			Stage:     "prod",
 			RequestID: "request-1",
-			Authorizer: map[string]any{
-				"principalId": "acme",
-				"accountId":   "acme",
-				"apiKey":      "key",
-				"settings":    `{"allEvents":true}`,
-			},
 		},
 	}
 }
@@ -59,7 +51,6 @@ func TestRequest(t *testing.T) {
 		Twice                                  []string
 		RequestID                              string
 		Length                                 int64
-		Identity                               collab.Identity
 		Left                                   time.Duration
 	}
 	start := time.Now()
@@ -73,7 +64,6 @@ func TestRequest(t *testing.T) {
 				t.Error(err)
 			}
 			deadline, _ := r.Context().Deadline()
-			identity, _ := collab.IdentityOf(r.Context())
 			got = seen{
 				r.Method,
 				r.URL.Path,
@@ -83,7 +73,6 @@ func TestRequest(t *testing.T) {
 				r.Header["X-Twice"],
 				collab.RequestIDOf(r.Context()),
 				r.ContentLength,
-				identity,
 				deadline.Sub(start),
 			}
 		}))
@@ -95,7 +84,6 @@ func TestRequest(t *testing.T) {
 
 	want := seen{
 		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", []string{"a", "b"}, "request-1", 11,
-		collab.Identity{Account: "acme", APIKey: "key", Settings: collab.Settings{AllEvents: true}},
 		time.Hour - 5500*time.Millisecond,
 	}
 	if diff := cmp.Diff(want, see(event(`{"data":{}}`))); diff != "" {
@@ -108,21 +96,6 @@ func TestRequest(t *testing.T) {
 	want.Length, want.Twice, want.Query = -1, []string{"b"}, "q=2+%26"
 	if diff := cmp.Diff(want, see(encoded)); diff != "" {
 		t.Errorf("base64, single headers, no resource: %s", diff)
-	}
-
-	for name, authorizer := range map[string]map[string]any{
-		"none":         nil,
-		"no account":   {"apiKey": "key", "settings": "{}"},
-		"no key":       {"accountId": "acme", "settings": "{}"},
-		"no settings":  {"accountId": "acme", "apiKey": "key"},
-		"bad settings": {"accountId": "acme", "apiKey": "key", "settings": "{"},
-		"other type":   {"accountId": 7.0, "apiKey": "key", "settings": "{}"},
-	} {
-		e := event("")
-		e.RequestContext.Authorizer = authorizer
-		if got := see(e).Identity; got != (collab.Identity{}) {
-			t.Errorf("authorizer context %s: got identity %v", name, got)
-		}
 	}
 }
 
@@ -166,9 +139,10 @@ func TestWire(t *testing.T) {
 	function := lambda.NewHandlerWithOptions(h, lambda.WithSetEscapeHTML(false))
 	payload, err := json.Marshal(event(`{"data":{}}`))
 	must.Do(t, err)
-	wire, err := function.Invoke(t.Context(), payload)
+	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acme", APIKey: "key"})
+	wire, err := function.Invoke(ctx, payload)
 	must.Do(t, err)
-	response, err := h(t.Context(), event(`{"data":{}}`))
+	response, err := h(ctx, event(`{"data":{}}`))
 	must.Do(t, err)
 	want := `{"result":{"status":"success","message":"done","data":[` + string(item) + `,null,` + string(item) + `]}}`
 	if response.Body != want {
@@ -195,105 +169,6 @@ func TestEventFits(t *testing.T) {
 	}
 }
 
-func TestUnidentified(t *testing.T) {
-	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
-	op := func(context.Context, *rpc.Call, *struct{}) (string, error) { return "secret", nil }
-	e := event(`{"data":{}}`)
-	e.RequestContext.Authorizer = nil
-	got, err := app.ProxyHandler(rpc.Handle(server, op, rpc.Options{}))(t.Context(), e)
-	if err != nil || got.StatusCode != 500 || strings.Contains(got.Body, "secret") {
-		t.Errorf("an event without authorizer got %v, %v", got, err)
-	}
-}
-
-type storedKeys struct{ err error }
-
-func (k storedKeys) APIKey(_ context.Context, key string) (collab.APIKey, error) {
-	if k.err != nil {
-		return collab.APIKey{}, k.err
-	}
-	if key != "key" {
-		return collab.APIKey{}, collab.Errorf(collab.NotFound, "no such key")
-	}
-	return collab.APIKey{
-		Key: key, Account: "acme",
-		Settings: collab.Settings{AllEvents: true},
-		Tokens:   []collab.Token{{Hash: collab.HashToken("token")}},
-	}, nil
-}
-
-func TestAuthorizer(t *testing.T) {
-	const method = "arn:aws:execute-api:eu-west-1:123456789012:api/prod/POST/v2/organizations/get"
-	const stage = "arn:aws:execute-api:eu-west-1:123456789012:api/prod/*"
-	request := func(key, token string) events.APIGatewayCustomAuthorizerRequestTypeRequest {
-		return events.APIGatewayCustomAuthorizerRequestTypeRequest{
-			Type: "REQUEST", MethodArn: method,
-			Headers: map[string]string{"X-Service-Api-Key": key, "x-service-auth-token": token},
-		}
-	}
-	policy := func(principal, effect string, context map[string]any) events.APIGatewayCustomAuthorizerResponse {
-		return events.APIGatewayCustomAuthorizerResponse{
-			PrincipalID: principal,
-			PolicyDocument: events.APIGatewayCustomAuthorizerPolicy{
-				Version:   "2012-10-17",
-				Statement: []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: effect, Resource: []string{stage}}},
-			},
-			Context: context,
-		}
-	}
-	deny := policy("nobody", "Deny", nil)
-	twice := func(names ...string) events.APIGatewayCustomAuthorizerRequestTypeRequest {
-		r := request("key", "token")
-		r.MultiValueHeaders = map[string][]string{"x-service-auth-token": {"token"}}
-		for _, name := range names {
-			r.MultiValueHeaders[name] = append(r.MultiValueHeaders[name], "key")
-		}
-		return r
-	}
-	noMethod := request("key", "token")
-	noMethod.MethodArn = "arn:aws:lambda"
-
-	tests := []struct {
-		name    string
-		keys    storedKeys
-		event   events.APIGatewayCustomAuthorizerRequestTypeRequest
-		want    events.APIGatewayCustomAuthorizerResponse
-		wantErr string
-		logged  bool
-	}{
-		{name: "right", event: request("key", "token"), want: policy("acme", "Allow", map[string]any{
-			"accountId": "acme", "apiKey": "key", "settings": `{"allEvents":true}`,
-		})},
-		{name: "wrong token", event: request("key", "other"), want: deny},
-		{name: "unknown key", event: request("kex", "token"), want: deny},
-		{name: "bad form", event: request("k#y", "token"), want: deny},
-		{name: "one key twice", event: twice("X-Service-Api-Key", "X-Service-Api-Key"), want: deny},
-		{name: "one key in two spellings", event: twice("X-Service-Api-Key", "x-service-api-key"), want: deny},
-		{name: "empty", event: request("key", ""), wantErr: "Unauthorized"},
-		{name: "store down", keys: storedKeys{errors.New("unreachable")}, event: request("key", "token"), wantErr: "UNAVAILABLE", logged: true},
-		{name: "no method", event: noMethod, wantErr: "methodArn", logged: true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var log bytes.Buffer
-			c := &credentials.Checker{Keys: test.keys, Now: func() time.Time { return noon }}
-			got, err := app.Authorizer(c, slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), test.event)
-			if (err == nil) != (test.wantErr == "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
-				t.Fatalf("got error %v, want %q", err, test.wantErr)
-			}
-			if test.wantErr == "Unauthorized" && err.Error() != "Unauthorized" {
-				t.Errorf("the gateway takes only the text Unauthorized for its 401, not %q", err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-			if logged := log.Len() > 0; logged != test.logged || strings.Contains(log.String(), "token\"") {
-				t.Errorf("logged %q", &log)
-			}
-		})
-	}
-}
-
 // BenchmarkLargestPage answers a page of 1,000 items and 5 MB.
 func BenchmarkLargestPage(b *testing.B) {
 	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
@@ -306,7 +181,7 @@ func BenchmarkLargestPage(b *testing.B) {
 	e := event(`{"data":{}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		response, err := h(b.Context(), e)
+		response, err := h(collab.WithIdentity(b.Context(), collab.Identity{Account: "acme", APIKey: "key"}), e)
 		if err != nil || response.StatusCode != 200 {
 			b.Fatal(response.Body, err)
 		}

@@ -795,6 +795,20 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 	return data, err
 }
 
+// GenerateToken makes a token with which the page of a person calls the service itself, by POST /v2/auth/generate_token.
+//
+// Your back end calls it for a person whom it has signed in, and gives the token to the page of that person: see
+// [Persons](#persons). The token covers the resources, which need not exist, as far as the person may see them by the service's
+// own rules. It holds until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator
+// rotates the signing keys twice. An email is not in the token: where one is sent, the user is stored as by users/add, with name,
+// picture and role, at each resource that exists.
+//
+// INVALID_ARGUMENT when the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.
+func (o Auth) GenerateToken(ctx context.Context, request *AuthGenerateTokenRequest, options ...Option) (*PersonToken, error) {
+	data, _, err := call[*PersonToken](ctx, o.client, "/v2/auth/generate_token", request, writing(options))
+	return data, err
+}
+
 // Get says how far a job has come: what a deletion has left to be done, by POST /v2/jobs/get.
 //
 // Where the call did not delete all that it means, as it was too much, the job does so first, at once: it is running then. Else
@@ -1169,6 +1183,8 @@ type AnnotationComment struct {
 	TriggerActivities bool `json:"triggerActivities,omitzero"`
 	// Users whom the comment tags, for each {{userId}} in its content
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
+	// Files that the comment carries
+	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
 	// What your pages offer to do with it: free-form, of your own; at most 20
@@ -1183,6 +1199,28 @@ type TaggedUser struct {
 	UserID string `json:"userId"`
 	// The tagged user, of the same userId
 	Contact *User `json:"contact,omitzero"`
+}
+
+// Attachment is the value of attachments: files that the comment carries.
+type Attachment struct {
+	// Unique in its comment; required
+	AttachmentID int64 `json:"attachmentId"`
+	// File name
+	Name string `json:"name,omitzero"`
+	// Its path in your storage
+	BucketPath string `json:"bucketPath,omitzero"`
+	// In bytes
+	Size *int64 `json:"size,omitzero"`
+	// The kind of file, such as image, video or document
+	Type string `json:"type,omitzero"`
+	// Address to download it from
+	URL string `json:"url,omitzero"`
+	// Address of a small picture of it
+	Thumbnail string `json:"thumbnail,omitzero"`
+	// Its MIME type
+	MimeType string `json:"mimeType,omitzero"`
+	// Free-form, of your own
+	Metadata json.RawMessage `json:"metadata,omitzero"`
 }
 
 // Progress is the value of progress: how far what it is about has come; left out of what a person reads (asUserId) who is not
@@ -1564,28 +1602,6 @@ type Comment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
-}
-
-// Attachment is the value of attachments: files that the comment carries.
-type Attachment struct {
-	// Unique in its comment
-	AttachmentID int64 `json:"attachmentId"`
-	// File name
-	Name string `json:"name,omitzero"`
-	// Its path in your storage
-	BucketPath string `json:"bucketPath,omitzero"`
-	// In bytes
-	Size int64 `json:"size,omitzero"`
-	// The kind of file, such as image, video or document
-	Type string `json:"type,omitzero"`
-	// Address to download it from
-	URL string `json:"url,omitzero"`
-	// Address of a small picture of it
-	Thumbnail string `json:"thumbnail,omitzero"`
-	// Its MIME type
-	MimeType string `json:"mimeType,omitzero"`
-	// Free-form, of your own
-	Metadata json.RawMessage `json:"metadata,omitzero"`
 }
 
 // CommentAnnotationsGetV1Request is the request of CommentAnnotations.GetV1.
@@ -3189,6 +3205,56 @@ type Resource struct {
 	ID string `json:"id"`
 	// The organization of the folder or document; required for these
 	OrganizationID string `json:"organizationId,omitzero"`
+}
+
+// AuthGenerateTokenRequest is the request of Auth.GenerateToken.
+type AuthGenerateTokenRequest struct {
+	// The person: your back end has signed them in; required
+	UserID string `json:"userId"`
+	// How others see the person
+	UserProperties *UserProperties `json:"userProperties,omitzero"`
+	// What the token covers; required
+	Permissions TokenPermissions `json:"permissions"`
+	// Seconds until it expires; 3,600 where it is left out
+	ExpiresIn *int64 `json:"expiresIn,omitzero"`
+}
+
+// UserProperties is the value of userProperties: how others see the person.
+type UserProperties struct {
+	// Shown beside what the person writes: at most 1000 bytes
+	Name string `json:"name,omitzero"`
+	// Kept with the user, and never in the token: at most 320 bytes
+	Email string `json:"email,omitzero"`
+	// Address of a picture: at most 2000 bytes
+	PhotoURL string `json:"photoUrl,omitzero"`
+	// Kept with the user beside an email; it grants nothing
+	IsAdmin *bool `json:"isAdmin,omitzero"`
+}
+
+// TokenPermissions is the value of permissions: what the token covers.
+type TokenPermissions struct {
+	// At most 100; folders and documents with all that is in them; required; at most 100
+	Resources []TokenPermission `json:"resources"`
+}
+
+// TokenPermission is the value of resources: at most 100; folders and documents with all that is in them.
+type TokenPermission struct {
+	// organization, folder or document; required
+	Type ResourceType `json:"type"`
+	// The organization, folder or document; required
+	ID string `json:"id"`
+	// The organization of the folder or document; required for these
+	OrganizationID string `json:"organizationId,omitzero"`
+	// viewer reads, editor writes, too; editor where it is left out
+	AccessRole Role `json:"accessRole,omitzero"`
+	// Of a document: its name, where the person's first thread makes it: at most 1000 bytes
+	DocumentName string `json:"documentName,omitzero"`
+}
+
+// PersonToken is an answer, or a part of one, of Auth.GenerateToken.
+type PersonToken struct {
+	// A JWT for the page of this person: Authorization: Bearer
+	Token string `json:"token"`
 }
 
 // JobsGetRequest is the request of Jobs.Get.

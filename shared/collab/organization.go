@@ -107,4 +107,5 @@ const MaxGroupDelete = 10_000
 type CreateFlags struct {
 	Organization bool
 	Document     bool
+	Name         string // of the document
 }

@@ -68,8 +68,9 @@ func Deref[T any](p *T) (v T) {
 // Identity is whom the credentials of a request speak for.
 type Identity struct {
 	Account  string
-	APIKey   string
+	APIKey   string // "" with Person
 	Settings Settings
+	Person   *Person // whose token it was; nil for a back end
 }
 
 // Settings are what an operator sets for an account. The zero value of each field is its default.
@@ -86,6 +87,8 @@ type Settings struct {
 	DefaultAccess Access `json:"defaultAccess,omitempty"`
 	// it has one, which is to be asked: accounts.Store.SetPermissionProvider sets this with it
 	PermissionProvider bool `json:"permissionProvider,omitempty"`
+	// origins whose pages may call with a person's token: https://app.example.com
+	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 
 	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number
 	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"`  // the same of reads
@@ -152,6 +155,21 @@ type Token struct {
 	Hash      []byte `json:"hash"`              // see HashToken
 	Expires   Millis `json:"expires,omitempty"` // 0 for never
 	CreatedAt Millis `json:"createdAt"`
+}
+
+// SigningKey signs the tokens of an account's persons.
+type SigningKey struct {
+	ID        string `json:"id"`
+	Secret    []byte `json:"secret"`
+	CreatedAt Millis `json:"createdAt"`
+}
+
+// Signing is what the tokens of an account's persons are checked by.
+type Signing struct {
+	Account  string
+	Disabled bool
+	Settings Settings
+	Keys     []SigningKey // valid ones, the newest first
 }
 
 // HashToken returns the SHA-256 of a token.

@@ -40,6 +40,14 @@ func (v *Visibility) Narrow() *Visibility {
 	return v
 }
 
+// Users returns the ids of the users whom v names.
+func (v *Visibility) Users() []string {
+	if v == nil {
+		return nil
+	}
+	return v.UserIDs
+}
+
 // Answered returns the visibility as it is answered: public is a value of its own.
 func (v *Visibility) Answered() Visibility {
 	if v == nil {

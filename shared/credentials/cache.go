@@ -14,26 +14,47 @@ const TTL = 60 * time.Second
 // maxCached is the number of keys after which the cache begins anew.
 const maxCached = 10_000
 
-// Cached returns a KeyStore that remembers the keys it found for TTL. Keys that do not exist, and failures, are not remembered: what an
-// operator adds holds at once.
+// missingTTL is how long it is remembered that a key or an account does not exist.
+const missingTTL = 10 * time.Second
+
+// Cached returns a KeyStore that remembers what it found for TTL, and what does not exist for 10 s. Failures are not remembered.
 func Cached(keys KeyStore, now func() time.Time) KeyStore {
-	return &cached{keys: keys, now: now, found: cache.New[string, collab.APIKey](maxCached)}
+	return &cached{keys, now, cache.New[string, known[collab.APIKey]](maxCached), cache.New[string, known[collab.Signing]](maxCached)}
 }
 
 type cached struct {
-	keys  KeyStore
-	now   func() time.Time
-	found *cache.Cache[string, collab.APIKey]
+	keys    KeyStore
+	now     func() time.Time
+	apiKeys *cache.Cache[string, known[collab.APIKey]]
+	signing *cache.Cache[string, known[collab.Signing]]
+}
+
+// known is a record, or the error that there is none.
+type known[T any] struct {
+	record T
+	err    error
 }
 
 func (c *cached) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
-	now := c.now()
-	if record, ok := c.found.Get(key, now); ok {
-		return record, nil
+	return remember(ctx, c.apiKeys, key, c.now(), c.keys.APIKey)
+}
+
+func (c *cached) Signing(ctx context.Context, account string) (collab.Signing, error) {
+	return remember(ctx, c.signing, account, c.now(), c.keys.Signing)
+}
+
+func remember[T any](
+	ctx context.Context, c *cache.Cache[string, known[T]], id string, now time.Time, read func(context.Context, string) (T, error),
+) (T, error) {
+	if k, ok := c.Get(id, now); ok {
+		return k.record, k.err
 	}
-	record, err := c.keys.APIKey(ctx, key)
-	if err == nil {
-		c.found.Put(key, record, now.Add(TTL))
+	record, err := read(ctx, id)
+	switch collab.CodeOf(err) {
+	case "":
+		c.Put(id, known[T]{record, nil}, now.Add(TTL))
+	case collab.NotFound:
+		c.Put(id, known[T]{record, err}, now.Add(missingTTL))
 	}
 	return record, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"net/http"
+	"strings"
 	"time"
 
 	"collabdata/shared/collab"
@@ -17,6 +18,9 @@ const MaxCredential = 128
 type KeyStore interface {
 	// APIKey returns a key with its account and tokens. A key that does not exist is collab.NotFound.
 	APIKey(ctx context.Context, key string) (collab.APIKey, error)
+
+	// Signing returns what the tokens of an account's persons are checked by. An account that does not exist is collab.NotFound.
+	Signing(ctx context.Context, account string) (collab.Signing, error)
 }
 
 // Checker checks credentials.
@@ -24,13 +28,25 @@ type Checker struct {
 	Keys    KeyStore
 	Now     func() time.Time
 	Headers Headers
+	Stage   string // that issues persons' tokens
 }
 
-// Check returns whom the credentials in the headers speak for. The error is Unauthenticated where a credential is missing or empty,
-// PermissionDenied, always with the same text, where they are not valid, and Unavailable where the store failed.
+// Check returns whom the credentials in the headers speak for: an API key with its token for a back end, or a person's token as
+// `Authorization: Bearer`. The error is Unauthenticated where a credential is missing or empty, where both kinds are sent, and where a person's
+// token does not hold; PermissionDenied, always with the same text, where key and token are not valid; and Unavailable where the store failed.
 func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, error) {
 	keyHeader, tokenHeader := c.Headers.Names()
 	key, token := h.Values(keyHeader), h.Values(tokenHeader)
+	if bearer := h.Values("Authorization"); len(bearer) > 0 {
+		if len(key) > 0 || len(token) > 0 {
+			return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "send either %s and %s, or Authorization: not both", keyHeader, tokenHeader)
+		}
+		scheme, text, _ := strings.Cut(bearer[0], " ")
+		if len(bearer) > 1 || !strings.EqualFold(scheme, "Bearer") || len(text) > MaxToken {
+			return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the header Authorization must be Bearer and a token of at most %d bytes", MaxToken)
+		}
+		return c.checkToken(ctx, text)
+	}
 	if missing(key) || missing(token) {
 		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "%s", c.Headers.Required())
 	}
@@ -42,12 +58,16 @@ func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, er
 		return collab.Identity{}, errDenied()
 	}
 	if err != nil {
-		return collab.Identity{}, &collab.Error{Code: collab.Unavailable, Message: "credentials cannot be checked at the moment", Err: err}
+		return collab.Identity{}, errUnavailable(err)
 	}
 	if !holds(record.Tokens, token[0], c.Now()) || record.Disabled {
 		return collab.Identity{}, errDenied()
 	}
 	return collab.Identity{Account: record.Account, APIKey: record.Key, Settings: record.Settings}, nil
+}
+
+func errUnavailable(err error) error {
+	return &collab.Error{Code: collab.Unavailable, Message: "credentials cannot be checked at the moment", Err: err}
 }
 
 func errDenied() error {

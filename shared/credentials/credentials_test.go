@@ -23,9 +23,22 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // keyring is a KeyStore in memory that counts the look-ups.
 type keyring struct {
-	keys   map[string]collab.APIKey
-	err    error
-	lookUp int
+	keys    map[string]collab.APIKey
+	signing map[string]collab.Signing
+	err     error
+	lookUp  int
+}
+
+func (k *keyring) Signing(_ context.Context, account string) (collab.Signing, error) {
+	k.lookUp++
+	if k.err != nil {
+		return collab.Signing{}, k.err
+	}
+	signing, ok := k.signing[account]
+	if !ok {
+		return collab.Signing{}, collab.Errorf(collab.NotFound, "no such account")
+	}
+	return signing, nil
 }
 
 func (k *keyring) APIKey(_ context.Context, key string) (collab.APIKey, error) {
@@ -104,7 +117,7 @@ func TestCheck(t *testing.T) {
 				if diff := cmp.Diff(collab.Identity{Account: want.Account, APIKey: want.Key, Settings: want.Settings}, got); diff != "" {
 					t.Error(diff)
 				}
-			} else if got != (collab.Identity{}) {
+			} else if diff := cmp.Diff(collab.Identity{}, got); diff != "" {
 				t.Errorf("a refused request has identity %v", got)
 			}
 			if store.lookUp != test.lookUps {

@@ -16,6 +16,9 @@ func Quota(acct string) Key { return quota.Key(Parts{Acct: acct}) }
 // PermissionProvider is the address and secret of an account's permission provider.
 func PermissionProvider(acct string) Key { return permissionProvider.Key(Parts{Acct: acct}) }
 
+// SigningKeys are the keys that sign the tokens of an account's persons.
+func SigningKeys(acct string) Key { return signingKeys.Key(Parts{Acct: acct}) }
+
 // Accounts is the operator's list of accounts; the sort key is the account.
 const Accounts = "ACCOUNTS"
 

@@ -61,6 +61,7 @@ var kinds = compiled([]Kind{
 	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true},
 	{Name: "API key of an account", PK: "ACCOUNT#{acct}", SK: "KEY#{id}", Of: AnAccount},
 	{Name: "permission provider", PK: "PROVIDER#{acct}", SK: "PROVIDER", Of: AnAccount},
+	{Name: "signing keys", PK: "SIGN#{acct}", SK: "SIGN", Of: AnAccount},
 	{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount},
 	{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount},
 	{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount},
@@ -122,6 +123,7 @@ var (
 	account            = kindOf("account")
 	accountAPIKey      = kindOf("API key of an account")
 	permissionProvider = kindOf("permission provider")
+	signingKeys        = kindOf("signing keys")
 	accountEntry       = kindOf("entry in the list of accounts")
 	mailSecret         = kindOf("secret of unsubscribe tokens")
 	lastWebhook        = kindOf("last webhook added")

@@ -72,6 +72,13 @@ func (t *Table) NewMark() string {
 	return hex.EncodeToString(b[:])
 }
 
+// NewSecret returns 32 random bytes.
+func (t *Table) NewSecret() ([]byte, error) {
+	secret := make([]byte, 32)
+	_, err := io.ReadFull(t.random, secret)
+	return secret, err
+}
+
 // Outlast waits until whatever is added from its return on, by a clock that differs by at most skew, is later than all that was added before
 // the time began. It fails with the context.
 func (t *Table) Outlast(ctx context.Context, began time.Time, skew time.Duration) error {

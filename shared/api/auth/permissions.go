@@ -1,8 +1,9 @@
-// Package auth has the operations on the permissions of users.
+// Package auth has the operations on the permissions of users, and on the tokens of their pages.
 package auth
 
 import (
 	"cmp"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"context"
 	"fmt"
@@ -12,19 +13,17 @@ import (
 )
 
 // Service carries out the operations.
-type Service struct{ Directory *directory.Store }
-
-// ResourceType is a kind of resource.
-type ResourceType string
-
-// Values returns the kinds of resources.
-func (ResourceType) Values() []string { return []string{"organization", "folder", "document"} }
+type Service struct {
+	Directory *directory.Store
+	Accounts  *accounts.Store
+	Stage     string // that issues tokens
+}
 
 // Resource is what a grant is on.
 type Resource struct {
-	Type           ResourceType `json:"type" rule:"required" doc:"organization, folder or document"`
-	ID             string       `json:"id" rule:"required,docid" doc:"The organization, folder or document"`
-	OrganizationID string       `json:"organizationId" rule:"id" doc:"The organization of the folder or document; required for these"`
+	Type           collab.ResourceType `json:"type" rule:"required" doc:"organization, folder or document"`
+	ID             string              `json:"id" rule:"required,docid" doc:"The organization, folder or document"`
+	OrganizationID string              `json:"organizationId" rule:"id" doc:"The organization of the folder or document; required for these"`
 }
 
 // Validate refuses folders and documents without their organization, and organizations with another.

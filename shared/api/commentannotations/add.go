@@ -53,6 +53,7 @@ type AnnotationComment struct {
 	TriggerNotification bool         `json:"triggerNotification"`
 	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted; nothing is kept of what users did yet"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts"`
+	Attachments         []Attachment `json:"attachments"`
 	KeptCommentFields
 }
 
@@ -98,6 +99,10 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 // Add is POST /v2/commentannotations/add.
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
+		Person: rpc.Person{
+			Sends: "organizationId documentId commentAnnotations{targetElement location visibility commentData" + sentComment + "}",
+			Sees:  "*{success message code annotationId commentIds}", Editor: true, Fill: fillAdd,
+		},
 		Operation: rpc.Method((*Service).Add), Description: `
 Adds comment annotations with their comments. Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000
 comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.
@@ -163,7 +168,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 
 func (c AnnotationComment) newComment() NewComment {
 	n := NewComment{
-		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, KeptCommentFields: c.KeptCommentFields,
+		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, Attachments: c.Attachments, KeptCommentFields: c.KeptCommentFields,
 	}
 	if c.TaggedUserContacts != nil {
 		n.TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))
@@ -180,6 +185,11 @@ func (s *Service) add(
 	doc, err := s.begin(ctx, call, target, create, slices.ContainsFunc(list, func(a newAnnotation) bool { return wanted(call, a.comments) }))
 	if err != nil {
 		return nil, err
+	}
+	for i := range list {
+		if err := s.introduce(ctx, call, doc, list[i].comments, list[i].visibility.Users()); err != nil {
+			return nil, err
+		}
 	}
 	var authors, back []string
 	for i := range list {

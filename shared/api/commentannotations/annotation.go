@@ -159,6 +159,9 @@ func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
 // openStatus is the id of the status that an annotation has when it is given none.
 const openStatus = "OPEN"
 
+// resolvedStatus is the id of the status of what is resolved.
+const resolvedStatus = "RESOLVED"
+
 // defaultStatuses are the statuses that every account has, by id.
 var defaultStatuses = map[string]collab.JSON{
 	openStatus:    collab.JSON(`{"id":"OPEN","name":"Open","type":"default","color":"#2563eb"}`),

@@ -38,7 +38,7 @@ type Threads interface {
 	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
 	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
 	RestoreSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen) ([]error, error)
-	ReadStates(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []collab.ReadState, next string, err error)
+	ReadStates(ctx context.Context, doc collab.DocumentRef, user, after string, most int) (list []collab.ReadState, next string, err error)
 	Count(
 		ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
 	) ([]collab.AnnotationCount, error)
@@ -55,13 +55,21 @@ type Target struct {
 	DocumentID     string `json:"documentId" rule:"required,docid"`
 }
 
-// begin returns the document that a request is about. It fails like Directory.OpenDocument, and like request.Request.Raises.
+// begin returns the document that a request is about. It fails like Directory.OpenDocument, like request.Request.Raises, and with NOT_FOUND
+// where a person may not see the document.
 func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
 	if err := call.Raises(raise); err != nil {
 		return collab.DocumentRef{}, err
 	}
-	return s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID,
-		collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
+	make := collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument}
+	if call.Person != nil && make.Document {
+		make.Name = call.Person.Resource(t.OrganizationID, collab.ResourceDocument, t.DocumentID).DocumentName
+	}
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, make)
+	if sight := s.mine(call); sight != nil && err == nil {
+		err = checkDocument(ctx, sight, doc)
+	}
+	return doc, err
 }
 
 // CreateFlags are the fields of a request that ask for what is missing to be made.

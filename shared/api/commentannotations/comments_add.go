@@ -39,6 +39,9 @@ func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 // CommentsAdd is POST /v2/commentannotations/comments/add.
 func CommentsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
+		Person: rpc.Person{
+			Sends: "organizationId documentId annotationId commentData" + sentComment, Editor: true, Fill: fillComments,
+		},
 		Operation: rpc.Method((*Service).AddComments), Description: `
 Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
 content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
@@ -56,6 +59,12 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	sent, field := req.comments()
 	doc, err := s.begin(ctx, call, req.Target, req.CreateFlags, wanted(call, sent))
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
+		return nil, err
+	}
+	if err := s.introduce(ctx, call, doc, sent, nil); err != nil {
 		return nil, err
 	}
 	if err := s.mayAdd(ctx, call, doc, req, authorsOf(sent)); err != nil {

@@ -25,6 +25,9 @@ type DeleteCommentResult struct {
 // CommentsDelete is POST /v2/commentannotations/comments/delete.
 func CommentsDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Person: rpc.Person{
+			Sends: "organizationId documentId annotationId commentIds", Sees: seenItems, Editor: true, Fill: ownAlone,
+		},
 		Operation: rpc.Method((*Service).DeleteComments), Description: `
 Deletes comments. It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the
 annotation. The annotation stays, with its creator, and its
@@ -42,6 +45,9 @@ those of userIds.`}
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return nil, err
 	}
 	var event func(*collab.Annotation, []collab.Comment) *collab.Event

@@ -52,6 +52,9 @@ const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 // CommentsGet is POST /v2/commentannotations/comments/get.
 func CommentsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable | rpc.ReadProviders,
+		Person: rpc.Person{
+			Sends: "organizationId documentId annotationId commentIds userIds pageSize pageToken", Sees: seenComment, Fill: readAs("asUserId"),
+		},
 		Operation: rpc.Method((*Service).GetComments), Requires: collab.AdvancedQueries, Description: `
 Lists the comments of a comment annotation, in pages. The response has those that pass all filters given: with commentIds in their order,
 null for one that does not exist (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by

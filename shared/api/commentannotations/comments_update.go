@@ -61,6 +61,9 @@ func (d *CommentData) Validate(m *rpc.Violations) {
 // CommentsUpdate is POST /v2/commentannotations/comments/update.
 func CommentsUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
+		Person: rpc.Person{
+			Sends: "organizationId documentId annotationId commentIds updatedData" + sentComment, Sees: seenItems, Editor: true, Fill: fillCommentUpdate,
+		},
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
 merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. With
@@ -82,6 +85,15 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
+		return nil, err
+	}
+	if tags := &req.UpdatedData.Value.TaggedUserContacts; call.Person != nil && len(tags.Value) > 0 {
+		if err := s.introduce(ctx, call, doc, []NewComment{{TaggedUserContacts: tags.Value}}, nil); err != nil {
+			return nil, err
+		}
+		tags.Raw = rpc.JSON(tags.Value)
 	}
 	if author := req.UpdatedData.Value.From.Value.UserID; req.VerifyUserPermissions && author != "" {
 		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, []string{author})

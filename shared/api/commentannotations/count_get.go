@@ -28,6 +28,9 @@ type DocumentCount struct {
 // CountGet is POST /v2/commentannotations/count/get.
 func CountGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/count/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
+		Person: rpc.Person{
+			Sends: "organizationId documentIds statusIds", Sees: "*{total totalIsAtLeast unread unreadIsAtLeast}", Fill: readAs("asUserId"),
+		},
 		Operation: rpc.Method((*Service).CountGet), Requires: collab.AdvancedQueries, Description: `
 Counts the comment annotations of documents, and those that a user has not seen. It counts annotations, not comments. The counts are by
 document id, in the order asked. With userId, unread are those with a comment of somebody else that was made after the user had seen the

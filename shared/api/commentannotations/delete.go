@@ -19,6 +19,7 @@ type DeleteRequest struct {
 // Delete is POST /v2/commentannotations/delete.
 func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/delete", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
+		Person:    rpc.Person{Sends: "organizationId documentId annotationIds", Sees: seenItems, Editor: true, Fill: fillDelete},
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes comment annotations with their comments. It deletes those of a document that pass all selectors given: annotationIds, locationIds
 and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. What is deleted is out of reach
@@ -38,6 +39,9 @@ NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDIT
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkUnanswered(ctx, call, doc, req.AnnotationIDs); err != nil {
 		return nil, err
 	}
 	selector := collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)}

@@ -18,6 +18,10 @@ func wanted(call *rpc.Call, comments []NewComment) bool {
 func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) collab.Event {
 	ev := collab.In(doc)
 	ev.ID, ev.Time = call.IDs.For(position, of), call.Millis()
+	if call.Person != nil {
+		u := call.Person.User()
+		ev.Actor = u.Acting()
+	}
 	return ev
 }
 

@@ -88,6 +88,10 @@ func union(one *string, list []string) []string {
 // Get is POST /v2/commentannotations/get.
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
+		Person: rpc.Person{
+			Sends: "organizationId documentId documentIds annotationIds locationIds userIds statusIds order updatedAfter includeDeleted unreadOnly pageSize pageToken",
+			Sees:  seenAnnotation, Fill: readAs("asUserId", "unreadFor"),
+		},
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists comment annotations by document, folder, location, creator, status, times or id, in pages. The response has those that pass all
 filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of the creators. Without any

@@ -27,6 +27,7 @@ type ReadState struct {
 // ReadGet is POST /v2/commentannotations/read/get.
 func ReadGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/get", Grants: rpc.ReadTable,
+		Person:    rpc.Person{Sends: "organizationId documentIds pageSize pageToken", Sees: "documentId annotationId read readAt"},
 		Operation: rpc.Method((*Service).ReadGet), Requires: collab.AdvancedQueries, Description: `
 Lists what users have said of having seen documents and their comment annotations, in pages. The response has it as read/set takes it,
 document by document, and in each by user id. What was said last holds. A page may have fewer items than asked for, even none, and have a
@@ -45,6 +46,10 @@ func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetReque
 	if err != nil {
 		return nil, err
 	}
+	user := ""
+	if call.Person != nil {
+		user = call.Person.UserID
+	}
 	ids := rpc.Distinct(req.DocumentIDs)
 	_, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", ids[max(slices.Index(ids, at.Document), 0):])
 	if err != nil {
@@ -58,7 +63,7 @@ func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetReque
 			page.Next(at)
 			break
 		}
-		list, next, err := s.Threads.ReadStates(ctx, doc, at.After, page.Most())
+		list, next, err := s.Threads.ReadStates(ctx, doc, user, at.After, page.Most())
 		if err != nil {
 			return nil, err
 		}

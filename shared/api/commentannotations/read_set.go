@@ -20,6 +20,7 @@ type ReadSetRequest struct {
 // ReadSet is POST /v2/commentannotations/read/set.
 func ReadSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/set", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
+		Person:    rpc.Person{Sends: "organizationId documentId annotationIds read", Sees: seenItems, Fill: fillRead},
 		Operation: rpc.Method((*Service).ReadSet), Description: `
 Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
 the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without
@@ -43,6 +44,10 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 		done = "the comment annotation is read"
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
+	hidden, err := s.hidden(ctx, call, doc, ids)
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
 	switch {
 	case req.ReadAt != nil:
@@ -55,6 +60,11 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	}
 	if err != nil {
 		return nil, err
+	}
+	for i, id := range ids {
+		if hidden[id] {
+			errs[i] = collab.NoAnnotation(doc, id)
+		}
 	}
 	if ids == nil {
 		call.Message = "all of the document was set"

@@ -64,6 +64,9 @@ var (
 // Update is POST /v2/commentannotations/update.
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
+		Person: rpc.Person{
+			Sends: "organizationId documentId annotationIds updatedData{status{id} visibility}", Sees: seenItems, Editor: true, Fill: fillUpdate,
+		},
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates comment annotations, or replaces users in them. It updates those of a document that pass all selectors given: annotationIds,
 locationIds and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. Each annotation is
@@ -99,6 +102,14 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	u := req.update(call.Millis())
 	if u.writers, err = s.writers(ctx, call, doc, req.VerifyFlag, u.people); err != nil {
 		return nil, err
+	}
+	if u.viewers, err = s.viewers(ctx, call, doc); err != nil {
+		return nil, err
+	}
+	if u.viewers != nil && u.data != nil {
+		if err := s.introduce(ctx, call, doc, nil, u.data.Visibility.Value.UserIDs); err != nil {
+			return nil, err
+		}
 	}
 	ids := u.selector.IDs
 	if ids == nil {
@@ -157,6 +168,7 @@ type update struct {
 	now      collab.Millis
 	people   []string // whom it names as those who act
 	writers  writers
+	viewers  collab.Viewers // the person for whom it is, nil for a back end
 }
 
 func (r *UpdateRequest) update(now collab.Millis) *update {
@@ -183,6 +195,14 @@ func (u *update) selects(a *collab.Annotation) error {
 	if sel := u.selector; sel.Locations != nil && !slices.Contains(sel.Locations, a.LocationID) ||
 		sel.Creators != nil && !slices.Contains(sel.Creators, a.CreatorID) {
 		return errNotSelected
+	}
+	if u.viewers != nil {
+		if !u.viewers.See(a) {
+			return collab.NoAnnotation(collab.DocumentRef{}, a.ID)
+		}
+		if u.data != nil && u.data.Visibility.Sent() && a.CreatorID != u.viewers[0].User {
+			return collab.Errorf(collab.PermissionDenied, "the annotation is not yours: its visibility stays")
+		}
 	}
 	return u.writers.check(a, u.people)
 }

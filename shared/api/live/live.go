@@ -42,6 +42,10 @@ type Ticket struct {
 // TicketsAdd is POST /v2/live/tickets/add.
 func TicketsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/live/tickets/add", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.AddTickets,
+		Person: rpc.Person{
+			Sends: "organizationId documentIds inbox", Sees: "url expiresAt", Inbox: true,
+			Fill: func(p *collab.Person, data map[string]any, _ *rpc.Refusals) { data["userId"] = p.UserID },
+		},
 		Operation: rpc.Method((*Service).TicketsAdd), Description: `
 Lets a person's page connect, so that it is told when something changes instead of asking again and again. The answer's address takes one
 WebSocket connection, begun within 60 seconds; [Live](#live) says what goes over it. It takes no Idempotency-Key. PERMISSION_DENIED when

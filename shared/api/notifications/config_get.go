@@ -65,6 +65,9 @@ type Metadata struct {
 // ConfigGet is POST /v2/notifications/config/get.
 func ConfigGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/get", Grants: rpc.ReadTable,
+		Person: rpc.Person{
+			Sends: "organizationId documentIds getOrganizationConfig", Sees: "config{inbox email} metadata{organizationId documentId}", Inbox: true, Fill: own("userId"),
+		},
 		Operation: rpc.Method((*Service).ConfigGet), Requires: collab.NotificationPreferences, Description: `
 Returns a user's notification preferences. They are by document and channel: the user's preference for the document, else for the
 organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With

@@ -65,6 +65,9 @@ type ConfigSetResult struct {
 // ConfigSet is POST /v2/notifications/config/set.
 func ConfigSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable,
+		Person: rpc.Person{
+			Sends: "organizationId documentIds config{inbox email}", Sees: "*{success message userId documentId}", Inbox: true, Fill: fillConfig,
+		},
 		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
 Sets users' notification preferences. Those of up to 30 users for up to 30 documents, or without documentIds for the whole organization,
 are replaced. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and

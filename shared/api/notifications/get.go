@@ -110,6 +110,12 @@ const mostAsked = 20
 // Get is POST /v2/notifications/get.
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable | rpc.ReadProviders,
+		Person: rpc.Person{
+			Sends: "organizationId documentId notificationIds createdAfter order pageSize pageToken",
+			Sees: "notificationId documentId annotationId actionUser{userId name photoUrl} displayHeadlineMessage displayBodyMessage location " +
+				"timestamp createdAt read readAt clicked clickedAt",
+			Inbox: true, Fill: own("userId"),
+		},
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
 that the user did not cause and wants. The user need not be a member. What came in the last second may be missing. Headlines are filled in for this user. Without a userId it returns

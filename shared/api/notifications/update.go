@@ -108,6 +108,9 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 // Update is POST /v2/notifications/update.
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
+		Person: rpc.Person{
+			Sends: "organizationId notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Fill: fillUpdate,
+		},
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates notifications, and marks them as read or clicked. It changes up to 500. What is read or clicked stays so. What is left out stays;
 null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is

@@ -37,7 +37,7 @@ func Endpoints() []rpc.Endpoint {
 	return []rpc.Endpoint{
 		AccountsGet(), AccountsAdd(), AccountsUpdate(), AccountsDelete(), AccountsUsageGet(),
 		SettingsGet(), SettingsUpdate(),
-		KeysGet(), KeysAdd(), KeysDelete(), TokensAdd(), TokensRotate(), TokensDelete(),
+		KeysGet(), KeysAdd(), KeysDelete(), TokensAdd(), TokensRotate(), TokensDelete(), SigningRotate(),
 		Find(),
 		EventsGet(), EventsExplain(), EventsRetry(), PendingGet(),
 	}

@@ -25,6 +25,7 @@ type Settings struct {
 	ReadUnitsPerSecond         int64         `json:"readUnitsPerSecond"`
 	EventsPerMinute            int64         `json:"eventsPerMinute"`
 	MailsPerDay                int64         `json:"mailsPerDay"`
+	AllowedOrigins             []string      `json:"allowedOrigins"`
 	WebhookEndpoints           int64         `json:"webhookEndpoints"`
 	LiveConnections            int64         `json:"liveConnections"`
 	PermissionProviderURL      string        `json:"permissionProviderUrl"`
@@ -39,6 +40,7 @@ func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
 		WriteUnitsPerSecond: cmp.Or(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond),
 		ReadUnitsPerSecond:  cmp.Or(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond),
 		EventsPerMinute:     cmp.Or(s.EventsPerMinute, collab.EventsPerMinute), MailsPerDay: cmp.Or(s.MailsPerDay, collab.MailsPerDay),
+		AllowedOrigins:   append([]string{}, s.AllowedOrigins...),
 		WebhookEndpoints: cmp.Or(s.WebhookEndpoints, collab.WebhookEndpoints), LiveConnections: cmp.Or(s.LiveConnections, collab.LiveConnections),
 	}
 	if p != nil {
@@ -80,6 +82,7 @@ type SettingsUpdateRequest struct {
 	MailsPerDay                *int64         `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Mails; what is over waits"`
 	WebhookEndpoints           *int64         `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
 	LiveConnections            *int64         `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Connected pages at the same time"`
+	AllowedOrigins             []string       `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages may call with a person's token, such as https://app.example.com; empty for none"`
 	PermissionProviderURL      *string        `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
 	PermissionProviderSecret   *string        `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`
 }
@@ -97,6 +100,11 @@ func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 	check("mailFromName", r.MailFromName, collab.CheckMailName)
 	check("mailProduct", r.MailProduct, collab.CheckMailName)
 	check("mailLink", r.MailLink, collab.CheckMailLink)
+	for i, origin := range r.AllowedOrigins {
+		if err := collab.CheckOrigin(origin); err != nil {
+			m.Add(fmt.Sprintf("allowedOrigins[%d]", i), "%v", err)
+		}
+	}
 	if n := collab.Deref(r.WebhookEndpoints); n > collab.MaxWebhooks {
 		m.Add("webhookEndpoints", "must be at most %d", collab.MaxWebhooks)
 	}
@@ -143,6 +151,9 @@ func (s *Service) SettingsUpdate(ctx context.Context, call *rpc.Call, req *Setti
 		set(&to.MailsPerDay, req.MailsPerDay)
 		set(&to.WebhookEndpoints, req.WebhookEndpoints)
 		set(&to.LiveConnections, req.LiveConnections)
+		if req.AllowedOrigins != nil {
+			to.AllowedOrigins = rpc.Distinct(req.AllowedOrigins)
+		}
 		return nil
 	})
 	if err == nil && req.PermissionProviderURL != nil {

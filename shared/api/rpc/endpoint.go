@@ -24,6 +24,7 @@ type Endpoint struct {
 	Accepted    bool // what it answers is only begun: see Status
 	Public      bool // without credentials, and to GET too: a page for people
 
+	Person   Person // for callers with a person's token
 	Audience Audience
 	Changes  bool   // for an operator: it changes something
 	Question string // for an operator: what a person is told before a program calls it, "" for nothing
@@ -75,7 +76,7 @@ func (e Endpoint) Status() int {
 // Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for
 // it.
 func (e Endpoint) Handler(s *Server, services Services) http.Handler {
-	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires, Accepted: e.Accepted})
+	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires, Accepted: e.Accepted, Person: e.Person})
 }
 
 // Services are what operations are methods of: one pointer of each type.

@@ -33,7 +33,7 @@ const drained = 10 << 20
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (response, error)) {
 	usage := new(collab.Usage)
 	x := &exchange{
-		Call: Call{Request: &request.Request{Identity: identity, Now: s.Now()}, Path: r.URL.Path},
+		Call: Call{Request: &request.Request{Identity: identity, Now: s.Now()}, Path: r.URL.Path, limiter: &s.limiter, folders: s.Folders},
 		ctx:  collab.WithUsage(r.Context(), usage),
 		w:    w,
 		r:    r,
@@ -84,6 +84,9 @@ func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
 		slog.Int("calls", calls),
 		slog.Float64("ms", float64(s.Now().Sub(x.Now).Microseconds())/1000),
 		slog.Bool("cold_start", !s.warm.Swap(true)),
+	}
+	if x.Person != nil {
+		attrs = append(attrs, slog.Bool("person", true))
 	}
 	if x.cause != nil {
 		level = slog.LevelError

@@ -72,11 +72,15 @@ func (s *Server) claim(x *exchange, keys []string) (request.Claim, error) {
 	if len(keys) > 1 || !validKey(keys[0]) {
 		return request.Claim{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key header must be 1 to 255 printable ASCII characters")
 	}
+	scope := x.Path
+	if x.Person != nil {
+		scope += "\n" + x.Person.UserID
+	}
 	seed, err := s.seed()
 	start := x.Now.Truncate(time.Millisecond)
 	return request.Claim{
 		Account:  x.Account,
-		KeyHash:  sha256.Sum256([]byte(x.Path + "\n" + keys[0])),
+		KeyHash:  sha256.Sum256([]byte(scope + "\n" + keys[0])),
 		BodyHash: sha256.Sum256(x.body),
 		Seed:     seed,
 		Start:    start,

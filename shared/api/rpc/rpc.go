@@ -46,6 +46,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -91,10 +92,12 @@ type Call struct {
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
-	bothTokens bool  // see Page.BothTokens
-	failed     int   // items
-	unfinished bool  // an item failed that a repetition of the request may carry out
-	cause      error // of a failure that the caller cannot mend, for the log
+	limiter    *limiter  // of persons
+	folders    FoldersOf // see Covered
+	bothTokens bool      // see Page.BothTokens
+	failed     int       // items
+	unfinished bool      // an item failed that a repetition of the request may carry out
+	cause      error     // of a failure that the caller cannot mend, for the log
 	body       []byte
 }
 
@@ -106,6 +109,7 @@ type Server struct {
 	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
 	Quotas      *quota.Ledger    // of accounts; nil for none
 	ReadOnly    bool             // operations that write are refused with UNAVAILABLE
+	Folders     FoldersOf        // for tokens that cover folders
 
 	// Send takes recorded events to their delivery. It never fails: what it loses is sent again from the outbox. May be nil where no operation
 	// records events.
@@ -114,7 +118,8 @@ type Server struct {
 	// SendJobs is Send for jobs that go on with a request at once.
 	SendJobs func(ctx context.Context, jobs ...collab.EventRef)
 
-	warm atomic.Bool // a request was served before
+	limiter limiter
+	warm    atomic.Bool // a request was served before
 }
 
 // readOnlyRetryAfter is when to try again what ReadOnly refuses: an operator ends it, not time.
@@ -126,6 +131,7 @@ type Options struct {
 	Idempotent bool
 	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
 	Accepted   bool           // success is 202: see Endpoint.Status
+	Person     Person
 }
 
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
@@ -138,12 +144,28 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	}
 	shape := ShapeOf(reflect.TypeFor[envelope]())
 	organization := shape.organizationField()
+	rule := newPersonRule(o.Person, o.Idempotent, shape.Object.Fields[0].Shape)
 	run := func(x *exchange) (response, error) {
+		if x.Person != nil {
+			if err := checkOrigin(x); err != nil {
+				return response{}, err
+			}
+		}
 		body, err := readBody(x.w, x.r)
 		if err != nil {
 			return response{}, err
 		}
 		var e envelope
+		if x.Person != nil {
+			filled, err := rule.body(x, body, shape)
+			if err == errNoJSON {
+				err = cmp.Or(decode(body, shape, reflect.ValueOf(&e).Elem()), err)
+			}
+			if err != nil {
+				return response{}, err
+			}
+			body = filled
+		}
 		err = decode(body, shape, reflect.ValueOf(&e).Elem())
 		if organization != nil {
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
@@ -181,6 +203,9 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			if err != nil {
 				return response{}, err
 			}
+			if x.Person != nil {
+				return successResponse(&x.Call, rule.seen(data), o.Accepted), nil
+			}
 			return successResponse(&x.Call, data, o.Accepted), nil
 		}
 		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
@@ -215,6 +240,9 @@ func (s *Server) NotFound() http.Handler {
 
 // Fail answers a request that is refused before it reaches its handler, and logs it.
 func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	if origin(r) != "" {
+		allowOrigin(w.Header(), "*") // so that a page learns that its token has expired
+	}
 	s.serve(w, r, collab.Identity{}, func(*exchange) (response, error) { return response{}, err })
 }
 

@@ -44,7 +44,8 @@ type UserWithRole struct {
 
 // Get is POST /v2/users/get.
 func Get() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/users/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+	return rpc.Endpoint{Path: "/v2/users/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
+		Person:    rpc.Person{Sends: "organizationId documentId searchKey userIds", Sees: "userId name photoUrl", Fill: fillGet},
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists users, in pages. The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any
 document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
@@ -63,11 +64,14 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	}
 	page := list.Group(req.GroupByDocumentID)
 	page.BothTokens()
+	call.Message = "User(s) retrieved successfully."
+	if call.Person != nil {
+		return page, s.people(ctx, call, req, page)
+	}
 	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
 	if err != nil {
 		return nil, err
 	}
-	call.Message = "User(s) retrieved successfully."
 	q := collab.MemberQuery{
 		In: in, Users: rpc.Distinct(req.UserIDs), Groups: rpc.Distinct(req.OrganizationUserGroupIDs),
 		AllDocuments: req.AllDocuments, EachDocument: req.GroupByDocumentID,

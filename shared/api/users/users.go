@@ -2,6 +2,7 @@
 package users
 
 import (
+	"collabdata/shared/access"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/erasure"
 	"collabdata/shared/store/outbox"
@@ -16,6 +17,7 @@ type Service struct {
 	Directory *directory.Store
 	Erasure   *erasure.Store
 	Jobs      *outbox.Store
+	Access    *access.Checker
 }
 
 // Level says at which level users are meant: that of the organization, of a folder, or of a document.

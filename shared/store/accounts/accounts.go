@@ -40,10 +40,15 @@ func accountMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "account %q does not exist", id)
 }
 
-// AddAccount adds an account; ALREADY_EXISTS when its id is taken.
+// AddAccount adds an account with a key that signs tokens; ALREADY_EXISTS when its id is taken.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
+	first, err := s.newSigningKey()
+	if err != nil {
+		return err
+	}
 	refused, err := s.Write(ctx,
-		store.Create(store.ItemOf(keys.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(keys.AccountEntry(a.ID))))
+		store.Create(store.ItemOf(keys.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(keys.AccountEntry(a.ID))),
+		store.Put(store.ItemOf(keys.SigningKeys(a.ID), newSigningItem([]collab.SigningKey{first}))))
 	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "account %q is there already", a.ID)
 	}
@@ -211,7 +216,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account with its API keys, webhook endpoints and their lanes, permission provider and mail secret: a later
+// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints and their lanes, permission provider and mail secret: a later
 // account of its id has none of them. It fails with NOT_FOUND when the account does not exist. It fails with FAILED_PRECONDITION, and
 // deletes nothing, while the account has organizations, whose data nobody could reach any more, or is enabled, as requests under way could
 // add one.
@@ -255,7 +260,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 		}
 	}
 	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Account(id))), store.Delete(keys.AccountEntry(id)),
-		store.Delete(keys.PermissionProvider(id)), store.Delete(keys.MailSecret(id)))
+		store.Delete(keys.PermissionProvider(id)), store.Delete(keys.MailSecret(id)), store.Delete(keys.SigningKeys(id)))
 	if err == nil && refused != nil {
 		err = accountMissing(id)
 	}

@@ -46,9 +46,9 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 }
 
 // createDocument adds a document in no folder and opens it. Where another request was faster it opens that one.
-func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, id string) (collab.DocumentRef, error) {
+func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, id, name string) (collab.DocumentRef, error) {
 	doc := org.Document(id)
-	d := collab.Document{Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
+	d := collab.Document{Name: name, Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
 	var err error
 	doc.Incarnation, err = s.createOrOpen(ctx, documentKey(doc), documentNamed(id), func(l collab.Lifetime) store.Item {
 		d.Lifetime = l

@@ -363,3 +363,35 @@ func height(within map[string][]collab.Folder, id string) int {
 	}
 	return most + 1
 }
+
+// FoldersOf returns the folders that each of some documents of an organization is in, the nearest first, by document id. What does not exist
+// is left out. Strongly consistent.
+func (s *Store) FoldersOf(ctx context.Context, acct, organization string, documents []string) (map[string][]string, error) {
+	org, err := s.OpenOrganization(ctx, acct, organization)
+	if collab.CodeOf(err) == collab.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.DocumentsByID(ctx, org, documents)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := s.FoldersAbove(ctx, org, collab.Map(list, func(d collab.Document) string { return d.Folder }))
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string][]string, len(list))
+	for _, d := range list {
+		for id := d.Folder; ; {
+			f, there := folders[id]
+			if !there {
+				break
+			}
+			of[d.ID] = append(of[d.ID], id)
+			id = f.Parent
+		}
+	}
+	return of, nil
+}

@@ -26,7 +26,7 @@ func (s *Store) FindMembers(
 		return nil, nil, err
 	}
 	if !q.AllDocuments {
-		byUser, err := s.membersAt(ctx, q.In, idsOfPositions(users))
+		byUser, err := s.MembersAt(ctx, q.In, idsOfPositions(users))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -177,8 +177,8 @@ func idsOfPositions(list []collab.MemberPosition) []string {
 	return collab.Map(list, func(p collab.MemberPosition) string { return p.User })
 }
 
-// membersAt returns those of the users who are members of a resource, by id.
-func (s *Store) membersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
+// MembersAt returns those of the users who are members of a resource, by id.
+func (s *Store) MembersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
 	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Store) listMembers(
 	byUser := map[string]collab.Member{}
 	if q.Index != "" {
 		ids := collab.Map(users, func(m collab.Member) string { return m.UserID })
-		if byUser, err = s.membersAt(ctx, in, ids); err != nil {
+		if byUser, err = s.MembersAt(ctx, in, ids); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -113,7 +113,7 @@ func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string,
 	case !create.Document:
 		return collab.DocumentRef{}, collab.NoDocument(organization, id)
 	}
-	return s.createDocument(ctx, org, id)
+	return s.createDocument(ctx, org, id, create.Name)
 }
 
 // Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder

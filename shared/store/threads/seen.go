@@ -104,10 +104,17 @@ func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Ke
 	return s.Put(ctx, it)
 }
 
-// ReadStates returns at most most of what users have said of a document and its annotations, after a sort key, and the one after which
-// others follow, "" for none. Strongly consistent.
-func (s *Store) ReadStates(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []collab.ReadState, next string, err error) {
-	q := store.Scan{PK: keys.SeenPartition(doc), Keys: store.Everything.After(after), Limit: most, Strong: true}
+// ReadStates returns at most most of what a user, "" for all, has said of a document and its annotations, after a sort key, and the one
+// after which others follow, "" for none. Strongly consistent.
+func (s *Store) ReadStates(
+	ctx context.Context, doc collab.DocumentRef, user, after string, most int,
+) (list []collab.ReadState, next string, err error) {
+	span := store.Everything
+	if user != "" {
+		itself := keys.Seen(doc, user).SK
+		span = store.Span{From: itself, To: store.Children(itself + "#").To}
+	}
+	q := store.Scan{PK: keys.SeenPartition(doc), Keys: span.After(after), Limit: most, Strong: true}
 	items, more, err := s.QueryPage(ctx, q)
 	if err != nil {
 		return nil, "", err
@@ -118,7 +125,9 @@ func (s *Store) ReadStates(ctx context.Context, doc collab.DocumentRef, after st
 		if err != nil {
 			return nil, "", store.Unreadable(it.Key(), err)
 		}
-		if states[i].User = parts[0]; len(parts) == 2 {
+		if states[i].User = parts[0]; user != "" && states[i].User != user {
+			continue
+		} else if len(parts) == 2 {
 			states[i].Annotation = parts[1]
 			heads = append(heads, headKey(doc, parts[1]))
 		}
@@ -133,11 +142,14 @@ func (s *Store) ReadStates(ctx context.Context, doc collab.DocumentRef, after st
 			return nil, "", err
 		}
 		states[i].Seen = v.Seen
+		next = it.Text(keys.SK)
+		if user != "" && states[i].User != user {
+			continue
+		}
 		head := found[headKey(doc, states[i].Annotation)]
 		if states[i].Annotation == "" || head != nil && v.Birth == birth(head) {
 			list = append(list, states[i])
 		}
-		next = it.Text(keys.SK)
 	}
 	if !more {
 		next = ""

@@ -238,7 +238,7 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 		return "", err
 	}
 	wrong := s.answer.check(res, body, vars)
-	if !ofOperator(req) { // the reference knows nothing of the others
+	if !ofOperator(req) && req.Header.Get("Authorization") == "" { // the reference describes what back ends send and are answered
 		wrong = append(wrong, d.check(req, sent, res, body)...)
 	}
 	if len(wrong) == 0 {

@@ -1,5 +1,0 @@
-package main
-
-import "collabdata/shared/app"
-
-func main() { app.Authorize() }

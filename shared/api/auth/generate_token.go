@@ -1,0 +1,143 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+)
+
+// GenerateTokenRequest is the data of POST /v2/auth/generate_token.
+type GenerateTokenRequest struct {
+	UserID         string           `json:"userId" rule:"required,id" doc:"The person: your back end has signed them in"`
+	UserProperties *UserProperties  `json:"userProperties" rule:"notnull" doc:"How others see the person"`
+	Permissions    TokenPermissions `json:"permissions" rule:"required" doc:"What the token covers"`
+	ExpiresIn      *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires; 3,600 where it is left out"`
+
+	names []collab.ResourceName
+}
+
+// UserProperties are what is said of a person.
+type UserProperties struct {
+	Name     string `json:"name" rule:"max=1000" doc:"Shown beside what the person writes"`
+	Email    string `json:"email" rule:"max=320" doc:"Kept with the user, and never in the token"`
+	PhotoURL string `json:"photoUrl" rule:"max=2000" doc:"Address of a picture"`
+	IsAdmin  *bool  `json:"isAdmin" doc:"Kept with the user beside an email; it grants nothing"`
+}
+
+// TokenPermissions are what a token covers.
+type TokenPermissions struct {
+	Resources []TokenPermission `json:"resources" rule:"required,nonempty,max=100" doc:"At most 100; folders and documents with all that is in them"`
+}
+
+// TokenPermission is one resource that a token covers.
+type TokenPermission struct {
+	Resource
+	AccessRole   collab.Role `json:"accessRole" doc:"viewer reads, editor writes, too; editor where it is left out"`
+	DocumentName *string     `json:"documentName" rule:"notnull,max=1000" doc:"Of a document: its name, where the person's first thread makes it"`
+}
+
+// Validate is that of Resource.
+func (p *TokenPermission) Validate(m *rpc.Violations) {
+	p.Resource.Validate(m)
+	if p.DocumentName != nil && p.Type != collab.ResourceDocument {
+		m.Add("documentName", "must stand with a document alone")
+	}
+}
+
+// Validate refuses resources given twice.
+func (r *GenerateTokenRequest) Validate(m *rpc.Violations) {
+	r.names = named(m, r.Permissions.Resources, func(p *TokenPermission) *Resource { return &p.Resource })
+}
+
+// PersonToken is the token of a person.
+type PersonToken struct {
+	Token string `json:"token" doc:"A JWT for the page of this person: Authorization: Bearer"`
+}
+
+// GenerateToken is POST /v2/auth/generate_token.
+func GenerateToken() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/auth/generate_token", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).GenerateToken), Description: `
+Makes a token with which the page of a person calls the service itself. Your back end calls it for a person whom it has signed in, and gives
+the token to the page of that person: see [Persons](#persons). The token covers the resources, which need not exist, as far as the person may see them by
+the service's own rules. It holds until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator
+rotates the signing keys twice. An email is not in the token: where one is sent, the user is stored as by users/add, with name, picture and
+role, at each resource that exists.
+
+INVALID_ARGUMENT when the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.`}
+}
+
+// defaultExpiry is how long a token holds.
+const defaultExpiry = 3600
+
+// GenerateToken makes a token of a person, and stores the person where there is an address. It fails with INVALID_ARGUMENT where the token
+// would be longer than credentials.MaxToken.
+func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest) (*PersonToken, error) {
+	said := collab.Deref(req.UserProperties)
+	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL}
+	for _, r := range req.Permissions.Resources {
+		covered := collab.TokenResource{
+			Type: r.Type, ID: r.ID, AccessRole: cmp.Or(r.AccessRole, collab.RoleEditor), DocumentName: collab.Deref(r.DocumentName),
+		}
+		if r.Type != collab.ResourceOrganization {
+			covered.OrganizationID = r.OrganizationID
+		}
+		p.Resources = append(p.Resources, covered)
+	}
+	signing, err := s.Accounts.Signing(ctx, call.Account)
+	if err != nil {
+		return nil, err
+	}
+	if len(signing.Keys) == 0 {
+		return nil, collab.Errorf(collab.FailedPrecondition, "the account has no signing key: its operator adds one (admin signing-keys rotate)")
+	}
+	expires := call.Now.Add(time.Duration(cmp.Or(collab.Deref(req.ExpiresIn), defaultExpiry)) * time.Second)
+	token, err := credentials.Sign(signing.Keys[0], s.Stage, call.Account, p, call.Now, expires)
+	if err != nil {
+		return nil, err
+	}
+	if len(token) > credentials.MaxToken {
+		return nil, collab.Errorf(collab.InvalidArgument,
+			"data.permissions.resources make a token of %d bytes, and it must be at most %d: name a folder or the organization", len(token), credentials.MaxToken)
+	}
+	if said.Email != "" && !call.Again {
+		if err := s.keep(ctx, call, req, p); err != nil {
+			return nil, err
+		}
+	}
+	call.Secret, call.Items, call.Message = true, 1, "Token generated successfully."
+	return &PersonToken{token}, nil
+}
+
+// keep stores a person with their address at each of the resources that exists, unless the same is there.
+func (s *Service) keep(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest, p collab.Person) error {
+	user := p.User()
+	user.Email, user.IsAdmin = &req.UserProperties.Email, req.UserProperties.IsAdmin
+	for i, name := range req.names {
+		in, err := s.Directory.OpenResources(ctx, call.Account, []collab.ResourceName{name})
+		switch collab.CodeOf(err) {
+		case "":
+		case collab.NotFound, collab.FailedPrecondition:
+			continue
+		default:
+			return err
+		}
+		there, err := s.Directory.MembersAt(ctx, in[0], []string{req.UserID})
+		if err != nil {
+			return err
+		}
+		if m, ok := there[req.UserID]; ok && string(rpc.JSON(m.User)) == string(rpc.JSON(user.Over(m.User))) {
+			continue
+		}
+		if err := s.Directory.ChangeMembers(ctx, call.Request, in[0], []string{req.UserID}, true, func(_ int, m *collab.Member) {
+			m.User, m.Role = user.Over(m.User), cmp.Or(m.Role, p.Resources[i].AccessRole)
+		})[0]; err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package commentannotations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// What a person is answered.
+const (
+	seenUser       = "{userId name photoUrl}"
+	seenComment    = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
+	seenAttachment = "attachments{attachmentId name size type url thumbnail mimeType}"
+	seenAnnotation = "annotationId documentId from" + seenUser + " color status location targetElement resolvedByUserId visibility createdAt lastUpdated " +
+		"unread deleted commentsTruncated comments{" + seenComment + "}"
+	seenItems   = "*{success message code id}"
+	sentComment = "{commentText commentHtml taggedUserContacts{userId} " + seenAttachment + "}"
+)
+
+// readAs has a person read as that person.
+func readAs(fields ...string) func(*collab.Person, map[string]any, *rpc.Refusals) {
+	return func(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
+		for _, name := range fields {
+			data[name] = p.UserID
+		}
+	}
+}
+
+// named demands that a person names annotations.
+func named(data map[string]any, m *rpc.Refusals) {
+	if list, ok := data["annotationIds"].([]any); !ok || len(list) > collab.MaxIDsPerFilter {
+		m.Refuse("data.annotationIds", "must name 1 to %d annotations", collab.MaxIDsPerFilter)
+	}
+}
+
+// fillRead bounds how many annotations a person marks at once.
+func fillRead(p *collab.Person, data map[string]any, m *rpc.Refusals) {
+	data["userId"] = p.UserID
+	if data["annotationIds"] != nil {
+		named(data, m)
+	}
+}
+
+// fillDelete has a person delete annotations of their own.
+func fillDelete(p *collab.Person, data map[string]any, m *rpc.Refusals) {
+	named(data, m)
+	ownAlone(p, data, m)
+}
+
+// ownAlone has a person select their own, and be told of nothing else.
+func ownAlone(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
+	data["userIds"] = []string{p.UserID}
+}
+
+// writtenBy makes a person the author of comments, of which those concerned are told.
+func writtenBy(p *collab.Person, comments any) {
+	list, _ := comments.([]any)
+	for _, c := range list {
+		if comment, ok := c.(map[string]any); ok {
+			comment["from"], comment["triggerNotification"] = p.User(), true
+		}
+	}
+}
+
+func fillAdd(p *collab.Person, data map[string]any, m *rpc.Refusals) {
+	list, _ := data["commentAnnotations"].([]any)
+	for i, a := range list {
+		annotation, ok := a.(map[string]any)
+		if comments, _ := annotation["commentData"].([]any); ok && len(comments) == 0 {
+			m.Refuse(fmt.Sprintf("data.commentAnnotations[%d].commentData", i), "must have a comment")
+		}
+		writtenBy(p, annotation["commentData"])
+	}
+	org, _ := data["organizationId"].(string)
+	document, _ := data["documentId"].(string)
+	if r := p.Resource(org, collab.ResourceDocument, document); r != nil {
+		data["createOrganization"], data["createDocument"] = true, true
+	}
+}
+
+func fillComments(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
+	writtenBy(p, data["commentData"])
+}
+
+func fillCommentUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
+	ownAlone(p, data, m)
+	data["triggerNotification"] = true
+}
+
+// fillUpdate lets a person open and resolve, and says who did.
+func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
+	named(data, m)
+	changes, _ := data["updatedData"].(map[string]any)
+	status, _ := changes["status"].(map[string]any)
+	if status == nil {
+		return
+	}
+	switch status["id"] {
+	case resolvedStatus:
+		changes["resolvedByUserId"] = p.UserID
+	case openStatus:
+	default:
+		m.Refuse("data.updatedData.status.id", "must be %s or %s: only a back end may set another", openStatus, resolvedStatus)
+		return
+	}
+	changes["status"], changes["statusUpdatedByUserId"] = defaultStatuses[status["id"].(string)], p.UserID
+	data["triggerNotification"] = true
+}
+
+// mine is the sight of a call's person, nil for a back end.
+func (s *Service) mine(call *rpc.Call) collab.Sight {
+	if call.Person == nil {
+		return nil
+	}
+	return s.Access.People(call.Settings, call.Person.UserID)
+}
+
+// viewers returns how a call's person, nil for a back end, sees a document. It fails with NOT_FOUND where they may not see it.
+func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef) (collab.Viewers, error) {
+	sight := s.mine(call)
+	if sight == nil {
+		return nil, nil
+	}
+	if err := checkDocument(ctx, sight, doc); err != nil {
+		return nil, err
+	}
+	found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
+	return found[doc], err
+}
+
+// hidden returns those of the annotations that a call's person may not see; none for a back end.
+func (s *Service) hidden(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) (map[string]bool, error) {
+	viewers, err := s.viewers(ctx, call, doc)
+	if err != nil || viewers == nil {
+		return nil, err
+	}
+	hidden := map[string]bool{}
+	for _, id := range ids {
+		a, err := s.Threads.Head(ctx, doc, id)
+		if err != nil && collab.CodeOf(err) != collab.NotFound {
+			return nil, err
+		}
+		hidden[id] = err == nil && !viewers.See(&a)
+	}
+	return hidden, nil
+}
+
+// known returns users of an organization and of a document by id, as they are stored: with their addresses.
+func (s *Service) known(ctx context.Context, doc collab.DocumentRef, ids []string) (map[string]collab.User, error) {
+	found := map[string]collab.User{}
+	for _, in := range []collab.Resource{{OrganizationRef: doc.OrganizationRef, Document: doc}, {OrganizationRef: doc.OrganizationRef}} {
+		members, err := s.Directory.MembersAt(ctx, in, ids)
+		if err != nil {
+			return nil, err
+		}
+		for id, m := range members {
+			found[id] = m.User
+		}
+	}
+	return found, nil
+}
+
+// introduce completes what a person wrote: the author and the tagged users have what is stored of them. It fails with INVALID_ARGUMENT where
+// one of these, or one of others, is no user who may see the document, and with RESOURCE_EXHAUSTED where the person mentions too many.
+func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, comments []NewComment, others []string) error {
+	if call.Person == nil {
+		return nil
+	}
+	me := call.Person.UserID
+	var named []string
+	mentioned := 0
+	for _, c := range comments {
+		mentioned += len(c.TaggedUserContacts)
+		named = append(named, collab.Map(c.TaggedUserContacts, func(t Tag) string { return t.UserID })...)
+	}
+	named = slices.DeleteFunc(rpc.Distinct(append(named, others...)), func(id string) bool { return id == me })
+	if err := call.Mentions(mentioned); err != nil {
+		return err
+	}
+	users, err := s.known(ctx, doc, append(named, me))
+	if err != nil {
+		return err
+	}
+	viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, named, false)
+	if err != nil {
+		return err
+	}
+	for _, v := range slices.Concat(viewers...) {
+		if _, there := users[v.User]; !there || !v.May {
+			return collab.Errorf(collab.InvalidArgument, "user %q must be a user who may see the document", v.User)
+		}
+	}
+	for i := range comments {
+		comments[i].From = comments[i].From.Over(users[me])
+		comments[i].From.UserID = me
+		for j := range comments[i].TaggedUserContacts {
+			t := &comments[i].TaggedUserContacts[j]
+			if u, there := users[t.UserID]; there {
+				t.Contact = &u
+			}
+		}
+	}
+	return nil
+}
+
+// checkUnanswered fails with FAILED_PRECONDITION where somebody else has written in an annotation of a call's person.
+func (s *Service) checkUnanswered(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) error {
+	if call.Person == nil {
+		return nil
+	}
+	for _, id := range ids {
+		for c, err := range s.Threads.ListComments(ctx, doc, id, 0, collab.MaxPageSize) {
+			if collab.CodeOf(err) == collab.NotFound {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if c.AuthorID != call.Person.UserID {
+				return collab.Errorf(collab.FailedPrecondition, "annotation %q has comments of others: it stays", id)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package users
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+const (
+	mostPeople  = 30 // users that a person is answered at once
+	peoplePages = 3  // of 1,000 users of a level, that are searched for them
+)
+
+// fillGet demands the document whose people a person asks for.
+func fillGet(_ *collab.Person, data map[string]any, m *rpc.Refusals) {
+	if _, ok := data["documentId"].(string); !ok {
+		m.Refuse("data.documentId", "is required")
+	}
+}
+
+// people fills a page with the users of a document and of its organization who may see the document: those that a person may mention. Of a
+// document that does not exist yet these are the users of the organization. It fails with NOT_FOUND where the person may not see the document.
+func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
+	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", []string{*req.DocumentID})
+	if err != nil {
+		return err
+	}
+	levels := []collab.Resource{{OrganizationRef: org}}
+	see := func(ids []string) ([]string, error) { return ids, nil }
+	if len(docs) > 0 {
+		levels = append(levels, collab.Resource{OrganizationRef: org, Document: docs[0]})
+		see = func(ids []string) (may []string, err error) {
+			viewers, err := s.Access.Viewers(ctx, call.Settings, docs, ids, false)
+			for _, v := range slices.Concat(viewers...) {
+				if v.May {
+					may = append(may, v.User)
+				}
+			}
+			return may, err
+		}
+	}
+	if me, err := see([]string{call.Person.UserID}); err != nil || len(me) == 0 {
+		return cmp.Or(err, collab.NoDocument(req.OrganizationID, *req.DocumentID))
+	}
+	var known []string
+	for _, level := range levels {
+		var position collab.MemberPosition
+		for range peoplePages {
+			q := collab.MemberQuery{In: level, Users: rpc.Distinct(req.UserIDs)}
+			members, next, err := s.Directory.FindMembers(ctx, q, position, collab.MaxPageSize)
+			if err != nil {
+				return err
+			}
+			members = slices.DeleteFunc(members, func(m collab.FoundMember) bool {
+				return slices.Contains(known, m.UserID) || req.SearchKey != nil && !found(m.User, strings.ToLower(*req.SearchKey))
+			})
+			members = members[:min(len(members), mostPeople-len(known))]
+			may, err := see(collab.Map(members, func(m collab.FoundMember) string { return m.UserID }))
+			if err != nil {
+				return err
+			}
+			for _, m := range members {
+				if slices.Contains(may, m.UserID) {
+					known = append(known, m.UserID)
+					text := rpc.JSON(UserWithRole{User: m.User})
+					page.AddTo("", text, rpc.WrappedLen(text))
+				}
+			}
+			if next == nil || len(known) == mostPeople {
+				break
+			}
+			position = *next
+		}
+	}
+	return nil
+}

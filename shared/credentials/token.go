@@ -1,0 +1,86 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"collabdata/shared/collab"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// MaxToken is the length of the longest person's token, in bytes: the gateway takes headers of 10,240 bytes in all.
+const MaxToken = 8_000
+
+// skew is how much the clocks of two functions may differ.
+const skew = 5 * time.Second
+
+// Claims are what a person's token says. The issuer is the stage and the account, separated by a slash; the subject is the user's id.
+type Claims struct {
+	jwt.RegisteredClaims
+	Name      string                 `json:"name,omitempty"`
+	PhotoURL  string                 `json:"photoUrl,omitempty"`
+	Resources []collab.TokenResource `json:"resources"`
+}
+
+// Sign returns the token of a person of an account in a stage, signed with a key, that expires at a time.
+func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, expires time.Time) (string, error) {
+	t := jwt.NewWithClaims(jwt.SigningMethodHS256, Claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: stage + "/" + account, Subject: p.UserID, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
+		},
+		Name: p.Name, PhotoURL: p.PhotoURL, Resources: p.Resources,
+	})
+	t.Header["kid"] = key.ID
+	return t.SignedString(key.Secret)
+}
+
+// checkToken returns whom a person's token speaks for. The error is Unauthenticated with a text for each reason, PermissionDenied where the
+// account is disabled, and Unavailable where the store failed.
+func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity, error) {
+	var claims Claims
+	var signing collab.Signing
+	var unavailable error
+	parsed, err := jwt.NewParser(
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuedAt(), jwt.WithExpirationRequired(), jwt.WithLeeway(skew), jwt.WithTimeFunc(c.Now),
+	).ParseWithClaims(token, &claims, func(t *jwt.Token) (any, error) {
+		stage, account, _ := strings.Cut(claims.Issuer, "/")
+		if stage != c.Stage || account == "" {
+			return nil, jwt.ErrTokenInvalidIssuer
+		}
+		var err error
+		if signing, err = c.Keys.Signing(ctx, account); err != nil {
+			if collab.CodeOf(err) != collab.NotFound {
+				unavailable = err
+			}
+			return nil, jwt.ErrTokenUnverifiable
+		}
+		i := slices.IndexFunc(signing.Keys, func(k collab.SigningKey) bool { return k.ID == t.Header["kid"] })
+		if i < 0 {
+			return nil, jwt.ErrTokenUnverifiable
+		}
+		return signing.Keys[i].Secret, nil
+	})
+	switch {
+	case unavailable != nil:
+		return collab.Identity{}, errUnavailable(unavailable)
+	case parsed != nil && parsed.Header["alg"] != jwt.SigningMethodHS256.Alg():
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the token's algorithm must be HS256")
+	case errors.Is(err, jwt.ErrTokenInvalidIssuer):
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the token is of another stage")
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the token has expired")
+	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued):
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the token is from the future")
+	case err != nil || claims.Subject == "" || claims.IssuedAt == nil:
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the token is not valid")
+	case signing.Disabled:
+		return collab.Identity{}, errDenied()
+	}
+	return collab.Identity{Account: signing.Account, Settings: signing.Settings, Person: &collab.Person{
+		UserID: claims.Subject, Name: claims.Name, PhotoURL: claims.PhotoURL, Resources: claims.Resources,
+	}}, nil
+}
