@@ -1,0 +1,24 @@
+// A product's server that gets the page of a signed-in person a token for the service: node token.mjs
+import {createServer} from 'node:http';
+import {json} from 'node:stream/consumers';
+
+const {COLLABDATA_URL, COLLABDATA_KEY, COLLABDATA_TOKEN, PORT} = process.env;
+const credentials = {'x-service-api-key': COLLABDATA_KEY, 'x-service-auth-token': COLLABDATA_TOKEN, 'Content-Type': 'application/json'};
+const sessions = new Map([['session=1', {id: 'ann', name: 'Ann', company: 'acme', documents: ['plan']}]]); // ask your product's
+
+async function token(request) {
+  const user = sessions.get(request.headers.cookie);
+  if (!user) return [401];
+  const {documentId} = await json(request); // none for an inbox: then all of the person's
+  const covered = user.documents.filter((id) => !documentId || id === documentId);
+  if (!covered.length) return [403];
+  const resources = covered.map((id) => ({type: 'document', id, organizationId: user.company}));
+  const data = {userId: user.id, userProperties: {name: user.name}, permissions: {resources}};
+  const answer = await fetch(`${COLLABDATA_URL}/v2/auth/generate_token`, {method: 'POST', headers: credentials, body: JSON.stringify({data})});
+  return [answer.status, (await answer.json()).result?.data];
+}
+
+createServer(async (request, response) => {
+  const [status, answer] = request.url === '/collab-token' ? await token(request).catch(() => [502]) : [404];
+  response.writeHead(status, {'Content-Type': 'application/json'}).end(JSON.stringify(answer));
+}).listen(PORT, '127.0.0.1');

@@ -1,0 +1,31 @@
+"""A product's server that gets the page of a signed-in person a token for the service: python3 token.py"""
+import json
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import Request, urlopen
+
+SERVICE, KEY, TOKEN = (os.environ["COLLABDATA_" + name] for name in ("URL", "KEY", "TOKEN"))
+CREDENTIALS = {"x-service-api-key": KEY, "x-service-auth-token": TOKEN, "Content-Type": "application/json"}
+SESSIONS = {"session=1": {"id": "ann", "name": "Ann", "company": "acme", "documents": ["plan"]}}  # ask your product's
+
+
+class Product(BaseHTTPRequestHandler):
+    def do_POST(self):  # /collab-token
+        user = SESSIONS.get(self.headers["Cookie"])
+        if user is None:
+            return self.send_error(401)
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("documentId")
+        covered = [d for d in user["documents"] if asked in (None, d)]  # none for an inbox: then all of the person's
+        if not covered:
+            return self.send_error(403)
+        resources = [{"type": "document", "id": d, "organizationId": user["company"]} for d in covered]
+        data = {"userId": user["id"], "userProperties": {"name": user["name"]}, "permissions": {"resources": resources}}
+        request = Request(SERVICE + "/v2/auth/generate_token", json.dumps({"data": data}).encode(), CREDENTIALS)
+        with urlopen(request) as answer:
+            token = json.load(answer)["result"]["data"]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(token).encode())
+
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Product).serve_forever()

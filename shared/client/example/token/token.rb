@@ -1,0 +1,30 @@
+# A product's server that gets the page of a signed-in person a token for the service: ruby token.rb
+require "json"
+require "net/http"
+require "socket"
+
+CREDENTIALS = {"x-service-api-key" => ENV.fetch("COLLABDATA_KEY"), "x-service-auth-token" => ENV.fetch("COLLABDATA_TOKEN"),
+               "Content-Type" => "application/json"}
+SESSIONS = {"1" => {id: "ann", name: "Ann", company: "acme", documents: ["plan"]}} # ask your product's
+
+def token(session, body) # an action of Rails or Sinatra
+  user = SESSIONS[session] or return [401]
+  asked = JSON.parse(body)["documentId"] # none for an inbox: then all of the person's
+  covered = user[:documents].select { |id| [nil, id].include?(asked) }
+  return [403] if covered.empty?
+  resources = covered.map { |id| {type: "document", id: id, organizationId: user[:company]} }
+  data = {userId: user[:id], userProperties: {name: user[:name]}, permissions: {resources: resources}}
+  answer = Net::HTTP.post(URI(ENV.fetch("COLLABDATA_URL") + "/v2/auth/generate_token"), {data: data}.to_json, CREDENTIALS)
+  [answer.code, JSON.parse(answer.body).dig("result", "data")]
+rescue StandardError
+  [502]
+end
+
+server = TCPServer.new("127.0.0.1", ENV.fetch("PORT"))
+while (page = server.accept)
+  head = page.gets("\r\n\r\n").to_s
+  body = page.read(head[/^content-length: (\d+)/i, 1].to_i)
+  status, answer = token(head[/^cookie: session=(\w+)/i, 1], body) # POST /collab-token
+  page.write("HTTP/1.1 #{status} \r\nContent-Type: application/json\r\nConnection: close\r\n\r\n#{answer.to_json}")
+  page.close
+end
