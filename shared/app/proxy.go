@@ -17,9 +17,9 @@ import (
 )
 
 // ProxyHandler returns the function that answers the proxy events of an API Gateway REST API with h. The request's path is that of the
-// resource, without stage and base path. Its context carries the gateway's request id, which every answer has in its header, and the
-// collab.Identity that Authorizer found; it ends in time for what follows an operation's end: see platform.OperationTime. Start it with
-// lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
+// resource, without stage and base path. Its context carries the gateway's request id, which every answer has in its header, and
+// ends in time for what follows an operation's end: see platform.OperationTime. Start it with lambda.WithSetEscapeHTML(false), so that an
+// answer is as long on the wire as rpc.WrappedLen says.
 func ProxyHandler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, cancel := ending(ctx, platform.FunctionTime-platform.OperationTime)

@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TTL is how long a decision about credentials may be old: the time of revocation. The gateway caches the authorizer's answers as long.
+// TTL is how long a decision about credentials may be old: the time of revocation.
 const TTL = 60 * time.Second
 
 // maxCached is the number of keys after which the cache begins anew.

@@ -1,4 +1,4 @@
-// Package credentials decides whom the credentials of a request speak for: one rule for the authorizer of the gateway and for the local server.
+// Package credentials decides whom the credentials of a request speak for, and signs persons' tokens.
 package credentials
 
 import (

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
+	"collabdata/shared/testing/must"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -161,12 +162,40 @@ func TestCached(t *testing.T) {
 	look("key", "", 2)
 	now = now.Add(1)
 	look("key", collab.NotFound, 3)
-	look("key", collab.NotFound, 4)
 	store.keys["key"] = collab.APIKey{Key: "key"}
-	look("key", "", 5)
+	now = now.Add(10*time.Second - 1) // a key that does not exist
+	look("key", collab.NotFound, 3)
+	now = now.Add(1)
+	look("key", "", 4)
 	store.err = errors.New("table unreachable")
-	look("key", "", 5)
+	look("key", "", 4)
+	look("new", collab.Internal, 5)
 	look("new", collab.Internal, 6)
+}
+
+// TestRotate holds that tokens made before, during and after a rotation of the signing keys hold in a process that remembers the keys as they
+// were, and that the new key signs in the end.
+func TestRotate(t *testing.T) {
+	now := noon
+	store := newKeyring()
+	key := func(id string, at time.Time) collab.SigningKey {
+		return collab.SigningKey{ID: id, Secret: []byte(id), CreatedAt: at.UnixMilli()}
+	}
+	first, second := key("first", noon.Add(-time.Hour)), key("second", noon.Add(30*time.Second))
+	c := credentials.Checker{Keys: credentials.Cached(store, func() time.Time { return now }), Now: func() time.Time { return now }, Stage: "test"}
+	for _, keys := range [][]collab.SigningKey{{first}, {second, first}} {
+		store.signing = map[string]collab.Signing{"acme": {Account: "acme", Keys: keys}}
+		for ; now.Before(noon.Add(time.Duration(len(keys)*len(keys)) * 30 * time.Second)); now = now.Add(time.Second) {
+			signed, err := credentials.Sign(credentials.Signer(keys, now), "test", "acme", collab.Person{UserID: "ann"}, now, now.Add(time.Minute))
+			must.Do(t, err)
+			if _, err := c.Check(t.Context(), http.Header{"Authorization": {"Bearer " + signed}}); err != nil {
+				t.Fatalf("%v after noon, with %d keys: %v", now.Sub(noon), len(keys), err)
+			}
+		}
+		if signer := credentials.Signer(keys, now); signer.ID != keys[0].ID {
+			t.Errorf("%v after noon the key %s signs, want %s", now.Sub(noon), signer.ID, keys[0].ID)
+		}
+	}
 }
 
 func TestRequire(t *testing.T) {

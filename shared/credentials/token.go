@@ -26,6 +26,17 @@ type Claims struct {
 	Resources []collab.TokenResource `json:"resources"`
 }
 
+// Signer returns which of an account's keys, the newest first, signs at a time: the newest that every process knows by then, as they remember
+// keys for TTL, else the oldest. There must be one.
+func Signer(keys []collab.SigningKey, now time.Time) collab.SigningKey {
+	known := now.Add(-TTL - skew).UnixMilli()
+	i := slices.IndexFunc(keys, func(k collab.SigningKey) bool { return k.CreatedAt <= known })
+	if i < 0 {
+		i = len(keys) - 1
+	}
+	return keys[i]
+}
+
 // Sign returns the token of a person of an account in a stage, signed with a key, that expires at a time.
 func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, expires time.Time) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, Claims{

@@ -93,10 +93,10 @@ func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *Genera
 		return nil, err
 	}
 	if len(signing.Keys) == 0 {
-		return nil, collab.Errorf(collab.FailedPrecondition, "the account has no signing key: its operator adds one (admin signing-keys rotate)")
+		return nil, collab.Errorf(collab.FailedPrecondition, "the account has no signing key: its operator adds one (admin signing rotate)")
 	}
 	expires := call.Now.Add(time.Duration(cmp.Or(collab.Deref(req.ExpiresIn), defaultExpiry)) * time.Second)
-	token, err := credentials.Sign(signing.Keys[0], s.Stage, call.Account, p, call.Now, expires)
+	token, err := credentials.Sign(credentials.Signer(signing.Keys, call.Now), s.Stage, call.Account, p, call.Now, expires)
 	if err != nil {
 		return nil, err
 	}

@@ -183,14 +183,15 @@ type SigningKey struct {
 // SigningRotate is POST /operator/signing/rotate.
 func SigningRotate() rpc.Endpoint {
 	return changing("signing/rotate", rpc.Method((*Service).SigningRotate), "Tokens of persons that the key before the last one signed are refused within 60 s.", `
-Adds a key to sign the tokens of an account's persons with. The key before stays valid for the tokens that it signed, and older ones end: to
-end all tokens at once, rotate twice, a minute apart. The answer has the valid keys, the newest first.`)
+Adds a key to sign the tokens of an account's persons with. It signs after a minute, when all functions know it. The key before stays valid
+for the tokens that it signed, and older ones end: to end all tokens, rotate twice, two minutes apart. The answer has the valid keys, the newest
+first.`)
 }
 
 // SigningRotate adds a signing key.
 func (s *Service) SigningRotate(ctx context.Context, call *rpc.Call, req *ofAccount) ([]SigningKey, error) {
 	list, err := s.Accounts.RotateSigningKeys(ctx, req.AccountID)
-	call.Message = fmt.Sprintf("account %q signs with a new key within 60 s", req.AccountID)
+	call.Message = fmt.Sprintf("account %q signs with the new key in a minute", req.AccountID)
 	return collab.Map(list, func(k collab.SigningKey) SigningKey { return SigningKey{k.ID, collab.Timestamp(k.CreatedAt)} }), err
 }
 
