@@ -188,6 +188,9 @@ func (op *operation) post(s *schemas) object {
 	if op.Requires != "" {
 		description = strings.TrimSpace(description + fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires))
 	}
+	if p := op.Person; p.Sends != "" {
+		description = strings.TrimSpace(description + "\n\n" + forPersons(p))
+	}
 	post := obj("operationId", lower(name), "tags", []string{op.noun}, "summary", summary, "description", description)
 	if strings.HasPrefix(op.Path, "/v1/") {
 		post = with(post, "x-badges", []object{obj("name", "version 1")}) // Scalar shows it
@@ -222,6 +225,18 @@ func (op *operation) post(s *schemas) object {
 	}
 	body := s.named(name+"Body", with(structure(obj("data", op.request), []string{"data"}), "additionalProperties", false))
 	return with(post, "requestBody", obj("required", true, "content", content(body, "examples", requests)), "responses", responses)
+}
+
+// forPersons says what a person may send, and is answered.
+func forPersons(p rpc.Person) string {
+	answered, role := "as a back end is", ""
+	if p.Sees != "" {
+		answered = "`" + p.Sees + "`"
+	}
+	if p.Editor {
+		role = ", where the token is an editor's"
+	}
+	return fmt.Sprintf("**A person** sends `%s`%s, and is answered %s.", p.Sends, role, answered)
 }
 
 // hasField reports whether the data of an endpoint's request have a field.
