@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,11 +10,10 @@ import (
 
 	"collabdata/scripts/admin/console"
 	"collabdata/shared/client"
-	"collabdata/shared/client/proxy"
 )
 
-// demo is a product that uses the service as a customer's would: by the client, by the proxy for browsers, and by the elements. Whoever
-// asks is named by the address, so that two windows can be two people; a product asks its session.
+// demo is a product that uses the service as a customer's would: by the client, with tokens for browsers, and by the elements. The
+// address says who asks, so that two windows can be two people; a product asks its session.
 type demo struct {
 	url     string // of this server
 	service *client.Client
@@ -27,10 +27,15 @@ const (
 )
 
 // demoPeople are the people of the demo's organization.
-var demoPeople = []proxy.User{
-	{ID: "ann", Name: "Ann Archer", Email: "ann@example.com"},
-	{ID: "bob", Name: "Bob Builder", Email: "bob@example.com"},
-	{ID: "cleo", Name: "Cleo Clark", Email: "cleo@example.com"},
+var demoPeople = []client.User{
+	{UserID: "ann", Name: "Ann Archer", Email: "ann@example.com"},
+	{UserID: "bob", Name: "Bob Builder", Email: "bob@example.com"},
+	{UserID: "cleo", Name: "Cleo Clark", Email: "cleo@example.com"},
+}
+
+// findPerson returns the index of a person of the demo, -1 for nobody.
+func findPerson(id string) int {
+	return slices.IndexFunc(demoPeople, func(u client.User) bool { return u.UserID == id })
 }
 
 func newDemo(url string) *demo {
@@ -40,19 +45,25 @@ func newDemo(url string) *demo {
 	})}
 }
 
-// collab serves what the elements ask for, at /demo/{person}/collab/….
-func (d *demo) collab() http.Handler {
-	may := func(_ context.Context, document string) (bool, error) { return document == demoDocument, nil }
-	return proxy.New(proxy.Config{
-		Client: d.service,
-		Who: func(r *http.Request) (*proxy.Caller, error) {
-			i := slices.IndexFunc(demoPeople, func(u proxy.User) bool { return u.ID == r.PathValue("person") })
-			if i < 0 {
-				return nil, nil
-			}
-			return &proxy.Caller{User: demoPeople[i], OrganizationID: demoOrganization, CanRead: may, CanWrite: may}, nil
-		},
+// token answers a token of the person whom the address names, at /demo/{person}/collab-token. With as=viewer the person may only read.
+func (d *demo) token(w http.ResponseWriter, r *http.Request) {
+	i := findPerson(r.PathValue("person"))
+	if i < 0 {
+		http.Error(w, "nobody is signed in", http.StatusUnauthorized)
+		return
+	}
+	made, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
+		UserID: demoPeople[i].UserID, UserProperties: &client.UserProperties{Name: demoPeople[i].Name},
+		Permissions: client.TokenPermissions{Resources: []client.TokenPermission{{
+			Type: client.ResourceTypeOrganization, ID: demoOrganization, AccessRole: client.Role(r.URL.Query().Get("as")),
+		}}},
 	})
+	if err != nil {
+		http.Error(w, client.MessageOf(err), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(made)
 }
 
 // demoPage serves the product's page, /demo?as=ann.
@@ -62,15 +73,15 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	as := demoPeople[0]
-	if i := slices.IndexFunc(demoPeople, func(u proxy.User) bool { return u.ID == r.URL.Query().Get("as") }); i >= 0 {
+	if i := findPerson(r.URL.Query().Get("as")); i >= 0 {
 		as = demoPeople[i]
 	}
 	// Tickets name this server by its address, which a page of localhost may not reach by itself.
 	policy := strings.Replace(console.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(p.url, "http"), 1)
 	p.renderUnder(policy, w, http.StatusOK, "demo.html", struct {
 		view
-		As       proxy.User
-		People   []proxy.User
+		As       client.User
+		People   []client.User
 		Document string
 	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument})
 }
@@ -84,7 +95,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	users := client.UsersAddRequest{OrganizationID: demoOrganization, CreateOrganization: true}
 	for _, u := range demoPeople {
-		users.Users = append(users.Users, client.NewUser{UserID: u.ID, Name: u.Name, Email: u.Email})
+		users.Users = append(users.Users, client.NewUser{UserID: u.UserID, Name: u.Name, Email: u.Email})
 	}
 	if _, err := d.service.Users.Add(ctx, &users); err != nil {
 		return err
@@ -104,9 +115,9 @@ func (d *demo) prepare(ctx context.Context) error {
 		return err
 	}
 	comment := func(by int, text string, tagged ...int) client.AnnotationComment {
-		c := client.AnnotationComment{From: demoUser(by), CommentText: text}
+		c := client.AnnotationComment{From: demoPeople[by], CommentText: text}
 		for _, i := range tagged {
-			u := demoUser(i)
+			u := demoPeople[i]
 			c.TaggedUserContacts = append(c.TaggedUserContacts, client.TaggedUser{UserID: u.UserID, Contact: &u})
 		}
 		return c
@@ -114,7 +125,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	at := func(element, text string) *client.TargetElement {
 		return &client.TargetElement{ElementID: element, TargetText: text, Occurrence: 1}
 	}
-	html := client.AnnotationComment{From: demoUser(0), CommentHTML: "Done, see the <b>second table</b>. <em>Thanks!</em>"}
+	html := client.AnnotationComment{From: demoPeople[0], CommentHTML: "Done, see the <b>second table</b>. <em>Thanks!</em>"}
 	_, err = d.service.CommentAnnotations.Add(ctx, &client.CommentAnnotationsAddRequest{
 		OrganizationID: demoOrganization, DocumentID: demoDocument,
 		CommentAnnotations: []client.NewAnnotation{
@@ -130,9 +141,4 @@ func (d *demo) prepare(ctx context.Context) error {
 	})
 	d.begun = err == nil
 	return err
-}
-
-func demoUser(i int) client.User {
-	u := demoPeople[i]
-	return client.User{UserID: u.ID, Name: u.Name, Email: u.Email}
 }

@@ -28,8 +28,9 @@ func parseHosts(text string) (names hosts, addresses []string) {
 	return names, addresses
 }
 
-// guard serves requests that call the server by one of its names, and no request of another site's page. A page of evil.example can lead
-// that name to this machine and would then read what is here; it cannot do so by an address or by localhost.
+// guard serves requests that call the server by one of its names, and of another site's page only those of a person with a token, whose
+// account says which pages may call. A page of evil.example can lead that name to this machine and would then read what is here; it cannot do
+// so by an address or by localhost.
 func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	refuse := func(w http.ResponseWriter, r *http.Request, format string, args ...any) {
 		id := rand.Text()
@@ -40,7 +41,7 @@ func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Req
 	sameSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, "pages of other sites may not call this server")
 	}))
-	next = sameSite.Handler(next)
+	ours := sameSite.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
@@ -51,6 +52,10 @@ func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Req
 			refuse(w, r, "this server is not known as %q: call it as localhost, or start it with HOST=%[1]s", name)
 			return
 		}
-		next.ServeHTTP(w, r)
+		if strings.HasPrefix(r.URL.Path, "/v2/") && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ours.ServeHTTP(w, r)
 	})
 }

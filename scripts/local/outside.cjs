@@ -12,13 +12,20 @@ async function main() {
   const page = await browser.newPage();
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (e) => problems.push(`${e}`));
-  page.on('response', (r) => r.status() >= 400 && !r.url().endsWith('/favicon.ico') && problems.push(`${r.url()} answered ${r.status()}`));
+  page.on('response', (r) => r.status() >= 400 && r.status() !== 429 && !r.url().endsWith('/favicon.ico') && problems.push(`${r.url()} answered ${r.status()}`));
+  const live = page.waitForEvent('websocket');
+  live.catch(() => {}); // else it is told of below
   await page.goto(url);
   await page.getByRole('button', {name: 'Inbox'}).waitFor();
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
   await page.getByRole('textbox').fill(text);
   await page.getByRole('button', {name: 'Send'}).click();
-  await page.locator('collab-thread').getByText(text).waitFor();
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByText(text).waitFor();
+  await live;
+  await thread.getByRole('textbox').fill('An answer');
+  await thread.getByRole('button', {name: 'Send'}).click();
+  await thread.getByText('An answer').waitFor();
   await page.reload();
   await page.locator('collab-thread').getByText(text).waitFor(); // it is stored
   await browser.close();

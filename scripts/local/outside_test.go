@@ -64,35 +64,59 @@ func (n *newcomer) block(t *testing.T, readme, language string) string {
 // outsides makes a project for each language, by what the READMEs say.
 func (n *newcomer) outsides(t *testing.T) []*outside {
 	t.Helper()
-	goModule, npm := n.goModule(t), n.npmProject(t)
-	n.addServers(t, goModule, npm)
-	return []*outside{goModule, npm, n.pythonEnvironment(t)}
+	goModule, npm, python := n.goModule(t), n.npmProject(t), n.pythonEnvironment(t)
+	n.addServers(t, goModule, npm, python)
+	return []*outside{goModule, npm, python}
 }
 
-// addServers gives both projects a page with the elements and a server with the handler, by the README of the elements.
-func (n *newcomer) addServers(t *testing.T, goModule, npm *outside) {
+// addServers gives each project a page with the elements and a server that gets tokens, by the README of the elements, and lets the pages call.
+func (n *newcomer) addServers(t *testing.T, goModule, npm, python *outside) {
 	t.Helper()
 	packed := n.pack(t, "elements", npm)
 	elements := filepath.Join(npm.dir, "node_modules", "collabdata-elements")
 	readme := filepath.Join(elements, "README.md")
 	npm.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed)
 	npm.write(t, "index.html", n.block(t, readme, "html"))
-	npm.port = freePort(t)
-	npm.write(t, "server.ts", strings.ReplaceAll(n.block(t, readme, "ts"), "3000", npm.port))
-	npm.compile(t, "server.ts")
-	npm.server = []string{"node", "server.js"}
-
-	for _, dir := range []string{"server", "public"} {
-		if err := os.Mkdir(filepath.Join(goModule.dir, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range []*outside{goModule, python} {
+		p.do(t, "mkdir", "-p", "server", "public")
+		p.write(t, "public/index.html", n.block(t, readme, "html"))
+		p.do(t, "cp", "-r", filepath.Join(elements, "dist"), "public/assets")
 	}
-	goModule.write(t, "public/index.html", n.block(t, readme, "html"))
-	goModule.do(t, "cp", "-r", filepath.Join(elements, "dist"), "public/assets")
-	goModule.port = freePort(t)
-	goModule.write(t, "server/main.go", strings.ReplaceAll(n.block(t, readme, "go"), "127.0.0.1:3000", "127.0.0.1:"+goModule.port))
+	var origins []string
+	for _, p := range []struct {
+		*outside
+		language, file string
+		server         []string
+	}{
+		{npm, "ts", "server.ts", []string{"node", "server.js"}},
+		{goModule, "go", "server/main.go", []string{"./serve"}},
+		{python, "python", "server.py", []string{python.run[0], "server.py"}},
+	} {
+		p.port, p.outside.server = freePort(t), p.server
+		p.write(t, p.file, strings.ReplaceAll(n.block(t, readme, p.language), "3000", p.port))
+		origins = append(origins, "http://127.0.0.1:"+p.port)
+	}
+	allow := strings.ReplaceAll(n.allow(t, readme), "http://127.0.0.1:3000", strings.Join(origins, ","))
+	n.do(t, "", "sh", "-ec", "make admin && . .local/data/env && PATH=.local/bin:$PATH && "+allow)
+	npm.compile(t, "server.ts")
 	goModule.do(t, "go", "build", "-o", "serve", "./server")
-	goModule.server = []string{"./serve"}
+	if got := npm.do(t, "sh", "-ec", n.block(t, readme, "sh")); !strings.Contains(got, `"token":"`) {
+		t.Errorf("the README's curl prints %s", got)
+	}
+}
+
+// allow returns the command by which a README lets the pages of a product call.
+func (n *newcomer) allow(t *testing.T, readme string) string {
+	t.Helper()
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile("`(admin settings update [^`]*)`").FindSubmatch(text)
+	if command == nil {
+		t.Fatalf("%s does not say how to allow an origin", readme)
+	}
+	return string(command[1])
 }
 
 // serve starts the project's server, and returns once it answers.

@@ -52,21 +52,21 @@ var header = []link{
 
 func (p *pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /{$}":                             p.home,
-		"GET /demo":                            p.demoPage,
-		"POST /demo/{person}/collab/{request}": p.demo.collab().ServeHTTP,
-		"GET /docs":                            p.docs,
-		"GET /openapi.json":                    p.description(func(text []byte) ([]byte, error) { return text, nil }),
-		"GET /openapi-clients.json":            p.description(openapi.ForClients),
-		"GET /mail":                            p.mailList,
-		"GET /mail/{number}":                   p.mailPage,
-		"GET /mail/{number}/html":              p.mailHTML,
-		"GET /opened":                          p.opened,
-		"GET /webhooks":                        p.webhookList,
-		"GET /webhooks/{name}":                 p.webhookPlace,
-		"POST /webhooks/{name}":                p.receiver.receive,
-		"GET /pages/reference.js":              func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.reference) },
-		"GET /pages/{file}":                    p.file,
+		"GET /{$}":                         p.home,
+		"GET /demo":                        p.demoPage,
+		"POST /demo/{person}/collab-token": p.demo.token,
+		"GET /docs":                        p.docs,
+		"GET /openapi.json":                p.description(func(text []byte) ([]byte, error) { return text, nil }),
+		"GET /openapi-clients.json":        p.description(openapi.ForClients),
+		"GET /mail":                        p.mailList,
+		"GET /mail/{number}":               p.mailPage,
+		"GET /mail/{number}/html":          p.mailHTML,
+		"GET /opened":                      p.opened,
+		"GET /webhooks":                    p.webhookList,
+		"GET /webhooks/{name}":             p.webhookPlace,
+		"POST /webhooks/{name}":            p.receiver.receive,
+		"GET /pages/reference.js":          func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.reference) },
+		"GET /pages/{file}":                p.file,
 	}
 }
 

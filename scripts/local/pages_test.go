@@ -195,6 +195,7 @@ func TestReceiverBounded(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/webhooks/x", strings.NewReader(body))
 			r.Host = "localhost:8080"
 			r.Header.Set("Content-Type", "text/plain")
+			r.Header.Set("Authorization", "Bearer x") // lets a person call operations, and nothing else
 			if origin != "" {
 				r.Header.Set("Origin", origin)
 			}

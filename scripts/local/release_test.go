@@ -60,7 +60,6 @@ func TestRelease(t *testing.T) {
 		app.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
 			archive("collabdata-client")+".tgz", archive("collabdata-elements")+".tgz")
 		app.write(t, "main.mjs", `import {Client} from 'collabdata-client';
-import 'collabdata-client/proxy';
 import {existsSync} from 'node:fs';
 import {fileURLToPath} from 'node:url';
 const client = new Client({baseURL: process.env.COLLABDATA_URL, apiKey: 'dev-key', authToken: 'dev-token'});

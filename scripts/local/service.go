@@ -82,7 +82,7 @@ func (p *parts) console() http.Handler {
 // prepareService makes the table and the accounts where they are missing, and puts the service together.
 func prepareService(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, url string) (*app.Service, error) {
 	service := app.New(app.Config{
-		Stage: "local",
+		Stage:         "local",
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,
 		Table:         name,

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"collabdata/shared/client/proxy/proxytest"
 	"collabdata/shared/testing/must"
 )
 
@@ -65,48 +63,11 @@ func pack(t *testing.T, dir, name string, files map[string]string, beside ...str
 	return project, modules
 }
 
-// runProxy starts the application of testapp/proxy.ts before a service and holds it to the protocol. It returns what the document is called
-// in the end.
-func runProxy(t *testing.T, variables ...string) (documentName string) {
-	t.Helper()
-	service := proxytest.Serve(t)
-	cmd := exec.Command("node", "dist/testapp/proxy.js")
-	cmd.Dir = "ts"
-	cmd.Env = append(os.Environ(), "COLLABDATA_URL="+service, "COLLABDATA_KEY="+proxytest.Key, "COLLABDATA_TOKEN="+proxytest.Token)
-	cmd.Env = append(cmd.Env, variables...)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	must.Do(t, err)
-	stdout, err := cmd.StdoutPipe()
-	must.Do(t, err)
-	must.Do(t, cmd.Start())
-	t.Cleanup(func() {
-		stdin.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the application ended with %v", err)
-		}
-	})
-	url, err := bufio.NewReader(stdout).ReadString('\n')
-	must.Do(t, err)
-	proxytest.Run(t, strings.TrimSpace(url), service)
-	return proxytest.DocumentName(t, service)
-}
-
 // TestTypeScript builds the TypeScript client, runs its tests, and uses the packed client from another project, with its types, in each way that there is
 // to import it.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
 	testPackage(t, "ts")
-	t.Run("proxy, users of the service", func(t *testing.T) {
-		if named := runProxy(t); named != "" {
-			t.Errorf("the document is called %q", named)
-		}
-	})
-	t.Run("proxy, people of the application", func(t *testing.T) {
-		if named := runProxy(t, "COLLABDATA_PEOPLE=yes"); named != "The plan of acme" {
-			t.Errorf("the document is called %q", named)
-		}
-	})
 
 	project, modules := pack(t, "ts", "collabdata-client", map[string]string{"LICENSE": "Apache License"},
 		"standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
@@ -143,7 +104,7 @@ client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e 
 func TestElements(t *testing.T) {
 	t.Parallel()
 	testPackage(t, "elements")
-	for name, most := range map[string]int{"elements.min.js": 29_500, "html.min.js": 12_500} {
+	for name, most := range map[string]int{"elements.min.js": 32_900, "html.min.js": 12_500} {
 		text, err := os.ReadFile(filepath.Join("elements", "dist", name))
 		must.Do(t, err)
 		if size := gzipped(t, text); size > most {
@@ -162,18 +123,20 @@ func TestElements(t *testing.T) {
 		"package.json": `{"type": "module"}`,
 		"tsconfig.json": `{"compilerOptions": {"module": "ESNext", "moduleResolution": "Bundler", "target": "ES2022", "strict": true, "skipLibCheck": true,
 			"types": [], "jsx": "react-jsx"}}`,
-		"use.ts": `import {setTexts} from 'collabdata-elements';
+		"use.ts": `import {setTexts, setTokens, setUploads} from 'collabdata-elements';
 setTexts({send: 'Senden'});
 const threads = document.querySelector('collab-threads')!;
 threads.compose({elementId: 'chart'});
+setTokens(async ({documentId}) => (await fetch('/token/' + documentId)).text());
+setUploads(async (file) => '/files/' + file.name);
 // @ts-expect-error a misspelt field
 threads.compose({element: 'chart'});
 `,
 		"react.tsx": example(t, "tsx") + `
 // @ts-expect-error a document is missing
-export const without = <collab-threads />;
+export const without = <collab-threads api="/" />;
 // @ts-expect-error a misspelt attribute
-export const misspelt = <collab-inbox hrfe="/" />;
+export const misspelt = <collab-inbox api="/" hrfe="/" />;
 `,
 	} {
 		must.Do(t, os.WriteFile(filepath.Join(project, name), []byte(text), 0o644))

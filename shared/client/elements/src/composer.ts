@@ -19,6 +19,8 @@ export interface Written {
   tags: Tag[];
   attachments?: Attachment[];
   only?: Person[] | undefined;
+  /** Of the request that sent it before. */
+  id?: string | undefined;
 }
 
 /**
@@ -57,6 +59,7 @@ export class Composer extends LitElement {
   @state() private left = NEAR; // characters that may come; NEAR for that many, or more
   @query('textarea') private area!: HTMLTextAreaElement;
   @query('input') private adder!: HTMLInputElement | null;
+  #id: string | undefined; // of the request that sent the draft before
   #known: Person[] = [];
   #start = 0; // of the @ before the caret
 
@@ -89,6 +92,7 @@ export class Composer extends LitElement {
     const draft = this.store.drafts.get(this.place);
     this.#known = draft ? [...draft.people] : this.tags.map((t) => t.contact ?? t);
     this.area.value = draft?.text ?? withNames(this.text, this.#known);
+    this.#id = draft?.id;
     this.only = draft?.only;
     this.files = draft?.attachments ?? [];
     this.#measure();
@@ -174,6 +178,7 @@ export class Composer extends LitElement {
   };
 
   #keep(): void {
+    this.#id = undefined;
     this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only});
   }
 
@@ -234,7 +239,7 @@ export class Composer extends LitElement {
     const wanted = before.trim().toLowerCase();
     const fits = (p: Person) => p.userId.toLowerCase().startsWith(wanted) || ` ${nameOf(p)}`.toLowerCase().includes(` ${wanted}`);
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
-    this.store.people().then(
+    this.store.people(before.trim(), () => sought() === before).then(
       (all) => {
         if (this.#adding !== adding || sought() !== before) return; // the reader has typed on
         this.people = all.filter((p) => fits(p) && (adding ? !has(this.only!, p) : !this.among || has(this.among, p))).slice(0, SHOWN);
@@ -279,12 +284,14 @@ export class Composer extends LitElement {
     const written = this.area.value.trim();
     if (!this.#ready) return;
     const attachments = this.files;
+    const id = this.#id;
     const text = withTokens(written, this.#known);
     this.area.value = this.said = '';
     this.files = [];
     this.area.focus();
     this.#measure();
     this.store.drafts.set(this.place);
-    this.done({text, tags: tagsOf(text, this.#known), only: this.only, ...(attachments.length && {attachments})});
+    this.#id = undefined;
+    this.done({text, tags: tagsOf(text, this.#known), only: this.only, id, ...(attachments.length && {attachments})});
   };
 }

@@ -2,8 +2,12 @@ import type {Pending} from './overlay.js';
 import {withNames} from './mentions.js';
 import type {Attachment, Person, Target} from './protocol.js';
 
-/** What the reader wrote and did not send: the text as they see it, whom it may mention, and of a new thread the place, and the only people who will see it. */
+/**
+ * What the reader wrote: the text as they see it, whom it may mention, and of a new thread the place, and the only people who will see it. It has
+ * the id of the request that sent it and failed: where only the answer was lost, the same draft is written once.
+ */
 export interface Draft {
+  id?: string | undefined;
   text: string;
   people: Person[];
   attachments?: Attachment[] | undefined;
@@ -75,5 +79,5 @@ export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = (p.tags ?? []).map((t) => t.contact ?? t);
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
-  return [[place, {text: withNames(p.text, people), people, attachments: p.attachments, target: p.target, only: p.only}]];
+  return [[place, {id: p.id, text: withNames(p.text, people), people, attachments: p.attachments, target: p.target, only: p.only}]];
 }

@@ -5,12 +5,14 @@ import type {ThreadsElement} from './threads.js';
 /** What a framework may set on an element: these attributes, and those of every element, which Base has. */
 type Set<Base, Own, Needed extends keyof Own> = Base & Partial<Own> & Pick<Own, Needed>;
 
+type Reach = 'api' | 'token' | 'organization';
+
 /**
  * The elements by name, for the types of a framework's templates. Base is what the framework takes on every element, such as
  * React.HTMLAttributes<HTMLElement> & React.RefAttributes<HTMLElement>.
  */
 export interface Elements<Base = object> {
-  'collab-threads': Set<Base, Pick<ThreadsElement, 'endpoint' | 'document' | 'for'>, 'document'>;
-  'collab-thread': Set<Base, Pick<ThreadElement, 'endpoint' | 'document' | 'thread'>, 'document' | 'thread'>;
-  'collab-inbox': Set<Base, Pick<InboxElement, 'endpoint' | 'href'>, never>;
+  'collab-threads': Set<Base, Pick<ThreadsElement, Reach | 'document' | 'for'>, 'api' | 'document'>;
+  'collab-thread': Set<Base, Pick<ThreadElement, Reach | 'document' | 'thread' | 'comment'>, 'api' | 'document' | 'thread'>;
+  'collab-inbox': Set<Base, Pick<InboxElement, Reach | 'href'>, 'api'>;
 }

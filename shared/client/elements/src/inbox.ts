@@ -1,12 +1,13 @@
-import {css, html, LitElement, nothing, type TemplateResult} from 'lit';
+import {css, html, nothing, type PropertyValues, type TemplateResult} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
+import {Connected, type Access} from './access.js';
 import {avatar} from './avatar.js';
 import {focused, KeepFocus} from './focus.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
-import {ask, type Notification} from './protocol.js';
+import {ask, type Failure, type Notification} from './protocol.js';
 import {base} from './styles.js';
 import {texts, whyOf} from './texts.js';
 import {timeOf} from './time.js';
@@ -17,14 +18,12 @@ const FRESH = 3_600_000; // ms after which the first page is read again, for wha
 /**
  * The reader's inbox: a button with a badge, and the list of notifications.
  *
- * @fires collab-open - the reader clicked a notification: detail.documentId, detail.annotationId. A collab-threads of that document on the same
+ * @fires collab-open - the reader clicked a notification: detail.documentId, detail.annotationId, detail.commentId. A collab-threads of that document on the same
  * page opens the thread; else, unless the event is canceled, the address of href is visited.
  */
 @customElement('collab-inbox')
-export class InboxElement extends LitElement {
-  /** Where the application's handler is. */
-  @property() endpoint = '/collab';
-  /** The address of a thread, such as /docs/{documentId}#collab-thread={annotationId}. */
+export class InboxElement extends Connected {
+  /** The address of a comment, such as /docs/{documentId}#collab-thread={annotationId}&comment={commentId}. */
   @property() href = '';
 
   @state() private list: Notification[] = [];
@@ -33,6 +32,8 @@ export class InboxElement extends LitElement {
   @query('.panel') private panel!: HTMLElement;
   @query('.bell') private bell!: HTMLElement;
   #poll = new Poll((asked) => this.#look(asked), () => this.requestUpdate());
+  #access!: Access;
+  #user = '';
   #deaf: (() => void) | undefined; // ends hearing of changes
   #since = 0;
   #fresh = 0; // when the first page was read
@@ -76,22 +77,71 @@ export class InboxElement extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#poll.start();
-    this.#deaf = liveOf(this.endpoint).watch({topic: '', hint: () => this.#poll.hint(), live: (on) => this.#poll.live(on)});
     addEventListener('resize', this.#place);
+    document.addEventListener('collab-read', this.#seen);
+    if (this.hasUpdated) this.#attach();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    removeEventListener('resize', this.#place);
+    document.removeEventListener('collab-read', this.#seen);
+    this.#detach();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (['api', 'token', 'organization'].some((name) => (changed as Map<string, unknown>).has(name))) this.#attach();
+  }
+
+  #attach(): void {
+    this.#detach();
+    this.#access = this.accessTo();
+    this.#forget('');
+    this.#poll.start();
+  }
+
+  #detach(): void {
     this.#poll.stop();
     this.#deaf?.();
-    removeEventListener('resize', this.#place);
+    this.#deaf = undefined;
+  }
+
+  /** Begins with nothing, for a person. */
+  #forget(user: string): void {
+    this.#user = user;
+    this.#since = 0;
+    this.#read.clear();
+    this.list = this.#older = [];
+    this.loaded = false;
+  }
+
+  /** A thread on the page was read: so is what the reader was told of it. */
+  #seen = (e: Event): void => {
+    const {documentId, annotationId} = (e as CustomEvent).detail;
+    this.#take(this.list.filter((n) => n.documentId === documentId && n.annotationId === annotationId));
+  };
+
+  /** Shows notifications as read. It returns the ids of those that were not. */
+  #take(list: Notification[]): string[] {
+    const ids = list.filter((n) => !this.#isRead(n)).map((n) => n.notificationId);
+    for (const id of ids) this.#read.add(id);
+    this.requestUpdate();
+    return ids;
   }
 
   /** Reads the first page again where that is asked for, else what is new; older ones stay as they were. */
   async #look(asked: boolean): Promise<boolean> {
     const whole = asked || !this.#since || Date.now() - this.#fresh > FRESH;
-    const page = await ask(this.endpoint, 'inbox', whole ? {} : {since: this.#since});
+    const page = await ask(this.#access, 'inbox', whole ? {} : {since: this.#since}).catch((e: Failure) => {
+      if (e.status === 'UNAUTHENTICATED') this.#forget('');
+      throw e;
+    });
+    if (page.user.userId !== this.#user) {
+      const first = !this.#user;
+      this.#forget(page.user.userId);
+      if (!first) return this.#look(true); // somebody else has signed in
+    }
+    this.#deaf ??= liveOf(this.#access).watch({topic: '', hint: () => this.#poll.hint(), live: (on) => this.#poll.live(on)});
     const ids = new Set(page.notifications.map((n) => n.notificationId));
     const others = (list: Notification[]) => list.filter((n) => !ids.has(n.notificationId));
     if (!whole && page.nextPageToken) return this.#look(true);
@@ -117,8 +167,8 @@ export class InboxElement extends LitElement {
 
   override render() {
     const {failure} = this.#poll;
-    const unread = this.list.filter((n) => !this.#isRead(n));
-    const badge = unread.length ? `${unread.length}${this.next && unread.length === this.list.length ? '+' : ''}` : '';
+    const unread = this.list.filter((n) => !this.#isRead(n)).length;
+    const badge = unread ? `${unread}${this.next && unread === this.list.length ? '+' : ''}` : '';
     return html`
       <button type="button" class="bell" part="button" popovertarget="panel" aria-label=${texts.inbox(badge)}>
         <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4"/></svg>
@@ -127,7 +177,7 @@ export class InboxElement extends LitElement {
       <div id="panel" class="panel" part="panel" popover role="dialog" tabindex="-1" autofocus aria-label=${texts.inboxTitle}
         @beforetoggle=${this.#opening} @toggle=${this.#toggled}>
         <div class="row head"><h2 class="grow">${texts.inboxTitle}</h2>
-          ${unread.length ? html`<button type="button" class="line" part="mark-all" @click=${() => this.#mark(unread, false)}>${texts.markAllRead}</button>` : nothing}</div>
+          ${badge ? html`<button type="button" class="line" part="mark-all" @click=${() => this.#mark(this.list)}>${texts.markAllRead}</button>` : nothing}</div>
         ${failure ? html`<p class="note error" role="alert">${this.loaded ? texts.inboxStale : `${texts.inboxNotLoaded} ${whyOf(failure)}`}</p>` : nothing}
         ${this.loaded && !this.list.length ? html`<p class="note">${texts.inboxEmpty}</p>` : nothing}
         <ul role="list">${repeat(this.list, (n) => n.notificationId, (n) => this.#item(n))}</ul>
@@ -168,33 +218,31 @@ export class InboxElement extends LitElement {
 
   #open(n: Notification): void {
     this.panel.hidePopover();
-    this.#mark([n], true);
+    void this.#mark([n], true);
     const {documentId, annotationId} = n;
-    const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId}});
+    const commentId = n.commentIds?.[0];
+    const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId, commentId}});
     if (!this.dispatchEvent(event) || !this.href) return;
-    location.assign(this.href.replaceAll('{documentId}', encodeURIComponent(documentId)).replaceAll('{annotationId}', encodeURIComponent(annotationId ?? '')));
+    const values: Record<string, string | number | undefined> = {documentId, annotationId, commentId};
+    location.assign(this.href.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? '')));
   }
 
   /** Marks notifications as read, or clicked, and takes that back where it fails. */
-  async #mark(list: Notification[], clicked: boolean): Promise<void> {
-    const ids = list.map((n) => n.notificationId);
-    for (const id of ids) this.#read.add(id);
-    this.requestUpdate();
+  async #mark(list: Notification[], clicked = false): Promise<void> {
+    const unread = this.#take(list);
+    const ids = clicked ? list.map((n) => n.notificationId) : unread;
     for (let i = 0; i < ids.length; i += AT_ONCE) {
       const some = ids.slice(i, i + AT_ONCE);
-      try {
-        await ask(this.endpoint, 'read-inbox', {notificationIds: some, ...(clicked && {clicked})});
-        this.#older = this.#older.map((n) => (some.includes(n.notificationId) ? {...n, read: true} : n));
-      } catch {
+      await ask(this.#access, 'read-inbox', {notificationIds: some, clicked}).catch(() => {
         for (const id of some) this.#read.delete(id);
         this.requestUpdate();
-      }
+      });
     }
   }
 
   #more = async (): Promise<void> => {
     try {
-      const page = await ask(this.endpoint, 'inbox', {pageToken: this.next});
+      const page = await ask(this.#access, 'inbox', {pageToken: this.next});
       this.#older = [...this.list, ...page.notifications];
       this.list = this.#older;
       this.next = page.nextPageToken;

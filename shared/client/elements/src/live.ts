@@ -1,3 +1,4 @@
+import type {Access} from './access.js';
 import {ask} from './protocol.js';
 
 const PING = 420_000; // ms between two pings; the service ends a connection after ten minutes without one
@@ -39,7 +40,7 @@ export class Live {
   #ping: ReturnType<typeof setTimeout> | undefined;
   #tries = 0;
 
-  constructor(readonly endpoint: string) {}
+  constructor(readonly access: Access) {}
 
   /** Tells a watcher of changes, until the function that it returns is called. */
   watch(w: Watcher): () => void {
@@ -67,7 +68,7 @@ export class Live {
       this.#again(SOON);
     });
     if (!navigator.locks || !window.BroadcastChannel) return void lead();
-    const name = `collab-live ${new URL(this.endpoint, location.href)}`;
+    const name = `collab-live ${this.access.name}`;
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = ({data}: MessageEvent<Message>) => this.#heard(data);
     navigator.locks.request(name, () => (this.#watchers.size && !this.#end ? lead() : undefined)).catch(() => lead());
@@ -148,9 +149,9 @@ export class Live {
     const topics = this.#all();
     this.#asked = topics;
     try {
-      const {url, retryAfter} = await ask(this.endpoint, 'connect', {documentIds: topics.filter((t) => t), inbox: topics.includes('')});
+      const {url, retryAfter} = await ask(this.access, 'connect', {documentIds: topics.filter((t) => t), inbox: topics.includes('')});
       if (!this.#end) return;
-      if (!url) return this.#later(retryAfter * 1000);
+      if (!url) return this.#later(retryAfter);
       this.#close();
       this.#open(new WebSocket(url), topics);
     } catch (e) {
@@ -194,11 +195,11 @@ export class Live {
   }
 }
 
-const all = new Map<string, Live>();
+const all = new Map<Access, Live>();
 
-/** The connection to a handler, one for each page. */
-export function liveOf(endpoint: string): Live {
-  let live = all.get(endpoint);
-  if (!live) all.set(endpoint, (live = new Live(endpoint)));
+/** The connection of a document, or of the inbox, one for each page. Its access has been used. */
+export function liveOf(access: Access): Live {
+  let live = all.get(access);
+  if (!live) all.set(access, (live = new Live(access)));
   return live;
 }

@@ -1,6 +1,6 @@
 import type {Attachment, Comment, Failure, Person, Tag, Target, Thread} from './protocol.js';
 
-/** What the reader did, and the server has not said yes to. */
+/** What the reader did, and no look has shown yet. */
 export interface Pending {
   /** The request's id, and the key of a thread that it adds. */
   id: string;
@@ -16,6 +16,8 @@ export interface Pending {
   only?: Person[] | undefined;
   resolved?: boolean;
   at: string;
+  /** The server has it, and the next look will show it. */
+  sent?: boolean;
   /** Why it failed: the reader may try again or discard it. */
   failed?: Failure;
 }

@@ -5,9 +5,11 @@ const QUIET = 120_000; // ms without a change after which the pauses grow
 const QUIET_PAUSE = 30_000; // ms, where nothing changes
 const LIVE_PAUSE = 300_000; // ms, where hints come
 const LONGEST = 60_000; // ms, where looks fail one after the other
-const APART = 1_000; // ms from a look to the next that a hint asks for
+const APART = 1_200; // ms from a look of the page to the next that a hint asks for: the service lets a person look ten times in ten seconds
 const COVER = 10_000; // ms from a look to the next, where a connection began in between
 const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
+
+let lately = 0; // the last look of the page
 
 /**
  * Looks for what is new while the page is seen: every five minutes where hints come, else every five seconds, and more seldom where nothing
@@ -24,14 +26,15 @@ export class Poll {
   #failing = 0; // ms of the next pause, where looks fail
   #quiet = 0; // ms of the last pause, where nothing changed
   #changed = 0; // when a look last found something
-  #began = 0; // the last look
+  #began = 0; // the last look of this one
   #hinted = false; // since the last look began
   #cover = 0; // when to look for what changed before hints came
   #notBefore = 0;
 
   /**
    * look resolves to whether anything changed; asked says that somebody or something wants to know, and not just the clock. It rejects with a
-   * Failure: then the pauses grow, to what it asks for at least. changed is called when failure has changed.
+   * Failure: then the pauses grow, to what it asks for at least, and by a random part
+   * where it asked too often. changed is called when failure has changed.
    */
   constructor(readonly look: (asked: boolean) => Promise<boolean>, readonly changed: () => void) {}
 
@@ -58,7 +61,7 @@ export class Poll {
     if (!this.#current) this.#in(this.#pause());
   }
 
-  /** Looks soon: at once, or a second after the last look. */
+  /** Looks soon: at once, or a second after the last look of the page. */
   hint(): void {
     this.#hinted = true;
     if (!this.#current) this.#follow();
@@ -66,9 +69,10 @@ export class Poll {
 
   /** Looks for what a hint told of, where one came, else after a pause. */
   #follow(): void {
-    const wait = this.#hinted ? this.#began + APART - Date.now() : this.#pause();
-    if (wait > 0) this.#in(wait, this.#hinted);
-    else void this.now(this.#hinted);
+    const wait = this.#hinted ? lately + APART - Date.now() : this.#pause();
+    if (wait <= 0) void this.now(this.#hinted);
+    else if (this.#hinted) this.#in(wait, () => this.#follow());
+    else this.#in(wait);
   }
 
   /** Looks at once, after the look that is under way, or once the server lets it; not while the page is hidden. It resolves after the look. */
@@ -84,7 +88,7 @@ export class Poll {
     if (!this.#on || document.hidden) return Promise.resolve();
     const wait = this.#notBefore - Date.now();
     if (wait > 0) {
-      this.#in(wait, asked);
+      this.#in(wait, () => void this.now(asked));
       return Promise.resolve();
     }
     this.#current = this.#run(asked).finally(() => {
@@ -96,7 +100,7 @@ export class Poll {
 
   async #run(asked: boolean): Promise<void> {
     const before = this.failure;
-    this.#began = Date.now();
+    lately = this.#began = Date.now();
     this.#hinted = false;
     this.#changed ||= this.#began;
     if (this.#began >= this.#cover) this.#cover = 0;
@@ -107,10 +111,10 @@ export class Poll {
     } catch (e) {
       const failure = e as Failure;
       const {status, retryAfter} = failure;
-      this.#notBefore = Date.now() + (retryAfter || 0);
-      this.#failing = Math.min((this.#failing || PAUSE) * 2, LONGEST);
-      if (status !== 'RESOURCE_EXHAUSTED' || !retryAfter || retryAfter > SHORT) this.failure = failure;
-      else this.#failing = retryAfter;
+      const busy = status === 'RESOURCE_EXHAUSTED';
+      this.#failing = Math.min((this.#failing || (busy ? APART : PAUSE)) * 2, LONGEST);
+      this.#notBefore = Date.now() + (busy ? Math.max(retryAfter, this.#failing) * (1 + Math.random() / 2) : retryAfter || 0);
+      if (!busy || !retryAfter || retryAfter > SHORT) this.failure = failure;
     }
     if (before?.status !== this.failure?.status) this.changed();
   }
@@ -121,9 +125,9 @@ export class Poll {
     return (this.#quiet = Date.now() - this.#changed < QUIET ? PAUSE : Math.min(this.#quiet * 2, QUIET_PAUSE));
   }
 
-  #in(ms: number, asked = false): void {
+  #in(ms: number, then: () => void = () => void this.now(false)): void {
     clearTimeout(this.#timer);
-    if (this.#on && !document.hidden) this.#timer = setTimeout(() => void this.now(asked), ms);
+    if (this.#on && !document.hidden) this.#timer = setTimeout(then, ms);
   }
 
   #seen = (): void => {

@@ -1,6 +1,7 @@
 import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, state} from 'lit/decorators.js';
 
+import type {Access} from './access.js';
 import {ask, type Channels} from './protocol.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
@@ -11,8 +12,7 @@ const CHOICES = ['ALL', 'MINE', 'NONE'];
 /** What the reader is told of a document: a line at the end of its threads, which asks the server once it is opened. */
 @customElement('collab-preferences')
 export class Preferences extends LitElement {
-  @property() endpoint = '';
-  @property() document = '';
+  @property({attribute: false}) access!: Access;
   @state() private config: Channels | undefined;
   @state() private failed = false;
 
@@ -32,9 +32,8 @@ export class Preferences extends LitElement {
 
   /** Reads what holds, after setting it where there is something to set. */
   async #ask(config?: Channels): Promise<void> {
-    const {endpoint, document: documentId} = this;
     try {
-      this.config = (await ask(endpoint, 'preferences', {documentId, ...(config && {config})})).config;
+      this.config = (await ask(this.access, 'preferences', config ? {config} : {})).config;
       this.failed = false;
     } catch {
       this.failed = true;

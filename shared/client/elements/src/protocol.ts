@@ -1,4 +1,7 @@
-/** What the handler of the application answers: PROTOCOL.md beside the Go package shared/client/proxy describes it. */
+/** What the elements ask of the service, as the operations of a person: the reference at /docs describes them. */
+import {Failure, type Access, type Result} from './access.js';
+
+export {Failure} from './access.js';
 
 export interface Person {
   userId: string;
@@ -60,6 +63,7 @@ export interface Notification {
   notificationId: string;
   documentId: string;
   annotationId?: string;
+  commentIds?: number[];
   actionUser: Person;
   displayHeadlineMessage: string;
   displayBodyMessage?: string;
@@ -73,53 +77,171 @@ export interface Channels {
   email?: string;
 }
 
+/** What the reader writes: id is that of the request, and does it once. */
+interface Write {
+  id: string;
+  annotationId: string;
+  commentId?: number | undefined;
+  text?: string | undefined;
+  tags?: Tag[] | undefined;
+  attachments?: Attachment[] | undefined;
+  target?: Target | undefined;
+  only?: Person[] | undefined;
+  resolved?: boolean | undefined;
+}
+
+interface Requests {
+  'threads': {annotationIds?: string[]; since?: number; pageToken?: string};
+  'add-thread': Write;
+  'add-comment': Write;
+  'edit-comment': Write;
+  'delete-comment': Write;
+  'resolve-thread': Write;
+  'read-thread': {annotationId: string};
+  'read-until': {annotationId: string};
+  'people': {searchKey?: string; userIds?: string[]};
+  'preferences': {config?: Channels};
+  'inbox': {since?: number; pageToken?: string};
+  'read-inbox': {notificationIds: string[]; clicked: boolean};
+  'connect': {documentIds: string[]; inbox: boolean};
+}
+
 export interface Answers {
   'threads': {threads: Thread[]; deleted: string[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
-  'add-thread': {thread: Thread};
-  'add-comment': {thread: Thread};
-  'edit-comment': {thread: Thread};
-  'delete-comment': {thread: Thread};
-  'resolve-thread': {thread: Thread};
+  'add-thread': {annotationId: string};
+  'add-comment': {annotationId: string};
+  'edit-comment': {annotationId: string};
+  'delete-comment': {annotationId: string};
+  'resolve-thread': {annotationId: string};
   'read-thread': object;
-  'people': {people: Person[]};
+  'read-until': {until: number};
+  'people': {people: Person[]; more: boolean};
   'preferences': {config: Channels};
   'inbox': {notifications: Notification[]; nextPageToken: string; since: number; user: Person};
   'read-inbox': object;
   'connect': {url: string; retryAfter: number};
 }
 
-/** Why a request failed: a status of the service, UNAVAILABLE where there was no answer, OFFLINE where the browser says so. */
-export class Failure extends Error {
-  /** retryAfter is how many ms the server asks to wait, 0 where it does not. */
-  constructor(readonly status: string, message = '', readonly retryAfter = 0) {
-    super(message);
-  }
+export const MOST_PEOPLE = 30; // people that one answer has
+const NEWEST_PAGE = 100; // threads of the first answer about a document
+const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
+const CHANGED_PAGE = 250; // of an answer about what changed
+const INBOX_PAGE = 30; // notifications of an answer
+const OVERLAP = 30_000; // ms that a look for what is new goes back before the last one: a time is the start of a request, not when its data can be read
+const DELAY = 300_000; // ms that a look at an inbox goes back: it takes some time until people are told
+const NO_CONNECTIONS = 3_600_000; // ms before a page asks for a connection again where the deployment has none
+const NO_CONNECTION = 300_000; // ms, where this page gets none
+
+const failed = (e: unknown, ...statuses: string[]): boolean => statuses.includes((e as Failure).status);
+
+/** Nothing, in the place of what does not exist yet. */
+const unlessMissing = (e: Failure): undefined => {
+  if (!failed(e, 'NOT_FOUND')) throw e;
+};
+
+/** The only item that an operation was to change. */
+function changed({data}: Result): {annotationId: string} {
+  const [item] = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string}[];
+  if (!item?.success) throw new Failure(item?.code ?? 'NOT_FOUND', item?.message);
+  return item;
 }
 
-const TIMEOUT = 30_000; // ms for one request
-const OUTLIVING = 16_000; // characters of a comment's request that the browser sends on when the page is left
+const content = ({text, tags, attachments}: Write) => ({
+  commentText: text, taggedUserContacts: (tags ?? []).map(({userId}) => ({userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
+});
 
-/** Sends a request to the handler. It rejects with a Failure. */
-export async function ask<N extends keyof Answers>(endpoint: string, name: N, body: object): Promise<Answers[N]> {
-  let answer;
-  let retryAfter = 0;
-  const text = JSON.stringify(body);
-  try {
-    const response = await fetch(`${endpoint}/${name}`, {
-      method: 'POST',
-      headers: {'Content-Type': 'application/json'},
-      body: text,
-      signal: AbortSignal.timeout(TIMEOUT),
-      keepalive: /^(add|edit)-/.test(name) && text.length < OUTLIVING,
+/** A thread, or a deleted one, as the service answers it to a person. */
+type Annotation = Omit<Thread, 'visibility'> & {deleted?: boolean; visibility?: {type: string; userIds?: string[]}};
+
+const threadOf = ({visibility, ...t}: Annotation): Thread => ({
+  ...t, ...(visibility?.type === 'restricted' && {visibility: {type: 'restricted', people: (visibility.userIds ?? []).map((userId) => ({userId}))}}),
+});
+
+const THREADS = '/v2/commentannotations';
+const INBOX = '/v2/notifications';
+
+/** What each request does. */
+const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promise<Answers[N]>} = {
+  /** The newest threads, older ones by pageToken, those that changed since a time, or those of some ids. A since of 0 says that what is known is void. */
+  async threads(to, {annotationIds, since, pageToken}) {
+    const {documentId} = to;
+    const walk = annotationIds ? {annotationIds} : since ? {updatedAfter: since, includeDeleted: true, pageSize: CHANGED_PAGE} : {order: 'desc', pageSize: pageToken ? OLDER_PAGE : NEWEST_PAGE};
+    const page = await to.call(`${THREADS}/get`, {documentId, ...walk, ...(pageToken && {pageToken})}).catch((e) => {
+      if (!failed(e, 'NOT_FOUND', since ? 'FAILED_PRECONDITION' : '')) throw e;
     });
-    retryAfter = Number(response.headers.get('Retry-After')) * 1000 || 0;
-    answer = await response.json();
-    if (response.ok) return answer;
-  } catch {
-    // No answer, or none of the handler's.
-  }
-  throw new Failure(answer?.error?.status ?? (navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE'), answer?.error?.message, retryAfter);
-}
+    const found = ((page?.data ?? []) as (Annotation | null)[]).filter((t) => !!t);
+    return {
+      threads: found.filter((t) => !t.deleted).map(threadOf), deleted: found.filter((t) => t.deleted).map((t) => t.annotationId),
+      nextPageToken: page?.nextPageToken ?? '', since: page ? page.at - OVERLAP : 0, user: to.user, canWrite: to.canWrite,
+    };
+  },
+  async 'add-thread'(to, w) {
+    const thread = {
+      ...(w.target && {targetElement: w.target}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}), commentData: [content(w)],
+    };
+    return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
+  },
+  async 'add-comment'(to, w) {
+    await to.call(`${THREADS}/comments/add`, {documentId: to.documentId, annotationId: w.annotationId, commentData: [content(w)]}, w.id);
+    return w;
+  },
+  async 'edit-comment'(to, w) {
+    const updatedData = {...content(w), commentHtml: null};
+    changed(await to.call(`${THREADS}/comments/update`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId], updatedData}, w.id));
+    return w;
+  },
+  async 'delete-comment'(to, w) {
+    changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
+    return w;
+  },
+  async 'resolve-thread'(to, w) {
+    const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
+    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+    return w;
+  },
+  async 'read-thread'(to, {annotationId}) {
+    changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, crypto.randomUUID()));
+    return {};
+  },
+  /** Until when the reader has seen the comments of a thread, 0 where they have said nothing of it. */
+  async 'read-until'(to, {annotationId}) {
+    const {data} = await to.call(`${THREADS}/read/get`, {documentIds: [to.documentId]});
+    const states = (data as {annotationId?: string; read: boolean; readAt: number}[]).filter((s) => !s.annotationId || s.annotationId === annotationId);
+    const {read, readAt} = states.sort((a, b) => b.readAt - a.readAt)[0] ?? {};
+    return {until: (read && readAt) || 0};
+  },
+  async people(to, {searchKey, userIds}) {
+    const page = await to.call('/v2/users/get', {documentId: to.documentId, ...(searchKey && {searchKey}), ...(userIds && {userIds})}).catch(unlessMissing);
+    return {people: page?.data ?? [], more: page?.data.length >= MOST_PEOPLE};
+  },
+  async preferences(to, {config}) {
+    const documentIds = [to.documentId];
+    if (config) await to.call(`${INBOX}/config/set`, {documentIds, config}, crypto.randomUUID());
+    return {config: (await to.call(`${INBOX}/config/get`, {documentIds})).data[0].config};
+  },
+  async inbox(to, {since, pageToken}) {
+    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
+    return {notifications: page?.data ?? [], nextPageToken: page?.nextPageToken ?? '', since: page ? page.at - DELAY : 0, user: to.user};
+  },
+  async 'read-inbox'(to, {notificationIds, clicked}) {
+    const notifications = notificationIds.map((id) => ({id, ...(clicked && {clickedByUserIds: [to.user.userId]})}));
+    await to.call(`${INBOX}/update`, {notifications}, crypto.randomUUID());
+    return {};
+  },
+  /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
+  async connect(to, {documentIds, inbox}) {
+    try {
+      return {url: (await to.call('/v2/live/tickets/add', {inbox, ...(documentIds.length && {documentIds})})).data.url, retryAfter: 0};
+    } catch (e) {
+      if (failed(e, 'FAILED_PRECONDITION')) return {url: '', retryAfter: NO_CONNECTIONS};
+      if (failed(e, 'NOT_FOUND', 'PERMISSION_DENIED')) return {url: '', retryAfter: NO_CONNECTION};
+      throw e;
+    }
+  },
+};
+
+/** Asks the service for something. It rejects with a Failure. */
+export const ask = <N extends keyof Answers>(to: Access, name: N, body: Requests[N]): Promise<Answers[N]> => REQUESTS[name](to, body);
 
 export const nameOf = (p: Person): string => p.name || p.userId;
 

@@ -1,17 +1,23 @@
+import type {Access} from './access.js';
 import {draftOf, Drafts} from './drafts.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
-import {ask, type Answers, type Failure, type Person, type Thread} from './protocol.js';
+import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
 import {texts, whyOf} from './texts.js';
 
 const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
 const BEGIN = 250; // threads, if there are so many, that are known before the reader asks for older ones
-const ASKED = 100; // threads that are asked for by id
+const ASKED = 30; // threads that one request asks for by id
 const ECHO = 5_000; // ms in which a hint may be of what was read here
 const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered
+const TYPING = 150; // ms in which the reader may type on before people are asked for by the letters of a name
+const SEARCHED = 2; // letters of a name that people are asked for by
+export const LONG = 20; // comments of a thread that are shown at first
 const WAIT = 15_000; // ms that are waited where the server asks for it, before the reader is asked
 const TRIES = 5; // of one request that the server asks to send later
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Resolves to what work does, once the server lets it. */
 async function patient<T>(work: () => Promise<T>): Promise<T> {
@@ -21,7 +27,7 @@ async function patient<T>(work: () => Promise<T>): Promise<T> {
     } catch (e) {
       const {status, retryAfter} = e as Failure;
       if (status !== 'RESOURCE_EXHAUSTED' || !retryAfter || retryAfter > WAIT || tries === TRIES) throw e;
-      await new Promise((done) => setTimeout(done, retryAfter));
+      await pause(retryAfter * (1 + (Math.random() * tries) / TRIES));
     }
   }
 }
@@ -44,13 +50,14 @@ export class Store {
   #since = 0; // 0: the newest threads are to be read
   #fresh = 0; // when they were
   #older = ''; // leads to older ones
-  #people: {at: number; list: Promise<Person[]>} | undefined;
+  readonly #people = new Map<string, {at: number; list: Promise<Answers['people']>}>(); // by the letters of a name
+  readonly #unknown = new Set<string>(); // ids of people whose names were asked for
   readonly #poll: Poll;
   readonly #watchers = new Set<() => void>();
 
-  constructor(readonly endpoint: string, readonly documentId: string) {
+  constructor(readonly access: Access) {
     this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
-    this.drafts = new Drafts(`collab-drafts ${endpoint} ${documentId}`, () =>
+    this.drafts = new Drafts(`collab-drafts ${access.source.api} ${access.documentId}`, () =>
       this.#pending.flatMap((p) => (p.failed ? draftOf(p, this.#annotationId(p.thread) ?? '') : [])));
     addEventListener('online', this.#online);
   }
@@ -101,7 +108,7 @@ export class Store {
   #hear(): void {
     const wanted = this.#watchers.size > 0 && this.#since > 0;
     if (wanted) {
-      this.#deaf ??= liveOf(this.endpoint).watch({topic: this.documentId, hint: () => this.#hint(), live: (on) => this.#poll.live(on)});
+      this.#deaf ??= liveOf(this.access).watch({topic: this.access.documentId, hint: () => this.#hint(), live: (on) => this.#poll.live(on)});
     } else {
       this.#deaf?.();
       this.#deaf = undefined;
@@ -113,6 +120,7 @@ export class Store {
   #read = 0; // when something was read here
 
   #hint(): void {
+    if (this.#underWay) return; // a look follows
     this.#hinted ||= Date.now() - this.#read > ECHO;
     this.#poll.hint();
   }
@@ -144,34 +152,68 @@ export class Store {
 
   readonly #sources = new WeakMap<ShownThread, Thread>();
 
-  /** Those whom the reader may mention. */
-  people(): Promise<Person[]> {
-    if (!this.#people || Date.now() - this.#people.at > PEOPLE_AGE) {
-      const list = patient(() => ask(this.endpoint, 'people', {documentId: this.documentId})).then(({people}) => people.filter((p) => p.userId !== this.user.userId));
-      list.catch(() => (this.#people = undefined));
-      this.#people = {at: Date.now(), list};
+  /** Those whom the reader may mention whose names, or words of them, begin with some letters; at most 30 of a large organization. */
+  async people(letters: string, wanted: () => boolean): Promise<Person[]> {
+    let {people, more} = await this.#search('');
+    if (more && letters.length >= SEARCHED) {
+      await pause(TYPING);
+      if (!wanted()) return [];
+      ({people} = await this.#search(letters.slice(0, 100)));
     }
-    return this.#people.list;
+    return people.filter((p) => p.userId !== this.user.userId);
   }
 
-  /** Shows what the reader did, and sends it. Its text has tokens for those whom the tags name. */
-  send(what: Omit<Pending, 'id' | 'at' | 'thread'> & {thread?: string}): Pending {
-    const id = crypto.randomUUID();
+  #search(searchKey: string): Promise<Answers['people']> {
+    let known = this.#people.get(searchKey);
+    if (!known || Date.now() - known.at > PEOPLE_AGE) {
+      const list = patient(() => ask(this.access, 'people', {searchKey}));
+      list.catch(() => this.#people.delete(searchKey));
+      this.#people.set(searchKey, (known = {at: Date.now(), list}));
+    }
+    return known.list;
+  }
+
+  /** Asks for the names of those for whom alone threads are. */
+  async #identify(): Promise<void> {
+    const seers = [...this.#threads.values()].flatMap((t) => t.visibility?.people ?? []).map((p) => p.userId);
+    const userIds = [...new Set(seers)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
+    for (const id of userIds) this.#unknown.add(id);
+    for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {
+      const {people} = await patient(() => ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)}));
+      this.#know(...people);
+      this.#shown.clear(); // they are drawn again
+      this.#tell();
+    }
+  }
+
+  /** Shows what the reader did, and sends it. Its text has tokens for those whom the tags name; its id is that of the draft which was sent before. */
+  send(what: Omit<Pending, 'id' | 'at' | 'thread'> & {thread?: string; id?: string | undefined}): Pending {
+    const id = what.id ?? crypto.randomUUID();
     const p: Pending = {thread: id, ...what, id, at: new Date().toISOString()};
     this.#pending = [...this.#pending, p];
     this.#enqueue(p);
     return p;
   }
 
-  /** Says that the reader has seen a thread. Where that fails, the next look shows it as it is. */
-  read({annotationId}: ShownThread): void {
-    if (!this.#unread.delete(annotationId)) return;
+  /**
+   * Says that the reader has seen a thread, and what they were told of it. It resolves to the time until which they had seen a long one before, 0
+   * where that is not known. Where it fails, the next look shows the thread as it is.
+   */
+  async read({annotationId, comments}: ShownThread): Promise<number> {
+    const {documentId} = this.access;
+    const unread = this.#unread.delete(annotationId);
     this.#read = Date.now();
-    this.#tell();
-    patient(() => ask(this.endpoint, 'read-thread', {documentId: this.documentId, annotationId, read: true})).catch((e: Failure) => {
-      if (e.status !== 'NOT_FOUND') this.#unread.add(annotationId);
-      else if (this.#threads.delete(annotationId)) this.#tell();
-    });
+    if (unread) this.#tell();
+    const before = unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
+    patient(() => ask(this.access, 'read-thread', {annotationId})).then(
+      () => document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}})),
+      (e: Failure) => {
+        if (e.status === 'NOT_FOUND') {
+          if (this.#threads.delete(annotationId)) this.#tell();
+        } else if (unread) this.#unread.add(annotationId);
+      },
+    );
+    return before?.until ?? 0;
   }
 
   /** Sends again what failed. */
@@ -197,41 +239,21 @@ export class Store {
     this.#tell();
     this.#sending = this.#sending.then(async () => {
       try {
-        const {thread} = await patient(() => ask(this.endpoint, p.name, this.#request(p)));
-        if (p.name === 'add-thread') this.#keys.set(thread.annotationId, p.id);
-        this.#take(thread);
-        this.#replace(p);
+        const {annotationId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
+        this.#keys.set(annotationId, p.thread);
+        this.#replace(p, {...p, sent: true});
       } catch (e) {
         this.#replace(p, {...p, failed: e as Failure});
       }
       this.#underWay--;
       this.#tell();
+      if (!this.#underWay) void this.#poll.now();
     });
   }
 
   /** The id of the thread of a key. */
   #annotationId(key: string): string | undefined {
-    return [...this.#threads.keys()].find((a) => (this.#keys.get(a) ?? a) === key);
-  }
-
-  #request({id, name, thread, commentId, text, target, only, resolved}: Pending): object {
-    const {documentId} = this;
-    const annotationId = this.#annotationId(thread);
-    switch (name) {
-      case 'add-thread':
-        return {
-          documentId, requestId: id, text, ...(target && {targetElement: target}),
-          ...(only && {visibility: {type: 'restricted', people: only.map(({userId}) => ({userId}))}}),
-        };
-      case 'add-comment':
-        return {documentId, annotationId, requestId: id, text};
-      case 'edit-comment':
-        return {documentId, annotationId, commentId, text};
-      case 'delete-comment':
-        return {documentId, annotationId, commentId};
-      case 'resolve-thread':
-        return {documentId, annotationId, resolved};
-    }
+    return [...this.#keys].find(([, k]) => k === key)?.[0] ?? (this.has(key) ? key : undefined);
   }
 
   #take(thread: Thread): boolean {
@@ -256,7 +278,7 @@ export class Store {
   /** Reads older threads. It rejects with a Failure. */
   async older(): Promise<void> {
     const pageToken = this.#older;
-    const page = await patient(() => ask(this.endpoint, 'threads', {documentId: this.documentId, pageToken}));
+    const page = await patient(() => ask(this.access, 'threads', {pageToken}));
     this.#show(page);
     if (this.#older === pageToken) this.#older = page.nextPageToken;
     this.#tell();
@@ -264,7 +286,7 @@ export class Store {
 
   /** Reads one thread, however old. It rejects with a Failure. */
   async find(annotationId: string): Promise<void> {
-    if (this.#show(await patient(() => ask(this.endpoint, 'threads', {documentId: this.documentId, annotationIds: [annotationId]})))) this.#tell();
+    if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds: [annotationId]})))) this.#tell();
   }
 
   /**
@@ -276,31 +298,41 @@ export class Store {
     this.#hinted = false;
     const changed = await this.#look();
     if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {}); // then the reader may ask for them
-    const annotationIds = [...this.#unread].filter((id) => this.has(id)).slice(0, ASKED);
-    if (!hinted || changed || !annotationIds.length || !this.#show(await ask(this.endpoint, 'threads', {documentId: this.documentId, annotationIds}))) return changed;
-    this.#tell();
-    return true;
+    void this.#identify().catch(() => {}); // they are shown by their ids
+    if (!hinted || changed) return changed;
+    const unread = [...this.#unread].filter((id) => this.has(id));
+    let elsewhere = false;
+    for (let i = 0; i < unread.length; i += ASKED) {
+      const annotationIds = unread.slice(i, i + ASKED);
+      if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds})))) elsewhere = true;
+    }
+    if (elsewhere) this.#tell();
+    return elsewhere;
   }
 
   /** Reads what changed; the newest threads the first time, and now and then. */
   async #look(): Promise<boolean> {
-    const {documentId} = this;
     const whole = !this.#since || Date.now() - this.#fresh > FRESH;
     let since = 0;
-    let changed = !this.loaded;
+    const sent = this.#pending.filter((p) => p.sent);
+    let changed = !this.loaded || sent.length > 0;
     for (let pageToken = ''; ; ) {
       let page: Answers['threads'];
       if (this.#underWay) return true; // what comes may be what is being sent
-      const body = {documentId, ...(!whole && {since: this.#since}), ...(pageToken && {pageToken})};
+      const body = {...(!whole && {since: this.#since}), ...(pageToken && {pageToken})};
       try {
         // A walk that the server holds up goes on where it is.
-        page = await (pageToken ? patient(() => ask(this.endpoint, 'threads', body)) : ask(this.endpoint, 'threads', body));
+        page = await (pageToken ? patient(() => ask(this.access, 'threads', body)) : ask(this.access, 'threads', body));
       } catch (e) {
         if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION)$/.test((e as Failure).status)) this.#forget();
         throw e;
       }
       if (this.#underWay) return true;
-      if (!whole && !page.since) {
+      if (this.user.userId && this.user.userId !== page.user.userId) { // somebody else has signed in
+        this.#pending = [];
+        this.#forget();
+      }
+      if (!whole && !(page.since && this.#since)) {
         this.#since = 0;
         return this.#look();
       }
@@ -311,6 +343,7 @@ export class Store {
       if (!pageToken) break;
       if (changed) this.#tell();
     }
+    this.#pending = this.#pending.filter((p) => !sent.includes(p));
     this.#since = since;
     this.loaded = true;
     this.#hear();
@@ -366,13 +399,12 @@ export class Store {
   }
 }
 
-const stores = new Map<string, Store>();
+const stores = new Map<Access, Store>();
 
 /** The store of a document, one for each page. */
-export function storeOf(endpoint: string, documentId: string): Store {
-  const key = `${endpoint} ${documentId}`;
-  let store = stores.get(key);
-  if (!store) stores.set(key, (store = new Store(endpoint, documentId)));
+export function storeOf(access: Access): Store {
+  let store = stores.get(access);
+  if (!store) stores.set(access, (store = new Store(access)));
   return store;
 }
 

@@ -18,7 +18,7 @@ export const texts = {
   loading: 'Loading comments',
   stale: 'Comments may be out of date. Retrying …',
   notLoaded: 'Comments could not be loaded.',
-  /** The reason of a failure, by its status and the handler's message; minutes until a retry makes sense, 0 if unknown. */
+  /** The reason of a failure, by its status and the service's message; minutes until a retry makes sense, 0 if unknown. */
   why: (status: string, message: string, minutes: number): string => {
     switch (status) {
       case 'OFFLINE':

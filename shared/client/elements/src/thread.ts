@@ -1,7 +1,8 @@
-import {css, html, LitElement, nothing, type TemplateResult} from 'lit';
+import {css, html, nothing, type PropertyValues, type TemplateResult} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
+import {Connected} from './access.js';
 import {avatar, lock} from './avatar.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
@@ -10,12 +11,11 @@ import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {isResolved, nameOf, seersOf} from './protocol.js';
-import {stateOf, storeOf, type Store} from './store.js';
+import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
 
-const LONG = 20; // comments of a thread that are shown at first
 const MORE = 100; // earlier ones that the reader asks for
 
 /**
@@ -26,9 +26,7 @@ const MORE = 100; // earlier ones that the reader asks for
  * @fires collab-opened - the reader began to look at the thread
  */
 @customElement('collab-thread')
-export class ThreadElement extends LitElement {
-  /** Where the application's handler is. */
-  @property() endpoint = '/collab';
+export class ThreadElement extends Connected {
   /** The document, for a thread by itself. */
   @property() document = '';
   /** The id of the thread, for a thread by itself. */
@@ -42,6 +40,7 @@ export class ThreadElement extends LitElement {
   /** The id of a comment to go to. */
   @property({type: Number}) comment = 0;
 
+  @state() private sought = 0; // the comment to go to
   @state() private begin = 0; // the first comment shown of those after the first of all; 0 while the thread is closed
   @state() private editing = 0; // the id of a comment
   @state() private deleting = 0;
@@ -93,7 +92,7 @@ export class ThreadElement extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     if (!this.document) return;
-    this.store = storeOf(this.endpoint, this.document);
+    this.store = storeOf(this.accessTo(this.document));
     this.open = true;
     let sought = false;
     const take = () => {
@@ -118,28 +117,41 @@ export class ThreadElement extends LitElement {
     (this.renderRoot.querySelector<HTMLElement>('.reveal') ?? this.renderRoot.querySelector('article'))?.focus();
   }
 
-  /** A long thread opens at the comment that was asked for, else at its end. */
-  protected override willUpdate(): void {
+  /** A long thread opens at the comment that was asked for, else at the first that is unread, else at its end. */
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('comment')) this.sought = this.comment;
     const comments = this.shown?.comments;
     if (!this.open || !comments) {
       this.begin = 0;
+      this.#read = false;
       return;
     }
     this.begin ||= Math.max(comments.length - LONG, 1);
-    if (!this.comment || this.comment === this.#gone) return;
-    const sought = comments.findIndex((c) => c.commentId === this.comment);
+    if (!this.sought || this.sought === this.#gone) return;
+    const sought = comments.findIndex((c) => c.commentId === this.sought);
     if (sought > 0) this.begin = Math.min(this.begin, sought);
   }
 
   /** What is open on a page that is seen has been seen. */
   protected override updated(): void {
-    if (this.open && this.shown?.unread && !document.hidden) this.store!.read(this.shown);
-    if (this.comment === this.#gone) return;
+    const {shown} = this;
+    if (this.open && shown?.annotationId && (shown.unread || !this.#read) && !document.hidden) void this.#see(shown);
+    if (this.sought === this.#gone) return;
     const sought = this.renderRoot.querySelector('.sought');
-    if (this.comment && !sought) return; // it is not there yet
+    if (this.sought && !sought) return; // it is not there yet
     sought?.scrollIntoView({block: 'center'});
-    this.#gone = this.comment;
+    this.#gone = this.sought;
   }
+
+  async #see(shown: ShownThread): Promise<void> {
+    this.#read = true;
+    const until = await this.store!.read(shown);
+    const me = this.store!.user.userId;
+    const first = until && !this.comment && shown.comments.find((c) => Date.parse(c.createdAt) > until && c.from.userId !== me);
+    if (first) this.sought = first.commentId;
+  }
+
+  #read = false; // since it was opened
 
   #gone = 0; // the comment that was gone to
 
@@ -208,7 +220,7 @@ export class ThreadElement extends LitElement {
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
     return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${texts.writeReply} .among=${seersOf(t)}
-      .done=${({text, tags, attachments}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments})}></collab-composer>`;
+      .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
   }
 
   #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
@@ -218,7 +230,7 @@ export class ThreadElement extends LitElement {
     const mine = c.from.userId === this.store!.user.userId && this.store!.canWrite;
     const editing = this.editing === c.commentId && mine && c.commentId > 0;
     return html`
-      <li class="comment ${c.commentId && c.commentId === this.comment ? 'sought' : ''}" part="comment">
+      <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(c.from)}
         <div class="row"><span class="name" part="author">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${texts.edited}</span>` : nothing}</div>
@@ -248,9 +260,9 @@ export class ThreadElement extends LitElement {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
-      .done=${({text, tags}: Written) => {
+      .done=${({text, tags, id}: Written) => {
         this.editing = 0;
-        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, text, tags});
+        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, text, tags, id});
       }}></collab-composer>`;
   }
 

@@ -1,8 +1,9 @@
-import {css, html, LitElement, nothing, type PropertyValues, type TemplateResult} from 'lit';
+import {css, html, nothing, type PropertyValues, type TemplateResult} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 import {keyed} from 'lit/directives/keyed.js';
 import {repeat} from 'lit/directives/repeat.js';
 
+import {Connected} from './access.js';
 import {Marks, Places} from './anchor.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
@@ -29,9 +30,7 @@ type Filter = (typeof FILTERS)[number];
  * @fires collab-active - another thread was opened, or none; detail.annotationId
  */
 @customElement('collab-threads')
-export class ThreadsElement extends LitElement {
-  /** Where the application's handler is. */
-  @property() endpoint = '/collab';
+export class ThreadsElement extends Connected {
   /** The id of the document. */
   @property() document = '';
   /** The id of the element that holds the document's content; the body where it is left out. */
@@ -113,13 +112,13 @@ export class ThreadsElement extends LitElement {
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has('document') || changed.has('endpoint') || changed.has('for')) this.#attach();
+    if (['api', 'token', 'organization', 'document', 'for'].some((name) => (changed as Map<string, unknown>).has(name))) this.#attach();
   }
 
   #attach(): void {
     this.#detach();
     if (!this.document) return;
-    this.#store = storeOf(this.endpoint, this.document);
+    this.#store = storeOf(this.accessTo(this.document));
     const home = this.getRootNode() as Document | ShadowRoot;
     this.#root = this.for ? home.getElementById(this.for) : this.ownerDocument.body;
     this.#root?.addEventListener('click', this.#clicked as EventListener);
@@ -207,7 +206,7 @@ export class ThreadsElement extends LitElement {
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
         ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${texts.older}</button>` : nothing}
-        ${store.loaded ? html`<collab-preferences endpoint=${this.endpoint} document=${this.document} exportparts="preferences"></collab-preferences>` : nothing}
+        ${store.loaded ? html`<collab-preferences .access=${store.access} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
       <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${texts.commentOnSelection}
         @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>
@@ -240,10 +239,10 @@ export class ThreadsElement extends LitElement {
       ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
       ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
         label=${texts.writeComment} choice .close=${this.#close}
-        .done=${({text, tags, only, attachments}: Written) => {
+        .done=${({text, tags, only, attachments, id}: Written) => {
           this.draft = undefined;
           this.filter = 'open';
-          this.#activate(store.send({name: 'add-thread', text, tags, target, only, attachments}).thread);
+          this.#activate(store.send({name: 'add-thread', text, tags, target, only, attachments, id}).thread);
           this.#focusActive();
         }}></collab-composer>`)}</div>`;
   }

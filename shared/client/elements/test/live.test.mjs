@@ -4,16 +4,20 @@ import {after, afterEach, beforeEach, mock, test} from 'node:test';
 import {build} from 'esbuild';
 
 const {outputFiles} = await build({
-  stdin: {contents: "export {liveOf} from './src/live.ts'; export {Poll} from './src/poll.ts'; export {storeOf} from './src/store.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export {Access, setTokens} from './src/access.ts'; export {liveOf} from './src/live.ts'; export {Poll} from './src/poll.ts'; export {storeOf} from './src/store.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
-const code = outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;');
+const code = outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n');
 
 /** A tab of the browser: what it imports is its own. */
 let tabs = 0;
-const tab = () => import(`data:text/javascript,${encodeURIComponent(code)}//${++tabs}`);
+const tab = async () => {
+  const {liveOf, storeOf, ...more} = await import(`data:text/javascript,${encodeURIComponent(code)}//${++tabs}`);
+  const access = new more.Access({api: 'http://service', token: '/token', organization: ''}, 'plan');
+  return {...more, access, live: () => liveOf(access), store: () => storeOf(access)};
+};
 
-let requests, sockets, answers;
+let requests, sockets, answers, claims;
 const MINUTE = 60_000;
 
 class Socket {
@@ -70,21 +74,23 @@ beforeEach(() => {
   mock.timers.enable({apis: ['setTimeout', 'Date'], now: 1_800_000_000_000});
   mock.method(Math, 'random', () => 0.5);
   [requests, sockets] = [[], []];
-  answers = {connect: () => ({url: 'ws://service/?ticket=t', retryAfter: 0})};
-  globalThis.document = {hidden: false, addEventListener() {}, removeEventListener() {}};
+  [claims, answers] = [{sub: 'ann', exp: 1_800_003_600, iat: 1_800_000_000, resources: [{type: 'document', id: 'plan', organizationId: 'acme'}]}, {'tickets/add': () => ({data: {url: 'ws://service/?ticket=t'}})}];
+  globalThis.document = {hidden: false, addEventListener() {}, removeEventListener() {}, dispatchEvent: ({type, detail}) => requests.push([type, detail])};
   globalThis.addEventListener = globalThis.removeEventListener = () => {};
   globalThis.sessionStorage = {getItem: () => null, setItem() {}, removeItem() {}};
-  globalThis.location = {href: 'http://application/'};
+  globalThis.location = {href: 'http://application/', origin: 'http://application'};
   globalThis.WebSocket = Socket;
   globalThis.window = {BroadcastChannel: Channel};
   globalThis.BroadcastChannel = Channel;
   Object.defineProperty(globalThis, 'navigator', {value: {onLine: true, locks: {request}}, configurable: true});
   mock.method(AbortSignal, 'timeout', () => undefined);
-  globalThis.fetch = async (url, {body}) => {
-    const name = url.split('/').at(-1);
-    requests.push([name, JSON.parse(body)]);
-    const answer = answers[name](JSON.parse(body));
-    return {ok: !answer.error, headers: new Map(), json: async () => answer};
+  globalThis.fetch = async (url, {headers, body}) => {
+    const name = url.split('/').slice(-2).join('/');
+    const {organizationId, documentId, ...data} = JSON.parse(body).data ?? {};
+    requests.push([name, data, headers]);
+    if (name === '/token') return {ok: true, status: 200, json: async () => ({token: `x.${btoa(JSON.stringify(claims))}.x`})};
+    const {error, retryAfter, ...result} = answers[name](data);
+    return {headers: new Map([['Retry-After', retryAfter]]), json: async () => (error ? {error: {status: error}} : {result})};
   };
   locks.clear();
   channels.clear();
@@ -102,11 +108,11 @@ const watcher = (topic) => {
 const asked = (name) => requests.filter(([n]) => n === name).map(([, body]) => body);
 
 test('all elements of a page share one connection, and hear of what is theirs', async () => {
-  const {liveOf} = await tab();
+  const {live} = await tab();
   const [plan, map, inbox] = [watcher('plan'), watcher('map'), watcher('')];
-  const ends = [plan, map, inbox].map((w) => liveOf('/collab').watch(w));
+  const ends = [plan, map, inbox].map((w) => live().watch(w));
   await pass(1000);
-  assert.deepEqual(asked('connect'), [{documentIds: ['plan', 'map'], inbox: true}]);
+  assert.deepEqual(asked('tickets/add'), [{inbox: true, documentIds: ['plan', 'map']}]);
   const [socket] = sockets;
   assert.equal(plan.heard.at(-1), false);
   socket.onopen();
@@ -133,15 +139,15 @@ test('all elements of a page share one connection, and hear of what is theirs', 
 });
 
 test('what is watched later is connected for, too', async () => {
-  const {liveOf} = await tab();
-  liveOf('/collab').watch(watcher('plan'));
+  const {live} = await tab();
+  live().watch(watcher('plan'));
   await pass(1000);
   sockets[0].onopen();
   const map = watcher('map');
-  liveOf('/collab').watch(map);
+  live().watch(map);
   assert.deepEqual(map.heard, [false]);
   await pass(1000);
-  assert.deepEqual(asked('connect').at(-1), {documentIds: ['plan', 'map'], inbox: false});
+  assert.deepEqual(asked('tickets/add').at(-1), {documentIds: ['plan', 'map'], inbox: false});
   sockets[1].onopen();
   assert.equal(map.heard.at(-1), true);
   assert.ok(sockets[0].closed);
@@ -150,11 +156,11 @@ test('what is watched later is connected for, too', async () => {
 test('tabs of one browser share the connection, and the next takes over', async () => {
   const [one, two] = [await tab(), await tab()];
   const [plan, map] = [watcher('plan'), watcher('map')];
-  const leave = one.liveOf('/collab').watch(plan);
+  const leave = one.live().watch(plan);
   await pass(0);
-  two.liveOf('/collab').watch(map);
+  two.live().watch(map);
   await pass(1000);
-  assert.deepEqual(asked('connect').at(-1), {documentIds: ['plan', 'map'], inbox: false});
+  assert.deepEqual(asked('tickets/add').at(-1), {documentIds: ['plan', 'map'], inbox: false});
   sockets.at(-1).onopen();
   await pass(0);
   assert.equal(map.heard.at(-1), true);
@@ -166,23 +172,23 @@ test('tabs of one browser share the connection, and the next takes over', async 
   leave();
   await pass(1000);
   assert.equal(sockets.length, before + 1);
-  assert.deepEqual(asked('connect').at(-1), {documentIds: ['map'], inbox: false});
+  assert.deepEqual(asked('tickets/add').at(-1), {inbox: false, documentIds: ['map']});
   assert.equal(map.heard.at(-1), false);
 });
 
 test('connections that fail are tried more and more seldom, and not at all before the server asks for it', async () => {
-  const {liveOf} = await tab();
-  liveOf('/collab').watch(watcher('plan'));
+  const {live} = await tab();
+  live().watch(watcher('plan'));
   for (let minute = 0; minute < 60; minute++) {
     await pass(MINUTE);
     for (const s of sockets) if (!s.closed) s.close();
   }
   assert.ok(sockets.length > 8 && sockets.length < 25, `${sockets.length} attempts in an hour`);
-  answers.connect = () => ({url: '', retryAfter: 3600});
+  answers['tickets/add'] = () => ({error: 'FAILED_PRECONDITION'});
   await pass(10 * MINUTE);
-  const before = requests.length;
+  const before = asked('tickets/add').length;
   await pass(59 * MINUTE);
-  assert.ok(requests.length <= before + 1, `${requests.length - before} requests where live is off`);
+  assert.ok(asked('tickets/add').length <= before + 1, `${asked('tickets/add').length - before} requests where live is off`);
 });
 
 /** How many looks a page takes in an hour in which nothing happens, and one change after a time. */
@@ -228,7 +234,7 @@ test('a hint is looked for at once, and one after the other once a second', asyn
   const began = n;
   slow.hint();
   end(false);
-  await pass(1000);
+  await pass(1200);
   assert.equal(n, began + 1, 'a hint that comes during a look is looked for after it');
   slow.stop();
   poll.stop();
@@ -238,38 +244,38 @@ const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
 const thread = (id, s, more) => ({
   annotationId: id, status: {id: 'OPEN'}, createdAt: at(s), lastUpdated: at(s), comments: [{commentId: 1, commentText: id, from: {userId: 'bob'}, createdAt: at(s), lastUpdated: at(s)}], ...more,
 });
-const page = (threads, more) => ({threads, deleted: [], nextPageToken: '', since: Date.now() - 30_000, user: {userId: 'ann'}, canWrite: true, ...more});
+const page = (data, more) => ({data, ...more});
 
 test('the rest of the 250 newest threads comes straight after the first, and older ones on demand', async () => {
-  const {storeOf} = await tab();
+  const {store: open} = await tab();
   const some = (from, n) => Array.from({length: n}, (_, i) => thread(`t${from - i}`, from - i));
-  answers.threads = ({since, pageToken}) => (since ? page([]) : pageToken ? page(some(200, 150), {nextPageToken: 'third'}) : page(some(300, 100), {nextPageToken: 'second'}));
-  const store = storeOf('/collab', 'plan');
+  answers['commentannotations/get'] = ({updatedAfter, pageToken}) => (updatedAfter ? page([]) : pageToken ? page(some(200, 150), {nextPageToken: 'third'}) : page(some(300, 100), {nextPageToken: 'second'}));
+  const store = open();
   const painted = [];
   const end = store.watch(() => painted.push(store.threads.length));
   await pass(0);
   assert.deepEqual([painted[0], store.threads.length, store.more], [100, 250, true]);
-  assert.deepEqual(asked('threads'), [{documentId: 'plan'}, {documentId: 'plan', pageToken: 'second'}]);
+  assert.deepEqual(asked('commentannotations/get'), [{order: 'desc', pageSize: 100}, {order: 'desc', pageSize: 150, pageToken: 'second'}]);
   await Promise.all([store.look(), pass(0)]);
-  assert.equal(asked('threads').length, 3, 'no older ones by themselves');
+  assert.equal(asked('commentannotations/get').length, 3, 'no older ones by themselves');
   end();
 });
 
 test('what the reader has read elsewhere is no longer unread', async () => {
-  const {storeOf} = await tab();
+  const {store: open} = await tab();
   let read = [];
   const list = () => ['c', 'b', 'a'].map((id, i) => thread(id, 30 - i, {unread: !read.includes(id)}));
-  answers.threads = ({since, annotationIds}) => page(since ? [] : list().filter((t) => !annotationIds || annotationIds.includes(t.annotationId)));
-  answers['read-thread'] = () => ({});
-  const store = storeOf('/collab', 'plan');
+  answers['commentannotations/get'] = ({updatedAfter, annotationIds}) => page(updatedAfter ? [] : list().filter((t) => !annotationIds || annotationIds.includes(t.annotationId)));
+  answers['read/set'] = () => ({data: {a: {success: true}}});
+  const store = open();
   const end = store.watch(() => {});
   await pass(12_000);
   const unread = () => store.threads.filter((t) => t.unread).map((t) => t.annotationId).join(' ');
   const hint = async () => {
-    const before = asked('threads').length;
+    const before = asked('commentannotations/get').length;
     sockets[0].says({changed: {documentId: 'plan'}});
     await pass(1000);
-    return asked('threads').slice(before).map(({annotationIds}) => annotationIds?.join(' ') ?? 'new');
+    return asked('commentannotations/get').slice(before).map(({annotationIds}) => annotationIds?.join(' ') ?? 'new');
   };
   sockets[0].onopen();
   await pass(12_000);
@@ -277,23 +283,25 @@ test('what the reader has read elsewhere is no longer unread', async () => {
   read = ['b'];
   assert.deepEqual([await hint(), unread()], [['new', 'c b a'], 'c a']);
   store.read(store.threads.find((t) => t.annotationId === 'a'));
+  await pass(0);
+  assert.deepEqual([asked('read/set'), asked('collab-read')], [[{annotationIds: ['a'], read: true}], [{documentId: 'plan', annotationId: 'a'}]]);
   read = ['a', 'b'];
   assert.deepEqual([await hint(), unread()], [['new'], 'c'], 'the hint of what is read here asks for nothing more');
   await pass(6000);
   read = ['a', 'b', 'c'];
   assert.deepEqual([await hint(), unread()], [['new', 'c'], '']);
   assert.deepEqual(await hint(), ['new'], 'where nothing is unread, nothing is asked for');
-  const before = asked('threads').length;
+  const before = asked('commentannotations/get').length;
   await pass(6 * MINUTE);
-  assert.deepEqual(asked('threads').slice(before).map(Object.keys), [['documentId', 'since']], 'an idle page asks as seldom as ever');
+  assert.deepEqual(asked('commentannotations/get').slice(before).map(Object.keys), [['updatedAfter', 'includeDeleted', 'pageSize']], 'an idle page asks as seldom as ever');
   end();
 });
 
 test('a document begins with the newest threads, and learns of what comes, changes and goes', async () => {
-  const {storeOf} = await tab();
+  const {store: open} = await tab();
   let answer = page([thread('c', 30, {unread: true}), thread('b', 20)], {nextPageToken: 'older'});
-  answers.threads = () => answer;
-  const store = storeOf('/collab', 'plan');
+  answers['commentannotations/get'] = () => answer;
+  const store = open();
   const end = store.watch(() => {});
   await pass(0);
   const shown = () => store.threads.map((t) => t.annotationId + (t.unread ? '!' : '')).sort().join(' ');
@@ -301,11 +309,11 @@ test('a document begins with the newest threads, and learns of what comes, chang
 
   answer = page([thread('a', 10)]);
   await Promise.all([store.older(), pass(0)]);
-  assert.deepEqual([shown(), store.more, asked('threads').at(-1)], ['a b c!', false, {documentId: 'plan', pageToken: 'older'}]);
+  assert.deepEqual([shown(), store.more, asked('commentannotations/get').at(-1)], ['a b c!', false, {order: 'desc', pageSize: 150, pageToken: 'older'}]);
 
-  answer = page([thread('d', 40)], {deleted: ['b', 'never seen']});
+  answer = page([thread('d', 40), thread('b', 50, {deleted: true}), thread('never seen', 50, {deleted: true})]);
   await Promise.all([store.look(), pass(0)]);
-  assert.deepEqual([shown(), Object.keys(asked('threads').at(-1))], ['a c! d', ['documentId', 'since']]);
+  assert.deepEqual([shown(), Object.keys(asked('commentannotations/get').at(-1))], ['a c! d', ['updatedAfter', 'includeDeleted', 'pageSize']]);
 
   answer = page([thread('z', 1)]);
   await Promise.all([store.find('z'), pass(0)]);
@@ -317,7 +325,7 @@ test('a document begins with the newest threads, and learns of what comes, chang
   await pass(61 * MINUTE);
   document.hidden = false;
   await Promise.all([store.look(), pass(0)]);
-  assert.deepEqual([shown(), asked('threads').at(-1)], ['a c d z', {documentId: 'plan'}]);
+  assert.deepEqual([shown(), asked('commentannotations/get').at(-1)], ['a c d z', {order: 'desc', pageSize: 100}]);
   answer = page([thread('f', 90), thread('e', 80)], {nextPageToken: 'older'});
   document.hidden = true;
   await pass(61 * MINUTE);
@@ -326,8 +334,96 @@ test('a document begins with the newest threads, and learns of what comes, chang
   assert.deepEqual([shown(), store.more], ['e f', true], 'what may be missing in between is loaded on demand');
 
   // What is known is void.
-  answers.threads = ({since}) => (since ? page([], {since: 0}) : page([thread('g', 95)]));
+  answers['commentannotations/get'] = ({updatedAfter}) => (updatedAfter ? {error: 'FAILED_PRECONDITION'} : page([thread('g', 95)]));
   await Promise.all([store.look(), pass(0)]);
   assert.equal(shown(), 'g');
+  end();
+});
+
+test('more than 30 unread threads are asked for in parts', async () => {
+  const {store: open} = await tab();
+  const list = Array.from({length: 70}, (_, i) => thread(`t${i}`, i, {unread: true}));
+  answers['commentannotations/get'] = ({updatedAfter, annotationIds}) => page(updatedAfter ? [] : list.filter((t) => !annotationIds || annotationIds.includes(t.annotationId)));
+  const end = open().watch(() => {});
+  await pass(12_000);
+  sockets[0].onopen();
+  await pass(12_000);
+  const before = requests.length;
+  sockets[0].says({changed: {documentId: 'plan'}});
+  await pass(0);
+  assert.deepEqual(requests.slice(before).map(([, {annotationIds}]) => annotationIds?.length), [undefined, 30, 30, 10]);
+  end();
+});
+
+test('a page asks for a token once, before it expires, and once where it is refused', async () => {
+  const {access} = await tab();
+  answers['users/get'] = () => ({data: []});
+  const call = () => access.call('/v2/users/get', {});
+  await Promise.all([call(), call(), pass(0)]);
+  assert.equal(asked('/token').length, 1);
+  assert.deepEqual([access.user, access.canWrite], [{userId: 'ann'}, true]);
+  assert.match(requests.at(-1)[2].Authorization, /^Bearer x\./);
+  await pass(58 * MINUTE);
+  await call();
+  assert.equal(asked('/token').length, 1);
+  await pass(1.5 * MINUTE);
+  claims = {...claims, exp: 1_800_007_200, iat: 1_800_003_600, resources: [{...claims.resources[0], accessRole: 'viewer'}, {type: 'organization', id: 'acme'}]};
+  await call();
+  assert.equal(asked('/token').length, 2);
+  assert.equal(access.canWrite, false, 'what a token says of the document goes before the organization');
+  let refusals = 1;
+  answers['users/get'] = () => (refusals-- > 0 ? {error: 'UNAUTHENTICATED'} : {data: []});
+  mock.method(console, 'error', () => {});
+  await call();
+  assert.equal(asked('/token').length, 3);
+  refusals = Infinity;
+  await assert.rejects(call(), {status: 'UNAUTHENTICATED'});
+  assert.equal(asked('/token').length, 4);
+});
+
+test('nobody is signed in where the page has no token, and somebody once it has one', async () => {
+  const {access, setTokens, Access} = await tab();
+  answers['users/get'] = () => ({data: []});
+  globalThis.fetch = ((fetch) => async (url, init) => (url === '/token' ? {ok: false, status: 401} : fetch(url, init)))(globalThis.fetch);
+  await assert.rejects(access.call('/v2/users/get', {}), {status: 'UNAUTHENTICATED'});
+  const inbox = new Access({api: 'http://service', token: '', organization: ''}, '');
+  const asking = inbox.call('/v2/users/get', {});
+  const about = [];
+  setTokens(async (what) => (about.push(what), `x.${btoa(JSON.stringify(claims))}.x`));
+  await asking;
+  assert.deepEqual(about, [{}]);
+  mock.method(console, 'error', () => {});
+  claims = {...claims, exp: 0};
+  await inbox.call('/v2/users/get', {});
+  globalThis.fetch = async () => {
+    throw new TypeError('Failed to fetch');
+  };
+  await assert.rejects(inbox.call('/v2/users/get', {}), {status: 'UNAVAILABLE'});
+  assert.match(console.error.mock.calls.at(-1).arguments[0], /add http:\/\/application to the allowed origins/);
+});
+
+test('a repeat has the key of the first try', async () => {
+  const {store: open} = await tab();
+  const store = open();
+  let written = [];
+  answers['commentannotations/get'] = () => page(written);
+  const end = store.watch(() => {});
+  await pass(0);
+  let lost = 1;
+  answers['commentannotations/add'] = () => {
+    if (lost--) throw new TypeError('Failed to fetch');
+    written = [thread('new', 9)];
+    return {data: {new: {success: true, annotationId: 'new'}}};
+  };
+  mock.method(console, 'error', () => {});
+  const {id} = store.send({name: 'add-thread', text: 'Hi {{bob}}', tags: [{userId: 'bob', contact: {userId: 'bob', name: 'Bob'}}]});
+  await pass(0);
+  const [failed] = store.threads[0].pending;
+  assert.equal(failed.failed.status, 'UNAVAILABLE');
+  store.retry(failed);
+  await pass(0);
+  assert.deepEqual(store.threads.map((t) => [t.annotationId, t.key, t.pending.length]), [['new', id, 0]]);
+  const sent = requests.filter(([name]) => name === 'commentannotations/add');
+  assert.deepEqual(sent.map(([, data, headers]) => [data.commentAnnotations[0].commentData[0], headers['Idempotency-Key']]), Array(2).fill([{commentText: 'Hi {{bob}}', taggedUserContacts: [{userId: 'bob'}]}, id]));
   end();
 });

@@ -8,7 +8,7 @@ const {outputFiles} = await build({
   stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/poll.ts'; export * from './src/drafts.ts'; export {Failure, seersOf} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
-const {added, ago, Drafts, Failure, later, overlay, Poll, seersOf, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;'))}`);
+const {added, ago, Drafts, Failure, later, overlay, Poll, seersOf, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n'))}`);
 
 const ann = {userId: 'ann', name: 'Ann'};
 const thread = (lastUpdated, ...comments) => ({
@@ -97,9 +97,11 @@ function page() {
 test('a look waits as the server asks, whatever wants it sooner, and goes on every five seconds', async () => {
   const send = page();
   mock.timers.enable({apis: ['setTimeout', 'Date']});
+  const random = mock.method(Math, 'random', () => 0);
   try {
     let looks = 0;
-    const answers = [new Failure('RESOURCE_EXHAUSTED', '', 60_000)];
+    const busy = new Failure('RESOURCE_EXHAUSTED', '', 1000);
+    const answers = [new Failure('RESOURCE_EXHAUSTED', '', 60_000), undefined, undefined, undefined, busy, busy, busy];
     const poll = new Poll(async () => {
       const failure = answers[looks++];
       if (failure) throw failure;
@@ -126,10 +128,20 @@ test('a look waits as the server asks, whatever wants it sooner, and goes on eve
     send('visibilitychange');
     await pass(0);
     assert.equal(looks, 4);
+    await pass(5_000);
+    random.mock.mockImplementation(() => 0.5);
+    await pass(2_400);
+    assert.equal(looks, 6, 'the first refusal had no random part yet');
+    await pass(5_999);
+    assert.equal(looks, 6);
+    await pass(1);
+    assert.equal(looks, 7, 'the pauses grow, each by a random part');
+    assert.equal(poll.failure, undefined);
     poll.stop();
     await pass(60_000);
-    assert.equal(looks, 4);
+    assert.equal(looks, 7);
   } finally {
+    random.mock.restore();
     mock.timers.reset();
   }
 });
@@ -153,7 +165,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   const send = page();
   const kept = new Map();
   globalThis.sessionStorage = {getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v), removeItem: (k) => kept.delete(k)};
-  const failed = ['reply t2', {text: 'failed', people: []}];
+  const failed = ['reply t2', {id: 'r1', text: 'failed', people: []}];
   const before = new Drafts('d', () => [failed]);
   before.of('ann');
   before.set('reply t1', {text: 'Yes', people: [ann]});
@@ -166,6 +178,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   after.set('new {}', {text: 'Newer', people: []});
   after.of('ann');
   assert.deepEqual(['reply t1', 'reply t2', 'edit t1 1', 'new {}'].map((p) => after.get(p)?.text), ['Yes', 'failed', undefined, 'Newer']);
+  assert.equal(after.get('reply t2').id, 'r1', 'it is sent again under its id');
   assert.deepEqual(after.threads.map((d) => [d.text, d.only]), [['Newer', undefined], ['For few', [ann]]]);
   after.of('bob');
   assert.equal(after.get('reply t1'), undefined);

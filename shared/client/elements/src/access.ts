@@ -1,0 +1,232 @@
+import {LitElement} from 'lit';
+import {property} from 'lit/decorators.js';
+
+import type {Person} from './protocol.js';
+
+/** Why a request failed: a status of the service, UNAVAILABLE where there was no answer, OFFLINE where the browser says so. */
+export class Failure extends Error {
+  /** retryAfter is how many ms the server asks to wait, 0 where it does not. */
+  constructor(readonly status: string, message = '', readonly retryAfter = 0) {
+    super(message);
+  }
+}
+
+/** Where the service is, and where the page gets tokens. */
+interface Source {
+  /** The address of the service, such as https://example.execute-api.eu-west-1.amazonaws.com/prod. */
+  api: string;
+  /** The address of your server that answers a token to a signed-in browser; '' for the function of setTokens. */
+  token: string;
+  /** The organization; '' for the one that the token names. */
+  organization: string;
+}
+
+/** Makes a token of the person who is signed in, or nothing for nobody: of a document, or without one of the inbox. */
+export type Tokens = (about: {documentId?: string}) => Promise<string | null | undefined>;
+
+let setter!: (own: Tokens) => void;
+const tokens = new Promise<Tokens>((done) => (setter = done));
+
+/** Gives the elements their tokens, in the place of the attribute token. */
+export function setTokens(own: Tokens): void {
+  setter(own);
+}
+
+interface Resource {
+  type: 'organization' | 'folder' | 'document';
+  id: string;
+  organizationId?: string;
+  accessRole?: 'viewer' | 'editor';
+}
+
+/** What a token says. The page does not verify it: the service does. */
+interface Claims {
+  sub: string;
+  name?: string;
+  photoUrl?: string;
+  exp: number;
+  iat?: number;
+  resources: Resource[];
+}
+
+interface Token {
+  text: string;
+  until: number; // when to fetch another, by the clock of this machine
+}
+
+/** What the service answers to a request that succeeded, and when, by its clock. */
+export interface Result {
+  data: any;
+  nextPageToken?: string;
+  unreadCount?: {count: number; more?: boolean};
+  at: number;
+}
+
+const TIMEOUT = 30_000; // ms for one request
+const OUTLIVING = 16_000; // characters of a write that the browser sends on when the page is left
+const EARLY = 60_000; // ms before it expires that a token is replaced; a tenth of its time where that is less
+const UNSET = 5_000; // ms after which developers are told that there is no place for tokens
+
+const told = new Set<string>();
+
+/** Tells the developers of the page, once, how to mend something. */
+function tell(text: string): void {
+  if (!told.has(text)) console.error(`collabdata: ${text}`);
+  told.add(text);
+}
+
+const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
+
+/**
+ * The way of a page's person to the service, with a token for one document, or without one for the inbox. The token stays in the memory of the
+ * page: only the product's server knows who is signed in, so each page asks it.
+ */
+export class Access {
+  #token: Promise<Token> | undefined;
+  #claims: Claims | undefined;
+
+  constructor(readonly source: Source, readonly documentId: string) {}
+
+  /** Names the service and the person, for what the tabs of a browser share. It is known once a request was answered. */
+  get name(): string {
+    return `${new URL(this.source.api, location.href)} ${this.#claims?.sub} ${this.documentId}`;
+  }
+
+  /** The person; without an id until a request was answered. */
+  get user(): Person {
+    const {sub: userId = '', name, photoUrl} = this.#claims ?? {};
+    return {userId, ...(name && {name}), ...(photoUrl && {photoUrl})};
+  }
+
+  /** Whether the token lets the person write in the document. */
+  get canWrite(): boolean {
+    const all = this.#claims?.resources.filter((r) => organizationOf(r) === this.#organization) ?? [];
+    const own = all.filter((r) => r.type === 'document' && r.id === this.documentId);
+    return (own.length ? own : all.filter((r) => r.type !== 'document')).some((r) => r.accessRole !== 'viewer');
+  }
+
+  get #organization(): string {
+    const {resources = []} = this.#claims ?? {};
+    const named = resources.filter((r) => r.type === 'document' && r.id === this.documentId);
+    const [organization = '', another] = new Set((named.length ? named : resources).map(organizationOf));
+    if (another && !this.source.organization) tell('the token has several organizations: name one in the attribute organization.');
+    return this.source.organization || organization;
+  }
+
+  /** Calls an operation of the service. A write whose key is the same as before is done once. It rejects with a Failure. */
+  async call(path: string, data: object, key = ''): Promise<Result> {
+    const token = await this.#current();
+    try {
+      return await this.#send(path, data, key, token.text);
+    } catch (e) {
+      if ((e as Failure).status !== 'UNAUTHENTICATED') throw e;
+    }
+    if (this.#token && (await this.#token) === token) this.#token = undefined;
+    return this.#send(path, data, key, (await this.#current()).text);
+  }
+
+  /** The token, a new one where it is about to expire. */
+  async #current(): Promise<Token> {
+    const held = this.#token;
+    const token = held && (await held);
+    if (token && Date.now() >= token.until && this.#token === held) this.#token = undefined;
+    const next = (this.#token ??= this.#fetch());
+    next.catch(() => (this.#token = undefined)); // so that it is asked for again, and forgotten where nobody is signed in any more
+    return next;
+  }
+
+  async #fetch(): Promise<Token> {
+    const text = await this.#ask();
+    if (!text) throw new Failure('UNAUTHENTICATED');
+    try {
+      const bytes = Uint8Array.from(atob(text.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
+      const claims = JSON.parse(new TextDecoder().decode(bytes)) as Claims;
+      const life = (claims.exp - (claims.iat ?? Date.now() / 1000)) * 1000;
+      this.#claims = claims;
+      return {text, until: Date.now() + life - Math.min(EARLY, life / 10)};
+    } catch {
+      tell('the token is none of the service: answer that of /v2/auth/generate_token as it is.');
+      throw new Failure('UNAUTHENTICATED');
+    }
+  }
+
+  /** Asks the page's server for a token; it resolves to nothing where nobody is signed in. */
+  async #ask(): Promise<string | null | undefined> {
+    const {token: address} = this.source;
+    const about = this.documentId ? {documentId: this.documentId} : {};
+    if (!address) {
+      const late = setTimeout(() => tell('there are no tokens: set the attribute token, or call setTokens.'), UNSET);
+      const make = await tokens;
+      clearTimeout(late);
+      return make(about).catch((e) => {
+        console.error('collabdata: the function of setTokens failed', e);
+        throw offline();
+      });
+    }
+    let status = 0;
+    try {
+      const response = await fetch(address, {
+        method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(about), credentials: 'same-origin', signal: AbortSignal.timeout(TIMEOUT),
+      });
+      status = response.status;
+      if (response.ok) return (await response.json()).token;
+    } catch {
+      // No answer, or none of JSON.
+    }
+    if (status === 401 || status === 403) return undefined;
+    if (status) tell(`${address} answered ${status}: it must answer {"token"} to a POST of {"documentId"} by a signed-in browser.`);
+    throw offline();
+  }
+
+  async #send(path: string, data: object, key: string, token: string): Promise<Result> {
+    const {api} = this.source;
+    const body = JSON.stringify({data: {organizationId: this.#organization, ...data}});
+    let response: Response;
+    let answer;
+    try {
+      response = await fetch(api + path, {
+        method: 'POST',
+        headers: {'Content-Type': 'application/json', Authorization: `Bearer ${token}`, ...(key && {'Idempotency-Key': key})},
+        body,
+        signal: AbortSignal.timeout(TIMEOUT),
+        keepalive: !!key && body.length < OUTLIVING,
+      });
+      answer = await response.json().catch(() => undefined);
+    } catch (e) {
+      const failure = offline();
+      if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError') {
+        tell(`no answer from ${api}. If the address is right and the service is up, add ${location.origin} to the allowed origins of your account.`);
+      }
+      throw failure;
+    }
+    if (answer?.result) return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
+    const {status = 'UNAVAILABLE', message} = answer?.error ?? {};
+    if (status === 'UNAUTHENTICATED') tell(`${api} refuses the token: ${message}. Answer one of /v2/auth/generate_token of the same deployment, new for each request.`);
+    if (status === 'PERMISSION_DENIED') tell(`${api}${path} is not allowed: ${message}. Name the document, its folder or the organization in permissions.resources of the token.`);
+    throw new Failure(status, message, Number(response.headers.get('Retry-After')) * 1000 || 0);
+  }
+}
+
+const organizationOf = (r: Resource): string => r.organizationId ?? r.id;
+
+const all = new Map<string, Access>();
+
+/** An element that reaches the service. */
+export class Connected extends LitElement implements Source {
+  /** The address of the service. */
+  @property() api = '';
+  /** The address of your server that answers a token to a signed-in browser. */
+  @property() token = '';
+  /** The organization, where the token has several. */
+  @property() organization = '';
+
+  /** The way to a document, or to the inbox, the same for all elements of a page. */
+  accessTo(documentId = ''): Access {
+    const {token, organization} = this;
+    const api = this.api.replace(/\/$/, '');
+    const key = JSON.stringify([api, token, organization, documentId]);
+    let access = all.get(key);
+    if (!access) all.set(key, (access = new Access({api, token, organization}, documentId)));
+    return access;
+  }
+}
