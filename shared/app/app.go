@@ -179,7 +179,7 @@ func (s *Service) server() *rpc.Server {
 // services returns what operations are methods of.
 func (s *Service) services() rpc.Services {
 	return rpc.Services{
-		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.access},
+		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.access, Inbox: s.Inbox},
 		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
 		&users.Service{Directory: s.Directory, Access: s.access, Erasure: s.Deletion.Erasure, Jobs: s.Outbox},
 		&auth.Service{Directory: s.Directory, Accounts: s.Accounts, Stage: s.config.Stage},

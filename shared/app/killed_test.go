@@ -135,7 +135,7 @@ func (d *deployment) deliver(user, id string) {
 	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
 	_, err = d.service.Inbox.Derive(d.Context(), org, n, []string{user})
 	if err == nil {
-		err = d.service.Inbox.AddToInbox(d.Context(), org, n.CreatedAt, n.ID, []string{user})
+		err = d.service.Inbox.AddToInbox(d.Context(), org, n, []string{user})
 	}
 	must.Do(d, err)
 }

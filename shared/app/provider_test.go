@@ -45,7 +45,7 @@ func TestInboxAsksFew(t *testing.T) {
 		if _, err := s.Inbox.Derive(t.Context(), doc.OrganizationRef, told, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		must.Do(t, s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told.CreatedAt, told.ID, []string{"ann"}))
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told, []string{"ann"}))
 	}
 	found, pages := 0, 0
 	for token := ""; pages == 0 || token != ""; pages++ {

@@ -286,8 +286,8 @@ func (o CommentAnnotations) GetCount(ctx context.Context, request *CommentAnnota
 //
 // With read true, all comments that there are now count as seen by the user; a comment that is added later is unread again. With
 // read false none of them does. One's own comments are always seen. Without annotationIds it holds for all of the document,
-// whatever was said of single annotations before. With readAt it is said as of then: that is how what read/get returns comes to
-// another account.
+// whatever was said of single annotations before. With read true, those of the user's latest 100 notifications that are about
+// these annotations are read, too. With readAt it is said as of then: that is how what read/get returns comes to another account.
 //
 // The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND
 // where there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
@@ -393,6 +393,10 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // not see by now. A comment has the text that it has by now. A page may have fewer notifications than asked for, even none, and
 // have a nextPageToken, which is answered as pageToken, too.
 //
+// The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter
+// leaves nothing: exactly up to 99, and more true where there are more. One whose thread is gone, or hidden from the user by now,
+// may count until it is read.
+//
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.
 func (o Notifications) Get(ctx context.Context, request *NotificationsGetRequest) iter.Seq2[Notification, error] {
@@ -417,7 +421,8 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 // It changes up to 500. What is read or clicked stays so. What is left out stays; null clears it, and lets one that a comment made
 // say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the
 // notificationSourceData back. Nobody is notified again: notifyUsers is refused, and mails that went out stay as they were. A
-// notification names at most 30 users.
+// notification names at most 30 users. readUntil marks all that the user of userId got until then as read, at once: send the
+// createdAt of the newest one shown, as others may be on their way.
 //
 // documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
 // is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
@@ -2258,6 +2263,8 @@ type NotificationsGetRequest struct {
 	NotificationIDs []string `json:"notificationIds,omitzero"`
 	// Made then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
+	// Those that the user has not read alone; with userId
+	UnreadOnly bool `json:"unreadOnly,omitzero"`
 	// By time: asc for the earliest first, desc for the newest first, also where it is left out
 	Order Order `json:"order,omitzero"`
 	// The most items to answer; 1,000 where it is left out
@@ -2335,11 +2342,14 @@ type NotificationsUpdateRequest struct {
 	UserID string `json:"userId,omitzero"`
 	// Who read or clicked must be a user who may see the document; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
-	// What to change; they name at most 1,000 users in all; required
-	Notifications []NotificationUpdate `json:"notifications"`
+	// What to change; they name at most 1,000 users in all; required unless readUntil is there
+	Notifications []NotificationUpdate `json:"notifications,omitzero"`
+	// The user of userId has read everything until then, and not later than now; one write, whatever was there
+	ReadUntil time.Time `json:"readUntil,omitzero"`
 }
 
-// NotificationUpdate is the value of notifications: what to change; they name at most 1,000 users in all.
+// NotificationUpdate is the value of notifications: what to change; they name at most 1,000 users in all; required unless
+// readUntil is there.
 type NotificationUpdate struct {
 	// Its id; required
 	ID string `json:"id"`

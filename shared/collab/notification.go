@@ -175,6 +175,7 @@ type NotificationQuery struct {
 	IDs      []string    // these alone; nil for all
 	After    Millis      // those made then or later
 	Earliest bool        // first, not the newest
+	Unread   bool        // what the user has not read alone
 }
 
 // OfAny reports whether the query names notifications of any document by their ids, and no user.

@@ -19,7 +19,7 @@ func (r *eventRun) listForAll(ctx context.Context, w outbox.Work) (outbox.Work, 
 	if there, err := r.there(ctx); err != nil || !there {
 		return then(w, outbox.StageEnd), err
 	}
-	if err := r.Inbox.AddToInboxOfAll(ctx, r.document.OrganizationRef, r.event.Time, r.event.NotificationID); err != nil {
+	if err := r.Inbox.AddToInboxOfAll(ctx, r.document.OrganizationRef, r.notification(r.event.NotificationID)); err != nil {
 		return w, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
@@ -90,11 +90,20 @@ func (r *eventRun) serve(ctx context.Context, users []string) (there bool, err e
 			return false, err
 		}
 	}
-	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, r.event.Time, id, users, r.mentioned(r.event)...); err != nil {
+	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, r.notification(id), users, r.mentioned(r.event)...); err != nil {
 		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
 	return true, nil
+}
+
+// notification returns what lists say of the event's notification.
+func (r *eventRun) notification(id string) collab.Notification {
+	n := collab.Notification{ID: id, DocumentID: r.event.DocumentID, AnnotationID: r.event.AnnotationID, CreatedAt: r.event.Time}
+	if r.event.Actor != nil {
+		n.ActionUser.UserID = r.event.Actor.UserID
+	}
+	return n
 }
 
 // there reports whether the document and the notification are there: people hear of no other.

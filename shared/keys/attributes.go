@@ -32,6 +32,7 @@ const (
 
 	Stage  = "stg" // of an event's delivery
 	Cursor = "cur" // where in the stage
+	ReadAt = "rd"  // milliseconds
 	SentAt = "sa"  // milliseconds
 	Why    = "why" // no mail was sent
 

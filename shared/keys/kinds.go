@@ -81,6 +81,7 @@ var kinds = compiled([]Kind{
 	{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
 	{Name: "state of a notification", PK: inOrg + "#READ#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
 	{Name: "unsubscribed user", PK: "A#{acct}#NOMAIL", SK: "USER#{org}#{user}", Of: ofOrg, Stays: true},
+	{Name: "time until which all is read", PK: inOrg + "#READ#{user}", SK: "UNTIL", Of: ofOrg, Expires: true, Told: InboxChanged},
 	{Name: ADocument, PK: inOrg, SK: "DOC#{doc}", Of: ofOrg},
 	{Name: "folder", PK: inOrg, SK: "FLD#{folder}", Of: ofOrg},
 	{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: ofOrg},
@@ -140,6 +141,7 @@ var (
 	groupUser          = kindOf("user of a group")
 	inboxEntry         = kindOf("entry of an inbox")
 	notificationState  = kindOf("state of a notification")
+	readUntil          = kindOf("time until which all is read")
 	noMailUser         = kindOf("unsubscribed user")
 	document           = kindOf("document")
 	folderOf           = kindOf("folder")

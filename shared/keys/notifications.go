@@ -41,6 +41,11 @@ func NotificationState(org collab.OrganizationRef, user string, ms int64, id str
 	return notificationState.Key(inOrganization(org, Parts{User: user, At: ms, ID: id}))
 }
 
+// ReadUntil says until when a user has read all notifications.
+func ReadUntil(org collab.OrganizationRef, user string) Key {
+	return readUntil.Key(inOrganization(org, Parts{User: user}))
+}
+
 // MailEntry is a mail to a user about an event of a thread; ann is "" for an event that belongs to none. Several become one mail.
 func MailEntry(doc collab.DocumentRef, ann, user, event string) Key {
 	return mailEntry.Key(inDocument(doc, Parts{Ann: ann, User: user, Event: event}))

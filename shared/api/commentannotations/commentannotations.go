@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/access"
 	"collabdata/shared/request"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/inbox"
 	"context"
 	"encoding/json"
 	"iter"
@@ -20,6 +21,7 @@ type Service struct {
 	Directory *directory.Store
 	Threads   Threads
 	Access    *access.Checker
+	Inbox     *inbox.Store
 }
 
 // Threads keeps annotations and comments: see package threads.

@@ -24,7 +24,8 @@ func ReadSet() rpc.Endpoint {
 		Operation: rpc.Method((*Service).ReadSet), Description: `
 Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
 the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without
-annotationIds it holds for all of the document, whatever was said of single annotations before. With readAt it is said as of then: that is
+annotationIds it holds for all of the document, whatever was said of single annotations before. With read true, those of the user's latest
+100 notifications that are about these annotations are read, too. With readAt it is said as of then: that is
 how what read/get returns comes to another account.
 
 The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND where
@@ -60,6 +61,11 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	}
 	if err != nil {
 		return nil, err
+	}
+	if *req.Read && req.ReadAt == nil {
+		if err := s.Inbox.ReadThreads(ctx, doc, req.UserID, ids); err != nil {
+			return nil, err
+		}
 	}
 	for i, id := range ids {
 		if hidden[id] {

@@ -39,7 +39,7 @@ func TestInboxUnits(t *testing.T) {
 			}
 			_, err := f.inbox.Derive(t.Context(), org, note, []string{"ann"})
 			if err == nil {
-				err = f.inbox.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{"ann"})
+				err = f.inbox.AddToInbox(t.Context(), org, note, []string{"ann"})
 			}
 			must.Do(t, err)
 		}
@@ -50,9 +50,9 @@ func TestInboxUnits(t *testing.T) {
 		items      int
 		units      float64 // at most
 	}{
-		{"nobody's", `"userId":"eve"`, 0, 1},
+		{"nobody's", `"userId":"eve"`, 0, 3},
 		{"nothing new", fmt.Sprintf(`"userId":"ann","createdAfter":%d`, noon.Add(time.Hour).UnixMilli()), 0, 1},
-		{"a page", fmt.Sprintf(`"userId":"ann","pageSize":%d`, page), page, 29},
+		{"a page", fmt.Sprintf(`"userId":"ann","pageSize":%d`, page), page, 34},
 	} {
 		for _, known := range []bool{false, true} {
 			r := httptest.NewRequest(http.MethodPost, "/v2/notifications/get", strings.NewReader(`{"data":{"organizationId":"org",`+test.data+`}}`))
@@ -78,4 +78,22 @@ func TestInboxUnits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestUnreadUnits holds what it costs to count more unread notifications than are counted.
+func TestUnreadUnits(t *testing.T) {
+	f := newFixture(t)
+	for i := range 130 {
+		n := collab.Notification{ID: fmt.Sprintf("n%03d", i), DocumentID: "doc", CreatedAt: noon.UnixMilli() + int64(i)}
+		must.Do(t, f.inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
+	}
+	usage := new(collab.Usage)
+	n, more, err := f.inbox.Unread(collab.WithUsage(t.Context(), usage), org, "ann", func(documents []string) (map[string]bool, error) {
+		return map[string]bool{"doc": true}, nil
+	})
+	units, _, _ := usage.Total()
+	if err != nil || n != 99 || !more || units > 10 {
+		t.Errorf("%d, %v, %v, by %.1f read units", n, more, err, units)
+	}
+	t.Logf("%.1f read units", units)
 }

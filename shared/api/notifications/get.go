@@ -17,6 +17,7 @@ type GetRequest struct {
 	LocationID      string         `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
 	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" doc:"These alone; those that do not exist are left out"`
 	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Made then or later"`
+	UnreadOnly      bool           `json:"unreadOnly" doc:"Those that the user has not read alone; with userId"`
 	Order           collab.Order   `json:"order" rule:"notnull" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
 	rpc.PageRequest
 }
@@ -25,6 +26,9 @@ type GetRequest struct {
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	if r.DocumentID == "" && r.UserID == "" {
 		m.Add("userId", "is required unless documentId is there")
+	}
+	if r.UnreadOnly && r.UserID == "" {
+		m.Add("unreadOnly", "needs userId")
 	}
 }
 
@@ -109,9 +113,9 @@ const mostAsked = 20
 
 // Get is POST /v2/notifications/get.
 func Get() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable | rpc.ReadProviders,
+	return rpc.Endpoint{Path: "/v2/notifications/get", CountsUnread: true, Grants: rpc.ReadTable | rpc.ReadProviders,
 		Person: rpc.Person{
-			Sends: "organizationId documentId notificationIds createdAfter order pageSize pageToken",
+			Sends: "organizationId documentId notificationIds createdAfter unreadOnly order pageSize pageToken",
 			Sees: "notificationId documentId annotationId actionUser{userId name photoUrl} displayHeadlineMessage displayBodyMessage location " +
 				"timestamp createdAt read readAt clicked clickedAt",
 			Inbox: true, Fill: own("userId"),
@@ -123,6 +127,9 @@ all notifications of the document, without read and clicked. documentId, locatio
 out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the
 text that it has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as
 pageToken, too.
+
+The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter leaves nothing:
+exactly up to 99, and more true where there are more. One whose thread is gone, or hidden from the user by now, may count until it is read.
 
 NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
 }
@@ -140,6 +147,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	q := collab.NotificationQuery{
 		NotificationFilter: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},
 		IDs:                rpc.Distinct(req.NotificationIDs), Earliest: req.Order == collab.Ascending, After: collab.Deref(req.CreatedAfter),
+		Unread: req.UnreadOnly,
 	}
 	if req.UserID == "" {
 		if q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{}); err != nil {
@@ -151,7 +159,30 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	return page, s.fill(ctx, call, page, org, q, at)
+	if err := s.fill(ctx, call, page, org, q, at); err != nil || at != "" || req.CreatedAfter != nil && page.Len() == 0 {
+		return page, err
+	}
+	n, more, err := s.Inbox.Unread(ctx, org, req.UserID, func(documents []string) (map[string]bool, error) {
+		return s.covered(ctx, call, org, documents)
+	})
+	call.Unread = &rpc.Unread{Count: n, More: more}
+	return page, err
+}
+
+// covered returns which of the documents the token of a call's person covers; all for a back end.
+func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, documents []string) (map[string]bool, error) {
+	covered := make(map[string]bool, len(documents))
+	for _, d := range documents {
+		covered[d] = call.Person == nil
+	}
+	if call.Person == nil {
+		return covered, nil
+	}
+	roles, err := call.Covered(ctx, org.Organization, documents)
+	for d := range roles {
+		covered[d] = true
+	}
+	return covered, err
 }
 
 // fill fills a page with the notifications after a position. It may end earlier where many in a row are not meant, or not to be seen.

@@ -37,9 +37,9 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	}
 	_, err := f.inbox.Derive(t.Context(), org, n, users)
 	if err == nil && len(users) > 0 {
-		err = f.inbox.AddToInbox(t.Context(), org, n.CreatedAt, n.ID, users)
+		err = f.inbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {
-		err = f.inbox.AddToInboxOfAll(t.Context(), org, n.CreatedAt, n.ID)
+		err = f.inbox.AddToInboxOfAll(t.Context(), org, n)
 	}
 	must.Do(t, err)
 }

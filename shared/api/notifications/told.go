@@ -54,27 +54,24 @@ func (s *Service) asItIs(
 			return err
 		})
 	}
-	var roles map[string]collab.Role // by the token of a person; nil for a back end
-	if call.Person != nil {
-		g.Go(func() (err error) {
-			roles, err = call.Covered(within, org.Organization, collab.Map(entries, func(e collab.InboxEntry) string { return e.DocumentID }))
-			return err
-		})
-	}
+	var covered map[string]bool
+	g.Go(func() (err error) {
+		covered, err = s.covered(within, call, org, collab.Map(entries, func(e collab.InboxEntry) string { return e.DocumentID }))
+		return err
+	})
 	if err := g.Wait(); err != nil {
 		return nil, reader, err
 	}
 	for _, e := range entries {
-		covered := roles == nil || roles[e.DocumentID] != ""
 		if e.AnnotationID == "" {
-			if covered {
+			if covered[e.DocumentID] {
 				list = append(list, e)
 			}
 			continue
 		}
 		thread := threads[0]
 		threads = threads[1:]
-		if !covered || thread == nil || len(e.CommentIDs) > 0 && len(thread.Comments) == 0 {
+		if !covered[e.DocumentID] || thread == nil || len(e.CommentIDs) > 0 && len(thread.Comments) == 0 {
 			continue
 		}
 		if user != "" {

@@ -15,7 +15,8 @@ type UpdateRequest struct {
 	LocationID            string               `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
 	UserID                string               `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user alone"`
 	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Who read or clicked must be a user who may see the document; false where it is left out"`
-	Notifications         []NotificationUpdate `json:"notifications" rule:"required,nonempty,max=500" doc:"What to change; they name at most 1,000 users in all"`
+	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" doc:"What to change; they name at most 1,000 users in all; required unless readUntil is there"`
+	ReadUntil             *collab.Millis       `json:"readUntil" rule:"notnull,time" doc:"The user of userId has read everything until then, and not later than now; one write, whatever was there"`
 }
 
 const (
@@ -96,6 +97,12 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 		}
 		return &u.ID
 	})
+	if r.Notifications == nil && r.ReadUntil == nil {
+		m.Add("notifications", "is required unless readUntil is there")
+	}
+	if r.ReadUntil != nil && r.UserID == "" {
+		m.Add("readUntil", "needs userId")
+	}
 	users := 0
 	for i := range r.Notifications {
 		users += len(r.Notifications[i].users())
@@ -109,12 +116,13 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
 		Person: rpc.Person{
-			Sends: "organizationId notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Fill: fillUpdate,
+			Sends: "organizationId readUntil notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Fill: fillUpdate,
 		},
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates notifications, and marks them as read or clicked. It changes up to 500. What is read or clicked stays so. What is left out stays;
 null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
-notified again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users.
+notified again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users. readUntil marks
+all that the user of userId got until then as read, at once: send the createdAt of the newest one shown, as others may be on their way.
 
 documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each is changed
 as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does not have it, with
@@ -134,6 +142,11 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
+	}
+	if req.ReadUntil != nil {
+		if err := s.Inbox.ReadUntil(ctx, org, req.UserID, min(*req.ReadUntil, call.Millis())); err != nil {
+			return nil, err
+		}
 	}
 	ids, errs, failed := make([]string, len(req.Notifications)), make([]error, len(req.Notifications)), 0
 	for i := range req.Notifications {

@@ -203,6 +203,12 @@ func (op *operation) post(s *schemas) object {
 		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"),
 			"pageToken", text("The same, in the lists of documents and of users"))
 	}
+	if op.CountsUnread {
+		properties = with(properties, "unreadCount", with(structure(obj(
+			"count", obj("type", "integer", "minimum", 0, "maximum", 99, "description", "Notifications of the user's inbox that are not read"),
+			"more", obj("type", "boolean", "description", "There are more than count"),
+		), []string{"count"}), "description", "On the first page of a user"))
+	}
 	if op.LeavesJob {
 		properties = with(properties, "jobId", text("Names the job that sweeps what was deleted; absent where nothing was"))
 	}

@@ -16,13 +16,14 @@ type Endpoint struct {
 	Path string // the URL's path, and the folder of its main below functions/
 
 	// Description has its rules for those who call, in Markdown: order, limits, what fails with which code. Its first sentence is the Summary.
-	Description string
-	Grants      Grants
-	Requires    collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
-	Operation   Rule
-	LeavesJob   bool // its answer may name a job: see jobs/get
-	Accepted    bool // what it answers is only begun: see Status
-	Public      bool // without credentials, and to GET too: a page for people
+	Description  string
+	Grants       Grants
+	Requires     collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
+	Operation    Rule
+	CountsUnread bool // its answer has unreadCount
+	LeavesJob    bool // its answer may name a job: see jobs/get
+	Accepted     bool // what it answers is only begun: see Status
+	Public       bool // without credentials, and to GET too: a page for people
 
 	Person   Person // for callers with a person's token
 	Audience Audience

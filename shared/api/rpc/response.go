@@ -52,6 +52,9 @@ func successResponse(call *Call, data any, accepted bool) response {
 			result = append(result, Member[any]{"pageToken", call.NextPageToken})
 		}
 	}
+	if call.Unread != nil {
+		result = append(result, Member[any]{"unreadCount", call.Unread})
+	}
 	if call.JobID != "" {
 		result = append(result, Member[any]{"jobId", call.JobID})
 	}

@@ -86,11 +86,12 @@ type Call struct {
 	// answers as then, from what is there, and writes nothing. What it made then carries its ids.
 	Again bool
 
-	Message       string // set by the operation, or its Page: result.message
-	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
-	JobID         string // set by the operation where it leaves a job: result.jobId
-	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
-	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
+	Message       string  // set by the operation, or its Page: result.message
+	NextPageToken string  // set by the operation, or its Page, where there is more: see PageToken
+	JobID         string  // set by the operation where it leaves a job: result.jobId
+	Unread        *Unread // set by the operation of an endpoint that CountsUnread: result.unreadCount
+	Secret        bool    // set by the operation: the answer shows what must not be kept; see Again
+	Items         int     // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
 	limiter    *limiter  // of persons
 	folders    FoldersOf // see Covered
@@ -99,6 +100,12 @@ type Call struct {
 	unfinished bool      // an item failed that a repetition of the request may carry out
 	cause      error     // of a failure that the caller cannot mend, for the log
 	body       []byte
+}
+
+// Unread says how much a user has not read.
+type Unread struct {
+	Count int  `json:"count"`
+	More  bool `json:"more,omitempty"` // there are more than Count
 }
 
 // Server is what all handlers of a process share. Its fields are set before the first request.

@@ -166,10 +166,10 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	_, err := p.Inbox.AddNotification(p.Context(), storetest.Request(p.Now()), doc.OrganizationRef, n, named, &ev)
 	p.must(err)
 	if len(users) == 0 {
-		p.must(p.Inbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n.CreatedAt, n.ID))
+		p.must(p.Inbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n))
 		return
 	}
-	p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n.CreatedAt, n.ID, users))
+	p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n, users))
 	p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, User: users[0]}, ev.ID))
 }
 
@@ -214,7 +214,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 	users := []string{"eve", "stranger"}
 	_, err = p.Inbox.Derive(p.Context(), org, comment, users)
 	p.must(err)
-	p.must(p.Inbox.AddToInbox(p.Context(), org, comment.CreatedAt, comment.ID, users))
+	p.must(p.Inbox.AddToInbox(p.Context(), org, comment, users))
 	p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, Annotation: "a", User: users[0]}, comment.ID))
 }
 
@@ -340,7 +340,7 @@ func TestDeleteNotifications(t *testing.T) {
 				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: collab.Millis(1_000 + i)}
 				_, err := p.Inbox.Derive(t.Context(), org, n, []string{"bob"})
 				p.must(err)
-				p.must(p.Inbox.AddToInbox(t.Context(), org, n.CreatedAt, n.ID, []string{"bob"}))
+				p.must(p.Inbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
 			}
 			const all = most + 30
 			store.All(all, tell)

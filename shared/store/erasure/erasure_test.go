@@ -137,13 +137,14 @@ func (w *world) notify(doc collab.DocumentRef, id string, by collab.User, fill f
 	_, err := w.inbox.AddNotification(w.Context(), r, doc.OrganizationRef, n, collab.Map(users, w.user), &ev)
 	w.must(err)
 	if users == nil {
-		w.must(w.inbox.AddToInboxOfAll(w.Context(), doc.OrganizationRef, n.CreatedAt, n.ID))
+		w.must(w.inbox.AddToInboxOfAll(w.Context(), doc.OrganizationRef, n))
 		return
 	}
-	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n.CreatedAt, n.ID, users))
+	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n, users))
 	for _, u := range users {
 		w.must(w.outbox.AddMail(w.Context(), outbox.MailThread{DocumentRef: doc, User: u}, ev.ID))
 		w.must(w.inbox.ChangeNotification(w.Context(), w.request(), doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{u}}))
+		w.must(w.inbox.ReadUntil(w.Context(), doc.OrganizationRef, u, 1))
 	}
 }
 

@@ -42,24 +42,27 @@ func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
 
 // inboxItem is what a user's list says of a notification in addition to its key.
 type inboxItem struct {
-	Mentioned bool  `dynamodbav:"men,omitempty"` // its comment mentions the user
-	Expires   int64 `dynamodbav:"ttl"`
+	Mentioned  bool   `dynamodbav:"men,omitempty"` // its comment mentions the user
+	Document   string `dynamodbav:"doc"`
+	Annotation string `dynamodbav:"ann,omitempty"`
+	Actor      string `dynamodbav:"act,omitempty"` // in the list for all: who has not got it
+	Expires    int64  `dynamodbav:"ttl"`
 }
 
-// AddToInbox puts a notification that was made at a time into the lists of users; its comments mention those in mentioned. Repeats change
-// nothing.
-func (s *Store) AddToInbox(
-	ctx context.Context, org collab.OrganizationRef, at collab.Millis, id string, users []string, mentioned ...string,
-) error {
+// AddToInbox puts a notification into the lists of users; its comments mention those in mentioned. Repeats change nothing.
+func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string, mentioned ...string) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		own := inboxItem{slices.Contains(mentioned, users[i]), expiry(at)}
-		return s.Put(ctx, store.ItemOf(keys.UserNotification(org, users[i], at, id), own))
+		own := inboxItem{
+			Mentioned: slices.Contains(mentioned, users[i]), Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
+		}
+		return s.Put(ctx, store.ItemOf(keys.UserNotification(org, users[i], n.CreatedAt, n.ID), own))
 	})
 }
 
-// AddToInboxOfAll puts a notification that was made at a time into the organization's list for all. A repeat changes nothing.
-func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, at collab.Millis, id string) error {
-	return s.Put(ctx, pointerItem(keys.AllNotification(org, at, id), at))
+// AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
+func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
+	all := inboxItem{Document: n.DocumentID, Annotation: n.AnnotationID, Actor: n.ActionUser.UserID, Expires: expiry(n.CreatedAt)}
+	return s.Put(ctx, store.ItemOf(keys.AllNotification(org, n.CreatedAt, n.ID), all))
 }
 
 // inboxExamined bounds what one page of an inbox looks at.
@@ -68,6 +71,7 @@ const inboxExamined = 1_000
 // pointer is an entry of a list of notifications.
 type pointer struct {
 	sk    string
+	at    collab.Millis
 	id    string
 	toAll bool
 	inboxItem
@@ -130,7 +134,7 @@ func (s *Store) pointers(
 	list := make([]pointer, len(items))
 	for i, it := range items {
 		p := pointer{sk: it.Text(keys.SK), toAll: it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK}
-		if _, p.id, err = keys.ParseListed(p.sk); err != nil {
+		if p.at, p.id, err = keys.ParseListed(p.sk); err != nil {
 			return nil, false, store.Unreadable(it.Key(), err)
 		}
 		if err := it.Decode(&p.inboxItem); err != nil {
@@ -195,18 +199,23 @@ func (s *Store) entries(
 	if len(pointers) == 0 {
 		return nil, nil
 	}
+	var states states
+	var err error
+	if q.Unread { // what was read is not looked at
+		if states, err = s.states(ctx, org, q.User, pointers); err != nil {
+			return nil, err
+		}
+		pointers = slices.DeleteFunc(pointers, func(p pointer) bool { return states.of(p).ReadAt != 0 })
+	}
 	itemKeys := collab.Map(pointers, func(p pointer) keys.Key { return keys.Notification(org, p.id) })
-	var (
-		found  map[keys.Key]store.Item
-		states map[string]store.Item
-	)
-	err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
+	var found map[keys.Key]store.Item
+	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		switch {
 		case i == 0 && q.User == "":
 			found, err = s.GetAll(ctx, itemKeys, true)
 		case i == 0:
 			found, err = s.GetSettled(ctx, itemKeys)
-		default:
+		case !q.Unread:
 			states, err = s.states(ctx, org, q.User, pointers)
 		}
 		return err
@@ -224,10 +233,7 @@ func (s *Store) entries(
 		if err := it.Decode(&n); err != nil {
 			return nil, err
 		}
-		var did stateItem
-		if err := states[p.sk].Decode(&did); err != nil {
-			return nil, err
-		}
+		did := states.of(p)
 		e := collab.InboxEntry{
 			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned,
 			ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
@@ -246,22 +252,6 @@ func (s *Store) entries(
 		return list, err
 	}
 	return s.wanted(ctx, org, q.User, list)
-}
-
-// states returns what a user did with notifications, by the sort key of their pointers.
-func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer) (map[string]store.Item, error) {
-	if user == "" {
-		return nil, nil
-	}
-	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
-	items, err := s.Query(ctx, store.Scan{
-		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
-	})
-	states := make(map[string]store.Item, len(items))
-	for _, it := range items {
-		states[it.Text(keys.SK)] = it
-	}
-	return states, err
 }
 
 // wanted returns the entries of a user without the notifications to all that the user does not want.

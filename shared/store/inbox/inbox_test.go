@@ -78,15 +78,15 @@ func testInbox(t *testing.T, s *Store) {
 		_, err := s.Derive(ctx, org, n, nil)
 		must.Do(t, err)
 		if i%3 == 0 {
-			must.Do(t, s.AddToInboxOfAll(ctx, org, n.CreatedAt, n.ID))
+			must.Do(t, s.AddToInboxOfAll(ctx, org, n))
 		} else {
-			must.Do(t, s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob", "cid"}))
-			must.Do(t, s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob"}))
+			must.Do(t, s.AddToInbox(ctx, org, n, []string{"bob", "cid"}))
+			must.Do(t, s.AddToInbox(ctx, org, n, []string{"bob"}))
 			own = append([]string{n.ID}, own...)
 		}
 		both = append([]string{n.ID}, both...)
 	}
-	must.Do(t, s.AddToInboxOfAll(ctx, org, 1000, "n01")) // in both lists
+	must.Do(t, s.AddToInboxOfAll(ctx, org, collab.Notification{ID: "n01", CreatedAt: 1000})) // in both lists
 	for _, most := range []int{1, 2, 3, 7, 100} {
 		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
 			t.Errorf("pages of %d: %s", most, diff)
@@ -153,8 +153,8 @@ func testChangeNotification(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	must.Do(t, s.AddToInbox(ctx, org, one.CreatedAt, one.ID, []string{"bob"}))
-	must.Do(t, s.AddToInboxOfAll(ctx, org, all.CreatedAt, all.ID))
+	must.Do(t, s.AddToInbox(ctx, org, one, []string{"bob"}))
+	must.Do(t, s.AddToInboxOfAll(ctx, org, all))
 	events := 0
 	click := func(n collab.Notification, user string) *collab.Event {
 		events++
@@ -297,7 +297,7 @@ func TestPageOfMany(t *testing.T) {
 		if got, err := s.Recipients(t.Context(), ev); err != nil || len(got) != n {
 			t.Errorf("%d of %d users, %v", len(got), n, err)
 		}
-		must.Do(t, s.AddToInbox(t.Context(), org, note.CreatedAt, note.ID, []string{fmt.Sprint("of ", n)}))
+		must.Do(t, s.AddToInbox(t.Context(), org, note, []string{fmt.Sprint("of ", n)}))
 		var usage collab.Usage
 		if _, _, err := s.Notifications(collab.WithUsage(t.Context(), &usage), org, ofUser(fmt.Sprint("of ", n)), "", 10); err != nil {
 			t.Fatal(err)
@@ -320,7 +320,7 @@ func TestDeletedForOne(t *testing.T) {
 		t.Helper()
 		there, err := s.Derive(ctx, org, n, []string{"bob"})
 		if err == nil && there {
-			err = s.AddToInbox(ctx, org, n.CreatedAt, n.ID, []string{"bob"})
+			err = s.AddToInbox(ctx, org, n, []string{"bob"})
 		}
 		if err != nil || there != want {
 			t.Fatal(there, err)
