@@ -67,7 +67,7 @@ async function want(what, locator) {
 
 // until waits for a condition.
 async function until(holds) {
-  for (let tries = 0; !holds(); tries++) {
+  for (let tries = 0; !(await holds()); tries++) {
     if (tries > 600) return void problems.add(`${holds} did not come`);
     await new Promise((done) => setTimeout(done, 100));
   }
@@ -327,6 +327,18 @@ async function restricted(browser) {
   await check(page, 'restricted', true);
 
   const bell = await open(context, '/demo?as=cleo');
+  await want("Cleo's thread", bell.getByText('Only Ann Archer and you'));
+  const inbox = bell.getByRole('button', {name: /^Inbox/});
+  const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
+  await until(async () => (await unread()) > 0);
+  const before = await unread();
+  await bell.locator('collab-threads').getByText('Only for you').click();
+  await until(async () => (await unread()) === before - 1);
+  await inbox.click();
+  if (before > 1) await bell.getByRole('button', {name: 'Mark all as read'}).click();
+  await until(async () => (await unread()) === 0);
+  await bell.reload();
+  await want('that all is read', bell.getByRole('button', {name: 'Inbox', exact: true}));
   await want("Cleo's thread", bell.getByText('Only Ann Archer and you'));
   for (let i = 0; i < 2; i++) {
     const look = other.waitForResponse((r) => r.url().endsWith('/commentannotations/get'));

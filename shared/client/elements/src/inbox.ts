@@ -12,7 +12,6 @@ import {base} from './styles.js';
 import {texts, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 
-const AT_ONCE = 30; // ids that one request marks
 const FRESH = 3_600_000; // ms after which the first page is read again, for what changed in it
 
 /**
@@ -29,6 +28,8 @@ export class InboxElement extends Connected {
   @state() private list: Notification[] = [];
   @state() private next = '';
   @state() private loaded = false;
+  @state() private unread = 0; // of all, and not just of the list
+  @state() private more = false; // than that are unread
   @query('.panel') private panel!: HTMLElement;
   @query('.bell') private bell!: HTMLElement;
   #poll = new Poll((asked) => this.#look(asked), () => this.requestUpdate());
@@ -125,7 +126,7 @@ export class InboxElement extends Connected {
   #take(list: Notification[]): string[] {
     const ids = list.filter((n) => !this.#isRead(n)).map((n) => n.notificationId);
     for (const id of ids) this.#read.add(id);
-    this.requestUpdate();
+    this.unread = Math.max(this.unread - ids.length, 0);
     return ids;
   }
 
@@ -145,7 +146,7 @@ export class InboxElement extends Connected {
     const ids = new Set(page.notifications.map((n) => n.notificationId));
     const others = (list: Notification[]) => list.filter((n) => !ids.has(n.notificationId));
     if (!whole && page.nextPageToken) return this.#look(true);
-    this.#since = page.since;
+    [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
     let list: Notification[];
     if (whole) {
       this.#fresh = Date.now();
@@ -167,8 +168,7 @@ export class InboxElement extends Connected {
 
   override render() {
     const {failure} = this.#poll;
-    const unread = this.list.filter((n) => !this.#isRead(n)).length;
-    const badge = unread ? `${unread}${this.next && unread === this.list.length ? '+' : ''}` : '';
+    const badge = this.unread ? `${this.unread}${this.more ? '+' : ''}` : '';
     return html`
       <button type="button" class="bell" part="button" popovertarget="panel" aria-label=${texts.inbox(badge)}>
         <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4"/></svg>
@@ -177,7 +177,7 @@ export class InboxElement extends Connected {
       <div id="panel" class="panel" part="panel" popover role="dialog" tabindex="-1" autofocus aria-label=${texts.inboxTitle}
         @beforetoggle=${this.#opening} @toggle=${this.#toggled}>
         <div class="row head"><h2 class="grow">${texts.inboxTitle}</h2>
-          ${badge ? html`<button type="button" class="line" part="mark-all" @click=${() => this.#mark(this.list)}>${texts.markAllRead}</button>` : nothing}</div>
+          ${badge ? html`<button type="button" class="line" part="mark-all" @click=${this.#markAll}>${texts.markAllRead}</button>` : nothing}</div>
         ${failure ? html`<p class="note error" role="alert">${this.loaded ? texts.inboxStale : `${texts.inboxNotLoaded} ${whyOf(failure)}`}</p>` : nothing}
         ${this.loaded && !this.list.length ? html`<p class="note">${texts.inboxEmpty}</p>` : nothing}
         <ul role="list">${repeat(this.list, (n) => n.notificationId, (n) => this.#item(n))}</ul>
@@ -218,7 +218,7 @@ export class InboxElement extends Connected {
 
   #open(n: Notification): void {
     this.panel.hidePopover();
-    void this.#mark([n], true);
+    void this.#clicked(n);
     const {documentId, annotationId} = n;
     const commentId = n.commentIds?.[0];
     const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId, commentId}});
@@ -227,18 +227,26 @@ export class InboxElement extends Connected {
     location.assign(this.href.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? '')));
   }
 
-  /** Marks notifications as read, or clicked, and takes that back where it fails. */
-  async #mark(list: Notification[], clicked = false): Promise<void> {
-    const unread = this.#take(list);
-    const ids = clicked ? list.map((n) => n.notificationId) : unread;
-    for (let i = 0; i < ids.length; i += AT_ONCE) {
-      const some = ids.slice(i, i + AT_ONCE);
-      await ask(this.#access, 'read-inbox', {notificationIds: some, clicked}).catch(() => {
-        for (const id of some) this.#read.delete(id);
-        this.requestUpdate();
-      });
-    }
+  /** Marks a notification as clicked, which reads it, and takes that back where it fails. */
+  async #clicked({notificationId}: Notification): Promise<void> {
+    this.#take(this.list.filter((n) => n.notificationId === notificationId));
+    await ask(this.#access, 'read-inbox', {clicked: notificationId}).catch(() => {
+      this.#read.delete(notificationId);
+      void this.#poll.now();
+    });
   }
+
+  /** Marks all until the newest one as read, and takes that back where it fails. */
+  #markAll = async (): Promise<void> => {
+    const [newest] = this.list;
+    if (!newest) return;
+    const ids = this.#take(this.list);
+    this.unread = 0;
+    await ask(this.#access, 'read-inbox', {readUntil: Date.parse(newest.createdAt)}).catch(() => {
+      for (const id of ids) this.#read.delete(id);
+    });
+    void this.#poll.now();
+  };
 
   #more = async (): Promise<void> => {
     try {

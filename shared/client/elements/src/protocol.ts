@@ -102,7 +102,7 @@ interface Requests {
   'people': {searchKey?: string; userIds?: string[]};
   'preferences': {config?: Channels};
   'inbox': {since?: number; pageToken?: string};
-  'read-inbox': {notificationIds: string[]; clicked: boolean};
+  'read-inbox': {readUntil: number} | {clicked: string};
   'connect': {documentIds: string[]; inbox: boolean};
 }
 
@@ -117,7 +117,7 @@ export interface Answers {
   'read-until': {until: number};
   'people': {people: Person[]; more: boolean};
   'preferences': {config: Channels};
-  'inbox': {notifications: Notification[]; nextPageToken: string; since: number; user: Person};
+  'inbox': {notifications: Notification[]; nextPageToken: string; unread: number; more: boolean; since: number; user: Person};
   'read-inbox': object;
   'connect': {url: string; retryAfter: number};
 }
@@ -221,11 +221,13 @@ const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promis
   },
   async inbox(to, {since, pageToken}) {
     const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
-    return {notifications: page?.data ?? [], nextPageToken: page?.nextPageToken ?? '', since: page ? page.at - DELAY : 0, user: to.user};
+    const {count, more} = page?.unreadCount ?? {count: 0};
+    return {notifications: page?.data ?? [], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user};
   },
-  async 'read-inbox'(to, {notificationIds, clicked}) {
-    const notifications = notificationIds.map((id) => ({id, ...(clicked && {clickedByUserIds: [to.user.userId]})}));
-    await to.call(`${INBOX}/update`, {notifications}, crypto.randomUUID());
+  /** Says that everything until a time is read, or that one was clicked. */
+  async 'read-inbox'(to, what) {
+    const data = 'clicked' in what ? {notifications: [{id: what.clicked, clickedByUserIds: [to.user.userId]}]} : what;
+    await to.call(`${INBOX}/update`, data, crypto.randomUUID());
     return {};
   },
   /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
