@@ -59,7 +59,7 @@ func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuedAt(), jwt.WithExpirationRequired(), jwt.WithLeeway(skew), jwt.WithTimeFunc(c.Now),
 	).ParseWithClaims(token, &claims, func(t *jwt.Token) (any, error) {
 		stage, account, _ := strings.Cut(claims.Issuer, "/")
-		if stage != c.Stage || account == "" {
+		if stage != c.Stage || collab.CheckID(account, collab.MaxID) != nil {
 			return nil, jwt.ErrTokenInvalidIssuer
 		}
 		var err error

@@ -186,10 +186,12 @@ func (s *Service) add(
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		if err := s.introduce(ctx, call, doc, list[i].comments, list[i].visibility.Users()); err != nil {
-			return nil, err
-		}
+	var named []string
+	for _, a := range list {
+		named = append(named, a.visibility.Users()...)
+	}
+	if err := s.introduce(ctx, call, doc, named, collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })...); err != nil {
+		return nil, err
 	}
 	var authors, back []string
 	for i := range list {

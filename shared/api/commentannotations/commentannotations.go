@@ -40,7 +40,7 @@ type Threads interface {
 	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
 	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
 	RestoreSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen) ([]error, error)
-	ReadStates(ctx context.Context, doc collab.DocumentRef, user, after string, most int) (list []collab.ReadState, next string, err error)
+	ReadStates(ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int) (list []collab.ReadState, next string, err error)
 	Count(
 		ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
 	) ([]collab.AnnotationCount, error)
@@ -67,9 +67,35 @@ func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create Cr
 	if call.Person != nil && make.Document {
 		make.Name = call.Person.Resource(t.OrganizationID, collab.ResourceDocument, t.DocumentID).DocumentName
 	}
-	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, make)
+	doc, err := s.open(ctx, call, t, make)
 	if sight := s.mine(call); sight != nil && err == nil {
 		err = checkDocument(ctx, sight, doc)
+	}
+	return doc, err
+}
+
+// open is Directory.OpenDocument. For a person what is disabled does not exist, and nothing is made in an organization that they were taken
+// out of.
+func (s *Service) open(ctx context.Context, call *rpc.Call, t Target, create collab.CreateFlags) (collab.DocumentRef, error) {
+	if call.Person == nil {
+		return s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
+	}
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, collab.CreateFlags{})
+	if collab.CodeOf(err) == collab.NotFound && create.Document {
+		removed := false
+		org, missing := s.Directory.OpenOrganization(ctx, call.Account, t.OrganizationID)
+		if missing == nil {
+			if removed, err = s.Directory.IsRemoved(ctx, org, call.Person.UserID); err != nil {
+				return doc, err
+			}
+		}
+		if removed {
+			create = collab.CreateFlags{}
+		}
+		doc, err = s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
+	}
+	if collab.CodeOf(err) == collab.FailedPrecondition {
+		err = collab.NoDocument(t.OrganizationID, t.DocumentID)
 	}
 	return doc, err
 }

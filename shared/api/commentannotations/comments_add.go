@@ -64,7 +64,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return nil, err
 	}
-	if err := s.introduce(ctx, call, doc, sent, nil); err != nil {
+	if err := s.introduce(ctx, call, doc, nil, sent); err != nil {
 		return nil, err
 	}
 	if err := s.mayAdd(ctx, call, doc, req, authorsOf(sent)); err != nil {

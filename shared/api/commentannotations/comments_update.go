@@ -90,7 +90,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		return nil, err
 	}
 	if tags := &req.UpdatedData.Value.TaggedUserContacts; call.Person != nil && len(tags.Value) > 0 {
-		if err := s.introduce(ctx, call, doc, []NewComment{{TaggedUserContacts: tags.Value}}, nil); err != nil {
+		if err := s.introduce(ctx, call, doc, nil, []NewComment{{TaggedUserContacts: tags.Value}}); err != nil {
 			return nil, err
 		}
 		tags.Raw = rpc.JSON(tags.Value)

@@ -41,15 +41,27 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkUnanswered(ctx, call, doc, req.AnnotationIDs); err != nil {
-		return nil, err
+	ids := rpc.Distinct(req.AnnotationIDs)
+	seen, err := s.seen(ctx, call, doc, ids)
+	if err == nil {
+		err = s.checkUnanswered(ctx, call, doc, seen)
 	}
-	selector := collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)}
-	ids, errs, err := s.Threads.DeleteAnnotations(ctx, call.Request, doc, rpc.Distinct(req.AnnotationIDs),
-		collab.AnnotationDeletion{Selector: selector, Notify: call.Settings.AllEvents})
 	if err != nil {
 		return nil, err
 	}
+	selector := collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)}
+	var errs []error
+	if ids == nil || len(seen) > 0 {
+		seen, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, seen,
+			collab.AnnotationDeletion{Selector: selector, Notify: call.Settings.AllEvents})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ids == nil {
+		ids = seen
+	}
+	errs = outcomes(doc, ids, seen, errs)
 	for i, err := range errs {
 		if collab.CodeOf(err) == collab.NotFound {
 			errs[i] = collab.Errorf(collab.NotFound, "Annotation not found.")

@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -141,7 +142,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	var org collab.OrganizationRef
 	alone := req.DocumentID != nil && req.DocumentIDs == nil && q.Folder == ""
 	if alone {
-		doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
+		doc, err := s.open(ctx, call, Target{req.OrganizationID, *req.DocumentID}, collab.CreateFlags{})
 		if err != nil {
 			return nil, err
 		}
@@ -153,14 +154,16 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID,
 		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID)},
 	}
+	var next []byte
 	if req.IncludeDeleted && from == nil {
-		if err := s.addGone(ctx, q, &p); err != nil {
-			return nil, err
-		}
+		err = s.addGone(ctx, q, &p)
 	}
-	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
-	if alone && req.AsUserID != nil && err == nil {
-		err = checkDocument(ctx, q.Sight, q.Found[0])
+	if err == nil {
+		next, err = s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
+	}
+	if alone && req.AsUserID != nil {
+		// Its error comes before every other one, which could tell of what is hidden.
+		err = cmp.Or(checkDocument(ctx, q.Sight, q.Found[0]), err)
 	}
 	if err != nil {
 		return nil, err

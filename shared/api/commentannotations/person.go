@@ -94,11 +94,15 @@ func fillCommentUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 // fillUpdate lets a person open and resolve, and says who did.
 func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	named(data, m)
+	if list, ok := data["updatedData"].([]any); ok && len(list) == 1 {
+		data["updatedData"] = list[0]
+	}
 	changes, _ := data["updatedData"].(map[string]any)
-	status, _ := changes["status"].(map[string]any)
-	if status == nil {
+	sent, ok := changes["status"]
+	if !ok {
 		return
 	}
+	status, _ := sent.(map[string]any)
 	switch status["id"] {
 	case resolvedStatus:
 		changes["resolvedByUserId"] = p.UserID
@@ -132,21 +136,33 @@ func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return found[doc], err
 }
 
-// hidden returns those of the annotations that a call's person may not see; none for a back end.
-func (s *Service) hidden(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) (map[string]bool, error) {
+// seen returns the annotations without those that are hidden from a call's person; all for a back end.
+func (s *Service) seen(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) ([]string, error) {
 	viewers, err := s.viewers(ctx, call, doc)
-	if err != nil || viewers == nil {
-		return nil, err
+	if err != nil || viewers == nil || ids == nil {
+		return ids, err
 	}
-	hidden := map[string]bool{}
+	seen := []string{}
 	for _, id := range ids {
 		a, err := s.Threads.Head(ctx, doc, id)
 		if err != nil && collab.CodeOf(err) != collab.NotFound {
 			return nil, err
 		}
-		hidden[id] = err == nil && !viewers.See(&a)
+		if err != nil || viewers.See(&a) {
+			seen = append(seen, id)
+		}
 	}
-	return hidden, nil
+	return seen, nil
+}
+
+// outcomes returns the failures of ids by those of the ones that are seen: the others do not exist.
+func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error {
+	for i, id := range ids {
+		if !slices.Contains(seen, id) {
+			errs = slices.Insert(errs, i, collab.NoAnnotation(doc, id))
+		}
+	}
+	return errs
 }
 
 // known returns users of an organization and of a document by id, as they are stored: with their addresses.
@@ -164,23 +180,28 @@ func (s *Service) known(ctx context.Context, doc collab.DocumentRef, ids []strin
 	return found, nil
 }
 
+// mostNamed is how many people a person's request names, the same ones counted again.
+const mostNamed = 200
+
 // introduce completes what a person wrote: the author and the tagged users have what is stored of them. It fails with INVALID_ARGUMENT where
-// one of these, or one of others, is no user who may see the document, and with RESOURCE_EXHAUSTED where the person mentions too many.
-func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, comments []NewComment, others []string) error {
+// one of these, or one of others, is no user who may see the document, or they are too many, and with RESOURCE_EXHAUSTED where the person
+// mentions too many.
+func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, others []string, comments ...[]NewComment) error {
 	if call.Person == nil {
 		return nil
 	}
 	me := call.Person.UserID
-	var named []string
-	mentioned := 0
-	for _, c := range comments {
-		mentioned += len(c.TaggedUserContacts)
-		named = append(named, collab.Map(c.TaggedUserContacts, func(t Tag) string { return t.UserID })...)
+	var tagged []string
+	for _, c := range slices.Concat(comments...) {
+		tagged = append(tagged, collab.Map(c.TaggedUserContacts, func(t Tag) string { return t.UserID })...)
 	}
-	named = slices.DeleteFunc(rpc.Distinct(append(named, others...)), func(id string) bool { return id == me })
-	if err := call.Mentions(mentioned); err != nil {
+	if len(tagged)+len(others) > mostNamed {
+		return collab.Errorf(collab.InvalidArgument, "a request may name at most %d people in tags and visibility", mostNamed)
+	}
+	if err := call.Mentions(len(tagged)); err != nil {
 		return err
 	}
+	named := slices.DeleteFunc(rpc.Distinct(slices.Concat(tagged, others)), func(id string) bool { return id == me })
 	users, err := s.known(ctx, doc, append(named, me))
 	if err != nil {
 		return err
@@ -194,13 +215,15 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 			return collab.Errorf(collab.InvalidArgument, "user %q must be a user who may see the document", v.User)
 		}
 	}
-	for i := range comments {
-		comments[i].From = comments[i].From.Over(users[me])
-		comments[i].From.UserID = me
-		for j := range comments[i].TaggedUserContacts {
-			t := &comments[i].TaggedUserContacts[j]
-			if u, there := users[t.UserID]; there {
-				t.Contact = &u
+	for _, list := range comments {
+		for i := range list {
+			list[i].From = list[i].From.Over(users[me])
+			list[i].From.UserID = me
+			for j := range list[i].TaggedUserContacts {
+				t := &list[i].TaggedUserContacts[j]
+				if u, there := users[t.UserID]; there {
+					t.Contact = &u
+				}
 			}
 		}
 	}

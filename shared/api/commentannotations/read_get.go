@@ -3,6 +3,7 @@ package commentannotations
 import (
 	"context"
 	"slices"
+	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -46,14 +47,17 @@ func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetReque
 	if err != nil {
 		return nil, err
 	}
-	user := ""
-	if call.Person != nil {
-		user = call.Person.UserID
-	}
 	ids := rpc.Distinct(req.DocumentIDs)
 	_, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", ids[max(slices.Index(ids, at.Document), 0):])
 	if err != nil {
 		return nil, err
+	}
+	viewers := map[collab.DocumentRef]collab.Viewers{}
+	if sight := s.mine(call); sight != nil {
+		if viewers, err = sight.Viewers(ctx, docs, time.Time{}); err != nil {
+			return nil, err
+		}
+		docs = slices.DeleteFunc(docs, func(doc collab.DocumentRef) bool { return !viewers[doc].May() })
 	}
 	for _, doc := range docs {
 		if at.Document != doc.Document {
@@ -63,7 +67,7 @@ func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetReque
 			page.Next(at)
 			break
 		}
-		list, next, err := s.Threads.ReadStates(ctx, doc, user, at.After, page.Most())
+		list, next, err := s.Threads.ReadStates(ctx, doc, viewers[doc], at.After, page.Most())
 		if err != nil {
 			return nil, err
 		}

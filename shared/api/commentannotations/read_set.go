@@ -45,7 +45,7 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 		done = "the comment annotation is read"
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	hidden, err := s.hidden(ctx, call, doc, ids)
+	seen, err := s.seen(ctx, call, doc, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -53,30 +53,25 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	switch {
 	case req.ReadAt != nil:
 		said := collab.SeenAt(min(*req.ReadAt, call.Millis()), *req.Read)
-		errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, ids, said)
+		errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, seen, said)
 	case ids == nil:
 		err = s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read)
 	default:
-		errs, err = s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, ids, *req.Read)
+		errs, err = s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, seen, *req.Read)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if *req.Read && req.ReadAt == nil {
-		if err := s.Inbox.ReadThreads(ctx, doc, req.UserID, ids); err != nil {
+	if *req.Read && req.ReadAt == nil && (ids == nil || len(seen) > 0) {
+		if err := s.Inbox.ReadThreads(ctx, doc, req.UserID, seen); err != nil {
 			return nil, err
-		}
-	}
-	for i, id := range ids {
-		if hidden[id] {
-			errs[i] = collab.NoAnnotation(doc, id)
 		}
 	}
 	if ids == nil {
 		call.Message = "all of the document was set"
 		return rpc.Keyed[rpc.Item]{}, nil
 	}
-	items := call.Outcomes(ids, errs, done)
+	items := call.Outcomes(ids, outcomes(doc, ids, seen, errs), done)
 	call.Sum("comment annotation", "set")
 	return items, nil
 }

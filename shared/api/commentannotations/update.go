@@ -107,7 +107,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, err
 	}
 	if u.viewers != nil && u.data != nil {
-		if err := s.introduce(ctx, call, doc, nil, u.data.Visibility.Value.UserIDs); err != nil {
+		if err := s.introduce(ctx, call, doc, u.data.Visibility.Value.UserIDs); err != nil {
 			return nil, err
 		}
 	}

@@ -65,6 +65,9 @@ func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAd
 		Account: call.Account, Organization: req.OrganizationID, User: req.UserID, Documents: rpc.Distinct(req.DocumentIDs), Inbox: req.Inbox,
 	}
 	if err := s.Rule.Check(ctx, call.Settings, w); err != nil {
+		if code := collab.CodeOf(err); call.Person != nil && (code == collab.PermissionDenied || code == collab.NotFound) {
+			err = collab.Errorf(collab.NotFound, "one of the documents does not exist in organization %q", req.OrganizationID)
+		}
 		return nil, err
 	}
 	connected, err := s.Connections.Connected(ctx, w, false)

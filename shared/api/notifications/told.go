@@ -62,9 +62,15 @@ func (s *Service) asItIs(
 	if err := g.Wait(); err != nil {
 		return nil, reader, err
 	}
+	if call.Person != nil {
+		reader.Email = nil
+	}
 	for _, e := range entries {
 		if e.AnnotationID == "" {
 			if covered[e.DocumentID] {
+				if call.Person != nil {
+					withoutAddresses(&e.Notification, nil)
+				}
 				list = append(list, e)
 			}
 			continue
@@ -80,6 +86,9 @@ func (s *Service) asItIs(
 			if !viewer.Sees(thread.Visibility, thread.CreatorID) {
 				continue
 			}
+		}
+		if call.Person != nil {
+			withoutAddresses(&e.Notification, thread)
 		}
 		content.Derive(&e.Notification, thread, e.Mentioned)
 		list = append(list, e)

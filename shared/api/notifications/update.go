@@ -188,6 +188,15 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	if u.edits() {
 		c.Edit = u.edit
 	}
+	if call.Person != nil {
+		c.Check = func(ctx context.Context, n collab.Notification) error {
+			seen, _, err := s.asItIs(ctx, call, org, []collab.InboxEntry{{Notification: n}}, req.UserID)
+			if err == nil && len(seen) == 0 {
+				err = collab.Errorf(collab.NotFound, "the notification is hidden")
+			}
+			return err
+		}
+	}
 	if users := u.users(); req.VerifyUserPermissions && len(users) > 0 {
 		c.Check = func(ctx context.Context, n collab.Notification) error {
 			may, err := s.Access.MaySee(ctx, call.Settings, n.Document(org), users)

@@ -32,7 +32,7 @@ const Exposed = "date,retry-after,x-request-id"
 // are no browser.
 func origin(r *http.Request) string {
 	sent := r.Header.Get("Origin")
-	if u, err := url.Parse(sent); err == nil && u.Host == r.Host {
+	if u, err := url.Parse(sent); err == nil && u.Host != "" && u.Host == r.Host {
 		return ""
 	}
 	return sent

@@ -196,7 +196,7 @@ func (rule *personRule) body(x *exchange, body []byte, shape *Shape) ([]byte, er
 	var refusals Refusals
 	all := Fields{"data": rule.sends}
 	if err := all.prune(jsontext.NewDecoder(bytes.NewBuffer(body)), jsontext.NewEncoder(new(bytes.Buffer)), func(at jsontext.Pointer) {
-		// An open object, and one that is unknown, is the decoder's to refuse.
+		// One that is unknown is the decoder's to refuse.
 		if path := pointerPath("", at); known(shape.Object.Fields[0].Shape, path) {
 			refusals.note(path, onlyBackEnds)
 		}
@@ -230,13 +230,16 @@ func (rule *personRule) body(x *exchange, body []byte, shape *Shape) ([]byte, er
 // errNoJSON says that decode tells better what is wrong with a body.
 var errNoJSON = errors.New("the body is no JSON object with data")
 
-// known reports whether a path of data is of a field: another is refused as unknown.
+// known reports whether a path of data is of a field, or of a member of an open object: another is refused as unknown.
 func known(shape *Shape, path string) bool {
 	for _, name := range strings.Split(path, ".")[1:] {
 		name, _, _ = strings.Cut(name, "[")
 		field := fieldOf(shape, name)
 		if field == nil {
-			return false
+			for shape.Elem != nil {
+				shape = shape.Elem
+			}
+			return shape.Object != nil && shape.Object.Open
 		}
 		shape = field.Shape
 	}

@@ -211,6 +211,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 				return response{}, err
 			}
 			if x.Person != nil {
+				x.JobID = ""
 				return successResponse(&x.Call, rule.seen(data), o.Accepted), nil
 			}
 			return successResponse(&x.Call, data, o.Accepted), nil

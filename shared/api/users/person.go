@@ -29,9 +29,17 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 	if err != nil {
 		return err
 	}
+	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
 	levels := []collab.Resource{{OrganizationRef: org}}
 	see := func(ids []string) ([]string, error) { return ids, nil }
-	if len(docs) > 0 {
+	if len(docs) == 0 {
+		_, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
+		if removed, failed := s.Directory.IsRemoved(ctx, org, call.Person.UserID); failed != nil {
+			return failed
+		} else if removed || collab.CodeOf(err) != collab.NotFound {
+			return missing
+		}
+	} else {
 		levels = append(levels, collab.Resource{OrganizationRef: org, Document: docs[0]})
 		see = func(ids []string) (may []string, err error) {
 			viewers, err := s.Access.Viewers(ctx, call.Settings, docs, ids, false)
@@ -44,7 +52,7 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 		}
 	}
 	if me, err := see([]string{call.Person.UserID}); err != nil || len(me) == 0 {
-		return cmp.Or(err, collab.NoDocument(req.OrganizationID, *req.DocumentID))
+		return cmp.Or(err, missing)
 	}
 	var known []string
 	for _, level := range levels {
@@ -56,6 +64,7 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 				return err
 			}
 			members = slices.DeleteFunc(members, func(m collab.FoundMember) bool {
+				m.Email = nil // nor is it searched for
 				return slices.Contains(known, m.UserID) || req.SearchKey != nil && !found(m.User, strings.ToLower(*req.SearchKey))
 			})
 			members = members[:min(len(members), mostPeople-len(known))]

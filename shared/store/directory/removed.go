@@ -34,6 +34,12 @@ func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	return it
 }
 
+// IsRemoved reports whether a user was taken out of an organization.
+func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
+	it, err := s.Get(ctx, keys.Removed(org, user))
+	return it != nil, err
+}
+
 // EndAccess takes users out of an organization, members or not, with their grants and places in groups: they are told nothing more of what
 // names them there. Those that were written after a time stay: they were added again.
 func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users []string, at collab.Millis) error {

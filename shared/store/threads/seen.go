@@ -104,13 +104,14 @@ func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Ke
 	return s.Put(ctx, it)
 }
 
-// ReadStates returns at most most of what a user, "" for all, has said of a document and its annotations, after a sort key, and the one
-// after which others follow, "" for none. Strongly consistent.
+// ReadStates returns at most most of what a viewer, all users where there is none, has said of a document and the annotations that they see,
+// after a sort key, and the one after which others follow, "" for none. Strongly consistent.
 func (s *Store) ReadStates(
-	ctx context.Context, doc collab.DocumentRef, user, after string, most int,
+	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
 ) (list []collab.ReadState, next string, err error) {
-	span := store.Everything
-	if user != "" {
+	span, user := store.Everything, ""
+	if of != nil {
+		user = of[0].User
 		itself := keys.Seen(doc, user).SK
 		span = store.Span{From: itself, To: store.Children(itself + "#").To}
 	}
@@ -147,9 +148,17 @@ func (s *Store) ReadStates(
 			continue
 		}
 		head := found[headKey(doc, states[i].Annotation)]
-		if states[i].Annotation == "" || head != nil && v.Birth == birth(head) {
-			list = append(list, states[i])
+		if states[i].Annotation != "" {
+			if head == nil || v.Birth != birth(head) {
+				continue
+			}
+			if a, err := readHead(head); err != nil {
+				return nil, "", err
+			} else if !of.See(&a) {
+				continue
+			}
 		}
+		list = append(list, states[i])
 	}
 	if !more {
 		next = ""
