@@ -15,7 +15,7 @@ const (
 	seenUser       = "{userId name photoUrl}"
 	seenComment    = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
 	seenAttachment = "attachments{attachmentId name size type url thumbnail mimeType}"
-	seenAnnotation = "annotationId documentId from" + seenUser + " color status location targetElement resolvedByUserId visibility createdAt lastUpdated " +
+	seenAnnotation = "annotationId documentId from" + seenUser + " color status{id name type color} location targetElement resolvedByUserId visibility createdAt lastUpdated " +
 		"unread deleted commentsTruncated comments{" + seenComment + "}"
 	seenItems   = "*{success message code id}"
 	sentComment = "{commentText commentHtml taggedUserContacts{userId} " + seenAttachment + "}"
