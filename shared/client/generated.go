@@ -2283,6 +2283,8 @@ type Notification struct {
 	DocumentID string `json:"documentId"`
 	// Of one that a comment made
 	AnnotationID string `json:"annotationId,omitzero"`
+	// Of one that comments made: the first of these, at most 3
+	CommentIDs []int64 `json:"commentIds,omitzero"`
 	// custom, comment for one that a comment made, or what was sent
 	NotificationSource string `json:"notificationSource"`
 	// Free-form, sent back when a user clicks the notification

@@ -43,7 +43,7 @@ type Ticket struct {
 func TicketsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/live/tickets/add", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.AddTickets,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds inbox", Sees: "url expiresAt", Inbox: true,
+			Sends: "organizationId documentIds inbox", Sees: "url expiresAt", Inbox: true, Counts: true,
 			Fill: func(p *collab.Person, data map[string]any, _ *rpc.Refusals) { data["userId"] = p.UserID },
 		},
 		Operation: rpc.Method((*Service).TicketsAdd), Description: `

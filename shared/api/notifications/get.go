@@ -38,6 +38,7 @@ type Notification struct {
 	NotificationID   string                 `json:"notificationId"`
 	DocumentID       string                 `json:"documentId"`
 	AnnotationID     string                 `json:"annotationId,omitempty" doc:"Of one that a comment made"`
+	CommentIDs       []int64                `json:"commentIds,omitempty" doc:"Of one that comments made: the first of these, at most 3"`
 	Source           string                 `json:"notificationSource" doc:"custom, comment for one that a comment made, or what was sent"`
 	SourceData       collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
 	ActionUser       collab.User            `json:"actionUser"`
@@ -69,7 +70,7 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 		to[u] = true
 	}
 	n := Notification{
-		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
+		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: e.ActionUser,
 		Source: cmp.Or(e.Source, "custom"), SourceData: e.SourceData,
 		Template: e.Notification.Headline, TemplateData: e.TemplateData, BodyTemplate: e.BodyTemplate, BodyTemplateData: e.BodyData,
 		Location: e.Location, Metadata: metadataOf(e.Metadata, call.APIKey, org, e.DocumentID), PersistRead: e.PersistRead, ResolverUsed: e.ResolverUsed,
@@ -116,7 +117,7 @@ func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/get", CountsUnread: true, Grants: rpc.ReadTable | rpc.ReadProviders,
 		Person: rpc.Person{
 			Sends: "organizationId documentId notificationIds createdAfter unreadOnly order pageSize pageToken",
-			Sees: "notificationId documentId annotationId actionUser{userId name photoUrl} displayHeadlineMessage displayBodyMessage location " +
+			Sees: "notificationId documentId annotationId commentIds actionUser{userId name photoUrl} displayHeadlineMessage displayBodyMessage location " +
 				"timestamp createdAt read readAt clicked clickedAt",
 			Inbox: true, Fill: own("userId"),
 		},

@@ -21,6 +21,8 @@ type Person struct {
 
 	Editor bool // the token needs this role on the documents that the request names; else any role is enough
 
+	Counts bool // it counts as a change, although nothing is written that stays
+
 	// Inbox: the request need not name a document, although the token covers less than the organization. The operation leaves out what the
 	// token does not cover.
 	Inbox bool

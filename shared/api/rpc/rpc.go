@@ -151,7 +151,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	}
 	shape := ShapeOf(reflect.TypeFor[envelope]())
 	organization := shape.organizationField()
-	rule := newPersonRule(o.Person, o.Idempotent, shape.Object.Fields[0].Shape)
+	rule := newPersonRule(o.Person, o.Idempotent || o.Person.Counts, shape.Object.Fields[0].Shape)
 	run := func(x *exchange) (response, error) {
 		if x.Person != nil {
 			if err := checkOrigin(x); err != nil {
