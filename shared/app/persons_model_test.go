@@ -1,0 +1,510 @@
+package app_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+	"collabdata/shared/testing/must"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var personRuns = flag.Int("persons", 6, "how many random runs of persons there are")
+
+// TestPersons makes random requests of persons with tokens, and of their back end, and holds that each answer shows what a plain model of
+// who may see and write what says, that what is refused changes nothing, and that nothing that only back ends know of is in one.
+func TestPersons(t *testing.T) {
+	clock := time.Now().Truncate(time.Second)
+	s := service(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
+	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
+	must.Do(t, err)
+	served := s.Handler()
+	for seed := range *personRuns {
+		m := &persons{
+			T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 0)), org: fmt.Sprintf("org%d", seed), clock: &clock, service: s, served: served, key: keys[0],
+			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, grants: map[string]bool{},
+			above: map[string]string{"plan": "", "filed": "f", "deep": "g", "f": "", "g": "f"}, threads: map[string]*thread{}, tokens: map[string]*personToken{},
+		}
+		m.start()
+		for range 60 {
+			m.step()
+			if t.Failed() {
+				t.Fatalf("seed %d:\n%s", seed, strings.Join(m.log, "\n"))
+			}
+		}
+	}
+}
+
+// persons is what an organization holds, plain.
+type persons struct {
+	*testing.T
+	*rand.Rand
+	org     string
+	clock   *time.Time
+	service *app.Service
+	served  http.Handler
+	key     collab.SigningKey
+	log     []string
+
+	access           map[string]string // that was set, by document or folder
+	off              map[string]bool   // documents
+	members, removed map[string]bool
+	grants           map[string]bool // user@document or folder
+	above            map[string]string
+	threads          map[string]*thread
+	tokens           map[string]*personToken
+}
+
+type thread struct {
+	Document, Creator, Status, Visibility string            // a type, for restricted with a user after a space
+	Comments                              map[string]string // authors by id
+}
+
+type personToken struct {
+	text    string
+	expires time.Time
+	covers  map[string]string // roles, by document, folder or ""
+}
+
+var people = []string{"ann", "bob", "cid", "dan"}
+
+func pick[T any](m *persons, list ...T) T { return list[m.IntN(len(list))] }
+
+func (m *persons) documents() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.above)), func(id string) bool { return len(id) == 1 })
+}
+
+// up returns a document and the folders above it.
+func (m *persons) up(id string) (list []string) {
+	for ; id != ""; id = m.above[id] {
+		list = append(list, id)
+	}
+	return list
+}
+
+// may is the rule of who may see a document.
+func (m *persons) may(user, doc string) bool {
+	if _, there := m.above[doc]; !there || m.off[doc] || m.removed[user] {
+		return false
+	}
+	set, granted := "", false
+	for _, id := range m.up(doc) {
+		set, granted = cmp.Or(set, m.access[id]), granted || m.grants[user+"@"+id]
+	}
+	return set == "" || set == "public" || granted || set == "organizationPrivate" && m.members[user]
+}
+
+func (m *persons) sees(user, id string) bool {
+	th, there := m.threads[id]
+	if !there || !m.may(user, th.Document) {
+		return false
+	}
+	kind, who, _ := strings.Cut(th.Visibility, " ")
+	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || th.Creator == user)
+}
+
+// in returns the threads of documents that a user sees, all for "".
+func (m *persons) in(user string, docs ...string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.threads)), func(id string) bool {
+		return !slices.Contains(docs, m.threads[id].Document) || user != "" && !m.sees(user, id)
+	})
+}
+
+// role is what a token lets do in a document, "" for nothing.
+func (tok *personToken) role(m *persons, doc string) string {
+	for _, id := range m.up(doc) {
+		if r := tok.covers[id]; r != "" {
+			return r
+		}
+	}
+	return cmp.Or(tok.covers[doc], tok.covers[""])
+}
+
+// send sends data to an operation, as a person unless that is "".
+func (m *persons) send(user, path, data string) (status int, answer any) {
+	m.Helper()
+	*m.clock = m.clock.Add(11 * time.Second) // a person's bounds are free again
+	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {"organizationId": "`+m.org+`", `+data+`}}`))
+	r.Header.Set("Content-Type", "application/json")
+	if user != "" {
+		r.Header.Set("Authorization", "Bearer "+m.tokens[user].text)
+	} else {
+		r.Header.Set(credentials.KeyHeader, "key")
+		r.Header.Set(credentials.TokenHeader, "token")
+	}
+	w := httptest.NewRecorder()
+	m.served.ServeHTTP(w, r)
+	m.log = append(m.log, fmt.Sprintf("%s %s %s: %d %s", user, path, data, w.Code, w.Body))
+	if text := strings.ToLower(w.Body.String()); w.Code >= 500 || user != "" && strings.Contains(text, "planted") {
+		m.Error("the last answer")
+	}
+	var body struct{ Result struct{ Data any } }
+	must.Do(m, json.Unmarshal(w.Body.Bytes(), &body))
+	return w.Code, body.Result.Data
+}
+
+// must is send for a back end, whose request succeeds.
+func (m *persons) must(path, data string) any {
+	m.Helper()
+	code, answer := m.send("", path, data)
+	if code != 200 {
+		m.Errorf("%s %s: %d", path, data, code)
+	}
+	return answer
+}
+
+func (m *persons) want(what string, want, got any) {
+	m.Helper()
+	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		m.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func quoted(list ...string) string {
+	text, _ := json.Marshal(list)
+	return string(text)
+}
+
+func (m *persons) user(id string) string {
+	return fmt.Sprintf(`{"userId": %q, "name": %q, "email": "%s@planted.example", "plan": "planted"}`, id, strings.ToUpper(id), id)
+}
+
+func (m *persons) start() {
+	_, err := m.service.Directory.OpenOrCreateOrganization(m.Context(), "acme", m.org, true)
+	must.Do(m, err)
+	m.must("organizations/folders/add", `"folders": [{"folderId": "f"}, {"folderId": "g", "parentFolderId": "f"}]`)
+	m.must("organizations/documents/add", `"documents": [{"documentId": "plan"}]`)
+	m.must("organizations/documents/add", `"folderId": "f", "documents": [{"documentId": "filed"}]`)
+	m.must("organizations/documents/add", `"folderId": "g", "documents": [{"documentId": "deep"}]`)
+	for _, u := range people[:2] {
+		m.must("users/add", `"users": [`+m.user(u)+`]`)
+		m.members[u] = true
+	}
+	for _, u := range people {
+		m.token(u)
+	}
+}
+
+// token gives a person another token.
+func (m *persons) token(user string) {
+	life := pick(m, time.Minute, time.Hour)
+	tok := &personToken{expires: m.clock.Add(life), covers: map[string]string{}}
+	var resources []collab.TokenResource
+	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new"} {
+		if m.IntN(3) > 0 {
+			continue
+		}
+		kind := collab.ResourceType("document")
+		if len(id) == 1 {
+			kind = "folder"
+		}
+		r := collab.TokenResource{Type: kind, ID: id, OrganizationID: m.org, AccessRole: pick(m, collab.RoleEditor, collab.RoleEditor, collab.RoleViewer)}
+		if id == "" {
+			r.Type, r.ID, r.OrganizationID = "organization", m.org, ""
+		}
+		resources, tok.covers[id] = append(resources, r), string(r.AccessRole)
+	}
+	p := collab.Person{UserID: user, Name: strings.ToUpper(user), Resources: resources}
+	var err error
+	tok.text, err = credentials.Sign(m.key, "test", "acme", p, *m.clock, tok.expires)
+	must.Do(m, err)
+	m.tokens[user] = tok
+}
+
+// backEnd changes who may see what, or what there is.
+func (m *persons) backEnd() {
+	user, doc, place := pick(m, people...), pick(m, m.documents()...), pick(m, "f", "g", "plan", "filed", "deep")
+	switch m.IntN(9) {
+	case 0, 1:
+		kind := pick(m, "public", "organizationPrivate", "restricted")
+		m.access[place] = kind
+		if len(place) == 1 {
+			m.must("organizations/folders/access/update", fmt.Sprintf(`"folderIds": [%q], "accessType": %q`, place, kind))
+		} else {
+			m.must("organizations/documents/access/update", fmt.Sprintf(`"documentIds": [%q], "accessType": %q`, place, kind))
+		}
+	case 2:
+		m.off[doc] = !m.off[doc] && m.IntN(2) == 0
+		m.must("organizations/documents/access/disablestate/update", fmt.Sprintf(`"documentIds": [%q], "disabled": %v`, doc, m.off[doc]))
+	case 3:
+		m.must("users/add", `"users": [`+m.user(user)+`]`)
+		m.members[user], m.removed[user] = true, false
+	case 4:
+		granted := slices.ContainsFunc(slices.Collect(maps.Keys(m.grants)), func(g string) bool { return m.grants[g] && strings.HasPrefix(g, user+"@") })
+		m.must("users/delete", fmt.Sprintf(`"userIds": [%q]`, user))
+		if m.members[user] || granted {
+			m.removed[user] = true
+		}
+		m.members[user] = false
+		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
+	case 5:
+		if m.off[place] {
+			return
+		}
+		level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
+		m.must("users/add", fmt.Sprintf(`%q: %q, "users": [%s]`, level, place, m.user(user)))
+		m.grants[user+"@"+place], m.removed[user] = true, false
+	case 6, 7:
+		if m.off[doc] {
+			return
+		}
+		kind, sent := m.visibility(user)
+		id := fmt.Sprintf("t%d", len(m.log))
+		m.must("commentannotations/add", fmt.Sprintf(`"documentId": %q, "commentAnnotations": [{"annotationId": %q, "context": {"planted": 1}, "visibility": %s,
+			"assignedTo": {"userId": "eve", "email": "eve@planted.example"}, "commentData": [{"commentId": 1, "commentText": "x", "agent": {"planted": 1}, "context": {"planted": 1}, "from": %s}]}]`, doc, id, sent, m.user(user)))
+		m.threads[id] = &thread{doc, user, "OPEN", kind, map[string]string{"1": user}}
+		m.removed[user] = false
+	case 8:
+		if list := m.in("", doc); len(list) > 0 && !m.off[doc] {
+			id := pick(m, list...)
+			kind, sent := m.visibility(user)
+			m.must("commentannotations/update", fmt.Sprintf(`"documentId": %q, "annotationIds": [%q], "updatedData": {"visibility": %s}`, doc, id, sent))
+			m.threads[id].Visibility = kind
+		}
+	}
+}
+
+func (m *persons) visibility(user string) (kind, sent string) {
+	switch kind = pick(m, "public", "public", "organizationPrivate", "restricted"); kind {
+	case "restricted":
+		return kind + " " + user, fmt.Sprintf(`{"type": "restricted", "userIds": [%q]}`, user)
+	case "organizationPrivate":
+		return kind, fmt.Sprintf(`{"type": %q, "organizationId": %q}`, kind, m.org)
+	}
+	return kind, `{"type": "public"}`
+}
+
+// ids returns the texts of a field of a list of objects, "" for null.
+func ids(list any, field string) []string {
+	got := []string{}
+	for _, v := range list.([]any) {
+		o, _ := v.(map[string]any)
+		id, _ := o[field].(string)
+		got = append(got, id)
+	}
+	slices.Sort(got)
+	return got
+}
+
+// done returns the keys of items that succeeded.
+func done(items any) (list []string) {
+	for id, v := range items.(map[string]any) {
+		if v.(map[string]any)["success"] == true {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (m *persons) step() {
+	if m.IntN(3) == 0 {
+		m.backEnd()
+		return
+	}
+	me := pick(m, people...)
+	if m.IntN(12) == 0 || m.clock.After(m.tokens[me].expires) && m.IntN(2) == 0 {
+		m.token(me)
+	}
+	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "none")...)
+	id, other := "nothing", pick(m, people...)
+	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 {
+		id = pick(m, list...)
+		doc = m.threads[id].Document
+	}
+	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
+	sees, may := m.sees(me, id), m.may(me, doc)
+	th := m.threads[id]
+	operation := m.IntN(13)
+	writes := operation > 5
+	expired := !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
+	// status is that of the answer by what holds for every operation on one document, and what it is else.
+	status := func(otherwise int) int {
+		switch {
+		case expired:
+			return 401
+		case role == "" || writes && role != "editor":
+			return 403
+		case !may:
+			return 404
+		}
+		return otherwise
+	}
+	// knows reports whether another may be named in the document.
+	knows := other == me || (m.members[other] || m.grants[other+"@"+doc]) && m.may(other, doc)
+	call := func(path, data string, want int) any {
+		m.Helper()
+		code, answer := m.send(me, path, data)
+		m.want(path, want, code)
+		if code != want || code != 200 {
+			return nil
+		}
+		return answer
+	}
+	visible := func(ok bool) int { return map[bool]int{true: 200, false: 404}[ok] }
+	switch operation {
+	case 0:
+		if got := call("commentannotations/get", at, status(200)); got != nil {
+			m.want("threads", m.in(me, doc), ids(got, "annotationId"))
+		}
+	case 1: // several
+		covered := slices.DeleteFunc(m.documents(), func(d string) bool { return tok.role(m, d) == "" })
+		if len(covered) == 0 {
+			return
+		}
+		role, may = "viewer", true
+		if got := call("commentannotations/get", `"documentIds": `+quoted(covered...), status(200)); got != nil {
+			m.want("threads of several", m.in(me, covered...), ids(got, "annotationId"))
+		}
+	case 2:
+		if got := call("commentannotations/get", at+`, "annotationIds": `+quoted(id), status(200)); got != nil {
+			m.want("thread", []string{map[bool]string{true: id, false: ""}[sees]}, ids(got, "annotationId"))
+		}
+	case 3:
+		may = true
+		if got := call("commentannotations/count/get", `"documentIds": `+quoted(doc), status(200)); got != nil {
+			m.want("count", float64(len(m.in(me, doc))), got.(map[string]any)[doc].(map[string]any)["total"])
+		}
+	case 4:
+		if got := call("commentannotations/comments/get", at+`, "annotationId": "`+id+`"`, status(visible(sees))); got != nil {
+			m.want("comments", len(th.Comments), len(got.([]any)))
+		}
+	case 5:
+		if got := call("commentannotations/read/set", at+`, "read": true, "annotationIds": `+quoted(id, "nothing2"), status(200)); got != nil {
+			m.want("read", map[bool][]string{true: {id}}[sees], done(got))
+		}
+		may = true
+		expired = !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
+		if got := call("commentannotations/read/get", `"documentIds": `+quoted(doc), status(200)); got != nil {
+			for _, a := range ids(got, "annotationId") {
+				if !m.sees(me, a) {
+					m.Errorf("%s is listed as read", a)
+				}
+			}
+		}
+	case 6:
+		if _, there := m.above[doc]; !there && tok.covers[doc] != "" && !m.removed[me] {
+			may, knows = true, other == me || m.members[other] && !m.removed[other]
+		}
+		kind, sent := m.visibility(other)
+		want := status(200)
+		if want == 200 && kind != "public" && kind != "organizationPrivate" && !knows {
+			want = 400
+		}
+		got := call("commentannotations/add", at+`, "commentAnnotations": [{"visibility": `+sent+`, "commentData": [{"commentText": "x"}]}]`, want)
+		if _, there := m.above[doc]; !there && (want == 200 || want == 400) {
+			m.above[doc] = ""
+		}
+		if got != nil {
+			for id, v := range got.(map[string]any) {
+				m.threads[id] = &thread{doc, me, "OPEN", kind, map[string]string{fmt.Sprintf("%.0f", v.(map[string]any)["commentIds"].([]any)[0]): me}}
+			}
+		}
+	case 7:
+		want := status(visible(sees))
+		if want == 200 && !knows {
+			want = 400
+		}
+		got := call("commentannotations/comments/add", at+`, "annotationId": "`+id+`", "commentData": [{"commentText": "{{`+other+`}}", "taggedUserContacts": [{"userId": "`+other+`"}]}]`, want)
+		if got != nil {
+			th.Comments[fmt.Sprintf("%.0f", got.([]any)[0])] = me
+		}
+	case 8, 9:
+		var all, own []string
+		if th != nil {
+			all = slices.Sorted(maps.Keys(th.Comments))
+			own = slices.DeleteFunc(slices.Clone(all), func(c string) bool { return th.Comments[c] != me })
+		}
+		named := fmt.Sprintf(`%s, "annotationId": %q, "commentIds": [%s]`, at, id, strings.Join(append(all, "77"), ", "))
+		if operation == 8 {
+			if got := call("commentannotations/comments/update", named+`, "updatedData": {"commentText": "y"}`, status(visible(sees))); got != nil {
+				m.want("own comments", own, done(got))
+			}
+		} else if got := call("commentannotations/comments/delete", named, status(visible(sees))); got != nil {
+			m.want("own comments", own, done(got))
+			for _, c := range own {
+				delete(th.Comments, c)
+			}
+		}
+	case 10:
+		to := pick(m, "OPEN", "RESOLVED")
+		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"status": {"id": "`+to+`"}}`, status(200)); got != nil {
+			m.want("status", map[bool][]string{true: {id}}[sees], done(got))
+			if sees {
+				th.Status = to
+			}
+		}
+	case 11:
+		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"visibility": null}`, status(200)); got != nil {
+			own := sees && th.Creator == me
+			m.want("visibility", map[bool][]string{true: {id}}[own], done(got))
+			if own {
+				th.Visibility = "public"
+			}
+		}
+	case 12:
+		want := status(200)
+		if want == 200 && sees && slices.ContainsFunc(slices.Collect(maps.Values(th.Comments)), func(author string) bool { return author != me }) {
+			want = 400
+		}
+		if got := call("commentannotations/delete", at+`, "annotationIds": `+quoted(id), want); got != nil {
+			own := sees && th.Creator == me
+			m.want("deleted", map[bool][]string{true: {id}}[own], done(got))
+			if own {
+				delete(m.threads, id)
+			}
+		}
+	}
+	if writes {
+		m.unchanged(doc)
+	}
+}
+
+// unchanged holds that a document has what the model says.
+func (m *persons) unchanged(doc string) {
+	if m.off[doc] {
+		return
+	}
+	_, data := m.send("", "commentannotations/get", fmt.Sprintf(`"documentIds": [%q]`, doc))
+	got, want := map[string]thread{}, map[string]thread{}
+	list, _ := data.([]any)
+	for _, v := range list {
+		a := v.(map[string]any)
+		text, err := json.Marshal(a)
+		must.Do(m, err)
+		var is struct {
+			AnnotationID string
+			Status       struct{ ID string }
+			Visibility   collab.Visibility
+			From         collab.User
+			Comments     []struct {
+				CommentID json.Number
+				From      collab.User
+			}
+		}
+		must.Do(m, json.Unmarshal(text, &is))
+		th := thread{doc, is.From.UserID, is.Status.ID, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
+		for _, c := range is.Comments {
+			th.Comments[c.CommentID.String()] = c.From.UserID
+		}
+		got[is.AnnotationID] = th
+	}
+	for _, id := range m.in("", doc) {
+		want[id] = *m.threads[id]
+	}
+	m.want("what there is", want, got)
+}
