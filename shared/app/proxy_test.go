@@ -24,8 +24,6 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-
 // event is a request as a REST API sends it to a function, behind a custom domain with a base path.
 func event(body string) events.APIGatewayProxyRequest {
 	return events.APIGatewayProxyRequest{
