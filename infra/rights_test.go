@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 )
 
@@ -94,7 +95,7 @@ func TestRights(t *testing.T) {
 	}
 	slices.Sort(groups)
 	got := strings.Join(groups, "\n")
-	golden(t, "rights.txt", got)
+	golden.Check(t, "testdata/rights.txt", got)
 	for what, never := range map[string]string{
 		"write what the operator sets": `(BatchWrite|Put|Update|Delete)Item\b.* if .*"(KEY|ACCOUNT|PROVIDER)#`,
 		"do all of a kind":             `\w+:\w*\*`,

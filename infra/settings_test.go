@@ -11,6 +11,7 @@ import (
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 )
 
@@ -130,7 +131,7 @@ func TestSettings(t *testing.T) {
 			got += fmt.Sprintf("  %s: %s -> %s\n", path, was, is)
 		}
 	}
-	golden(t, "settings.txt", got)
+	golden.Check(t, "testdata/settings.txt", got)
 }
 
 // leaves are the properties of the resources, and the outputs, by their paths.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 	"testing"
 
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,21 +121,7 @@ func value(t *testing.T, v any) string {
 
 // TestTemplate holds which resources there are, under which logical ids: another id is another resource, and the first is deleted.
 func TestTemplate(t *testing.T) {
-	golden(t, "resources.txt", strings.Join(production(t).lines(t), "\n")+"\n")
-}
-
-// golden holds a text against a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	must.Do(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s has changed (-want +got); if that is meant: go test ./infra -update\n%s", file, diff)
-	}
+	golden.Check(t, "testdata/resources.txt", strings.Join(production(t).lines(t), "\n")+"\n")
 }
 
 // TestTable holds that the table is the one that package keys defines.

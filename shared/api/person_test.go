@@ -2,12 +2,10 @@ package api_test
 
 import (
 	"encoding/json"
-	"flag"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +15,9 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden file")
 
 // visit calls f with each field of a shape: its path, with [0] where the fields before hold arrays, and a value of its kind.
 func visit(p *rpc.Shape, path string, depth int, f func(path string, value any)) any {
@@ -147,14 +142,7 @@ func TestPersonRows(t *testing.T) {
 	slices.Sort(lines)
 	text := strings.Join(slices.Compact(lines), "\n") + "\n"
 	const file = "testdata/person.txt"
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	must.Do(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text, "\n")); diff != "" {
-		t.Errorf("%s (- want, + got; go test -update writes it):\n%s", file, diff)
-	}
+	golden.Check(t, file, text)
 }
 
 // seen returns the paths of fields.

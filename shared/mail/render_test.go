@@ -2,9 +2,7 @@ package mail
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,17 +10,15 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func newMailer(t testing.TB, unsubscribe string) *Mailer {
 	t.Helper()
@@ -123,15 +119,7 @@ func TestRender(t *testing.T) {
 				{Name: "text", Data: []byte(got.Text)},
 				{Name: "html", Data: []byte(got.HTML)},
 			}})
-			golden := filepath.Join("testdata", name+".txtar")
-			if *update {
-				must.Do(t, os.WriteFile(golden, archive, 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			must.Do(t, err)
-			if diff := cmp.Diff(string(want), string(archive)); diff != "" {
-				t.Errorf("-want +got (go test -update writes it anew):\n%s", diff)
-			}
+			golden.Check(t, filepath.Join("testdata", name+".txtar"), string(archive))
 			checkHTML(t, got.HTML)
 		})
 	}

@@ -3,21 +3,18 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // example is an event with what it is about.
 type example struct {
@@ -118,15 +115,7 @@ func TestPayloads(t *testing.T) {
 		var indented bytes.Buffer
 		must.Do(t, json.Indent(&indented, got, "", "  "))
 		indented.WriteByte('\n')
-		golden := filepath.Join("testdata", "payloads", string(e.Type)+".json")
-		if *update {
-			must.Do(t, os.WriteFile(golden, indented.Bytes(), 0o644))
-		}
-		want, err := os.ReadFile(golden)
-		must.Do(t, err)
-		if diff := cmp.Diff(string(want), indented.String()); diff != "" {
-			t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", e.Type, diff)
-		}
+		golden.Check(t, filepath.Join("testdata", "payloads", string(e.Type)+".json"), indented.String())
 	}
 	if diff := cmp.Diff(collab.EventTypes(), types); diff != "" {
 		t.Errorf("event types with a golden payload (-want +got):\n%s", diff)

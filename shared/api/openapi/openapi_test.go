@@ -2,36 +2,20 @@ package openapi_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/openapi"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden holds a text against a file.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	must.Do(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (- want, + got; go test -update writes it):\n%s", file, diff)
-	}
-}
 
 func describe(t *testing.T) *openapi.Interface {
 	t.Helper()
@@ -57,8 +41,8 @@ func document(t *testing.T) string {
 // TestDocument holds that the file is what the types, rows and examples make. With -update it writes openapi-clients.json, too.
 func TestDocument(t *testing.T) {
 	text := document(t)
-	golden(t, "../openapi.json", text)
-	if *update {
+	golden.Check(t, "../openapi.json", text)
+	if golden.Updating() {
 		clients, err := openapi.ForClients([]byte(text))
 		if err == nil {
 			err = os.WriteFile("../openapi-clients.json", clients, 0o644)
@@ -71,7 +55,7 @@ func TestDocument(t *testing.T) {
 func TestGoClient(t *testing.T) {
 	text, err := describe(t).GoClient()
 	must.Do(t, err)
-	golden(t, "../../client/generated.go", string(text))
+	golden.Check(t, "../../client/generated.go", string(text))
 }
 
 // TestValid holds that the document is OpenAPI 3.1, and that its examples are what it says.
@@ -105,5 +89,5 @@ func TestReadme(t *testing.T) {
 		summary, _ := e.Summary()
 		table += "| `" + e.Path + "` | " + summary + " |\n"
 	}
-	golden(t, file, before+begin+table+end+after)
+	golden.Check(t, file, before+begin+table+end+after)
 }

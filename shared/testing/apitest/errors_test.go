@@ -1,21 +1,14 @@
 package apitest_test
 
 import (
+	"collabdata/shared/testing/golden"
 	"encoding/json"
-	"flag"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"collabdata/shared/testing/must"
 )
-
-var update = flag.Bool("update", false, "write the golden file")
 
 // errorTexts are the errors that scripts were answered with, as `path code-or-field: text`.
 type errorTexts map[string]bool
@@ -47,14 +40,7 @@ func (e errorTexts) note(path string, answer any) {
 func (e errorTexts) check(t *testing.T) {
 	const file = "testdata/errors.txt"
 	got := strings.Join(slices.Sorted(maps.Keys(e)), "\n") + "\n"
-	if *update {
-		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	must.Do(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (- want, + got; go test -update writes it):\n%s", file, diff)
-	}
+	golden.Check(t, file, got)
 }
 
 // of adds the errors in an answer of an operation.
