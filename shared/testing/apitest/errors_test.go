@@ -1,6 +1,7 @@
 package apitest_test
 
 import (
+	"collabdata/shared/collab"
 	"collabdata/shared/testing/golden"
 	"encoding/json"
 	"maps"
@@ -16,7 +17,7 @@ type errorTexts map[string]bool
 // generated are indexes and ids.
 var generated = regexp.MustCompile(`\[\d+\]|\b[0-9a-hjkmnp-tv-z]{26}\b|\b1\d{15}\b`)
 
-// note adds the errors in an answer: of the request, of its fields, and of its items.
+// note adds the errors in an answer: of the request, of its fields, and of its items. Those that a caller may repeat depend on the time.
 func (e errorTexts) note(path string, answer any) {
 	switch answer := answer.(type) {
 	case []any:
@@ -26,7 +27,7 @@ func (e errorTexts) note(path string, answer any) {
 	case map[string]any:
 		text, said := answer["message"].(string)
 		for _, name := range []string{"status", "code", "field"} {
-			if of, ok := answer[name].(string); ok && said && of != "success" && answer["details"] == nil {
+			if of, ok := answer[name].(string); ok && said && of != "success" && answer["details"] == nil && !collab.Code(of).MayRepeat() {
 				e[path+" "+generated.ReplaceAllString(of+": "+text, "[]")] = true
 			}
 		}
