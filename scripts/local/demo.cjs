@@ -195,6 +195,7 @@ async function main() {
   await writing(browser);
   await restricted(browser);
   await reading(browser);
+  await resending(browser);
   await failing(browser);
   await attack(browser);
   await browser.close();
@@ -243,6 +244,7 @@ async function writing(browser) {
   await kept.press('Enter');
   const text = page.getByRole('textbox');
   if ((await text.inputValue()) !== 'A thread') problems.add(`a draft became ${await text.inputValue()}`);
+  await twins(page, text);
   await text.fill('x'.repeat(20_001));
   await want('that a text is too long', page.getByText('1 character too many'));
   if (await page.getByRole('button', {name: 'Send'}).isEnabled()) problems.add('a text that is too long can be sent');
@@ -275,6 +277,21 @@ async function writing(browser) {
   await keys.press('Escape');
   await focus(page, 'Escape in the inbox', 'Inbox');
   await context.close();
+}
+
+// twins mentions people of one name: their ids tell them apart where nothing else does.
+async function twins(page, text) {
+  const photoUrl = `${url}/pages/icon.svg`;
+  const users = [{userId: 'dee-1', name: 'Dan Dee'}, {userId: 'dee-2', name: 'Dan Dee'}, {userId: 'ell-1', name: 'Eve Ell'}, {userId: 'ell-2', name: 'Eve Ell', photoUrl}];
+  await call('/v2/users/add', {documentId: undefined, users});
+  await page.reload();
+  await page.getByRole('button', {name: /^Continue/}).click();
+  for (const [typed, people] of [['dan', 'DD Dan Dee dee-1, DD Dan Dee dee-2'], ['eve', 'EE Eve Ell,  Eve Ell']]) {
+    await text.fill(`@${typed}`);
+    await page.getByRole('option', {name: new RegExp(typed, 'i')}).first().waitFor();
+    const offered = await page.getByRole('option').evaluateAll((list) => list.map((o) => [...o.children].map((s) => s.textContent.trim()).join(' ')).join(', '));
+    if (offered !== people) problems.add(`people of one name are offered as ${offered}`);
+  }
 }
 
 // restricted begins, by the keyboard, a thread that only two people see.
@@ -380,6 +397,38 @@ async function reading(browser) {
   await want('an own thread', page.getByText('Is this certain,'));
   await page.getByRole('button', {name: /^Show 59/}).waitFor({state: 'detached'}).catch(() => problems.add("somebody else's thread is among the reader's own"));
 
+  // It opens at the first comment that the reader has not seen; a notification leads to its own.
+  await page.getByRole('button', {name: /^Open/}).click();
+  const more = Array.from({length: 25}, (_, i) => ({commentText: `Remark ${i + 61} of many`, from}));
+  await call('/v2/commentannotations/comments/add', {annotationId: 'long', commentData: more});
+  await want('that the long thread is unread', page.getByRole('article', {name: 'Thread by Bob Builder'}).filter({hasText: 'Remark 1 of'}).getByText('Unread'));
+  const sought = (text) => page.waitForFunction((text) => {
+    const at = document.querySelector('collab-threads').shadowRoot.querySelector('[open]')?.shadowRoot.querySelector('.sought');
+    return at?.textContent.includes(text) && at.getBoundingClientRect().top >= 0 && at.getBoundingClientRect().bottom <= innerHeight;
+  }, text).catch(() => problems.add(`the thread is not open at ${text}`));
+  await page.getByRole('button', {name: 'Show 84 replies'}).click();
+  await sought('Remark 61 of many');
+  const told = {commentText: 'Remark 86, {{ann}}', from, triggerNotification: true, taggedUserContacts: [{userId: 'ann', contact: {userId: 'ann', name: 'Ann Archer'}}]};
+  const [id] = await call('/v2/commentannotations/comments/add', {annotationId: 'long', commentData: [told]});
+  await page.route('**/v2/notifications/get', async (route) => {
+    const response = await route.fetch();
+    const {result} = await response.json();
+    return route.fulfill({response, json: {result: {...result, unreadCount: {count: 99, more: true}}}});
+  });
+  await page.getByRole('button', {name: /^Inbox/}).click();
+  const notice = page.getByRole('dialog').getByRole('button', {name: /Remark 86/});
+  await notice.waitFor();
+  const uncounted = page.getByRole('button', {name: 'Inbox, 99+ unread'});
+  await want('that more than 99 are unread', uncounted);
+  await page.evaluate(() => document.querySelector('collab-threads').remove());
+  await notice.click();
+  if ((await uncounted.count()) === 0) problems.add('one that is read is taken from more than 99');
+  await page.unroute('**/v2/notifications/get');
+  await page.waitForURL((to) => to.hash === `#collab-thread=long&comment=${id}`).catch(() => problems.add(`a notification leads to ${page.url()}`));
+  await page.reload();
+  await sought('Remark 86');
+  await page.evaluate(() => (location.hash = ''));
+
   // A picture has no place; a text that comes with it has.
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
   const box = page.getByRole('textbox');
@@ -419,12 +468,51 @@ async function reading(browser) {
   await page.getByRole('button', {name: 'Comment', exact: true}).waitFor({state: 'detached'});
   await page.getByRole('button', {name: /^Unread/}).click();
   await page.keyboard.press('Escape');
-  const many = page.getByRole('button', {name: /^Show 59/});
+  const many = page.getByRole('button', {name: /^Show 85/});
   await many.waitFor({state: 'detached'}).catch(() => problems.add('what was read is unread'));
   await page.getByRole('button', {name: /^Open/}).click();
   await many.click();
   const writes = page.locator('collab-threads').getByText(/Select text|Reply|Write|Resolve$|Edit|Delete/);
   if ((await writes.count()) + (await page.getByRole('textbox').count()) > 0) problems.add(`who may only read is told ${await writes.allTextContents()}`);
+  await context.close();
+}
+
+// resending writes what did not arrive, or its answer did not, and leaves the page: it is sent again from the draft, and written once.
+async function resending(browser) {
+  const context = await contextOf(browser);
+  const page = await open(context, '/demo?as=cleo');
+  page.expected = true;
+  const keys = [];
+  page.on('request', (r) => /annotations\/(comments\/)?add$/.test(r.url()) && keys.push(r.headers()['idempotency-key']));
+  await page.getByRole('button', {name: 'Comment on the table'}).click();
+  await page.keyboard.type('Its answer is lost');
+  await page.route('**/commentannotations/add', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.keyboard.press('Control+Enter');
+  await want('that the answer is lost', page.getByRole('alert').getByText('was not sent'));
+  await page.unroute('**/commentannotations/add');
+  await page.reload();
+  await page.getByRole('button', {name: /^Continue.*Its answer/}).click();
+  await page.keyboard.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+
+  await thread.getByRole('textbox').fill('Written offline');
+  await context.setOffline(true);
+  await page.keyboard.press('Control+Enter');
+  await thread.getByRole('alert').getByText('You are offline.').waitFor();
+  await page.goto('about:blank');
+  await context.setOffline(false);
+  await page.goto(`${url}/demo?as=cleo`);
+  const own = page.locator('collab-thread', {hasText: 'Its answer is lost'});
+  await own.getByRole('button', {name: 'Reply'}).click();
+  await page.keyboard.press('Control+Enter');
+  await own.getByText('Sending').waitFor({state: 'detached'});
+  await want('what was written offline', own.getByRole('button', {name: /^Edit/}).nth(1));
+  if (keys.length !== 4 || keys[0] !== keys[1] || keys[2] !== keys[3]) problems.add(`what is sent again has other keys: ${keys}`);
+  if ((await own.count()) + (await own.getByText('Written offline').count()) !== 2) problems.add('what is sent again is written twice');
   await context.close();
 }
 

@@ -140,7 +140,7 @@ export class Composer extends LitElement {
   /** Those who will see it, each a button that takes them away, and where more are chosen. */
   #chosen(only: Person[], open: boolean): unknown {
     return html`<div class="row seers" role="group" aria-label=${texts.onlyThese}>${lock}
-      ${only.map((p) => html`<button type="button" aria-label=${texts.removePerson(nameOf(p))} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
+      ${only.map((p) => html`<button type="button" aria-label=${texts.removePerson(labelOf(p, only))} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
       <input role="combobox" aria-label=${texts.addPerson} placeholder=${texts.addPerson} autocomplete="off" aria-autocomplete="list" aria-controls="people"
         aria-expanded=${open} aria-activedescendant=${open ? `p${this.chosen}` : nothing}
         @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;

@@ -126,7 +126,7 @@ export class InboxElement extends Connected {
   #take(list: Notification[]): string[] {
     const ids = list.filter((n) => !this.#isRead(n)).map((n) => n.notificationId);
     for (const id of ids) this.#read.add(id);
-    this.unread = Math.max(this.unread - ids.length, 0);
+    if (!this.more) this.unread = Math.max(this.unread - ids.length, 0);
     return ids;
   }
 
