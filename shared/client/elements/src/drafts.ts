@@ -28,7 +28,7 @@ export class Drafts {
   readonly #all = new Map<string, Draft>();
   #user = '';
 
-  /** name names them in the storage; unsent are those of the reader's doings that failed, by place. */
+  /** name names them in the storage; unsent is what the reader sent and the server has not got, by place. */
   constructor(readonly name: string, readonly unsent: () => [string, Draft][]) {
     addEventListener('pagehide', this.#keep);
     document.addEventListener('visibilitychange', this.#keep);

@@ -58,7 +58,7 @@ export class Store {
   constructor(readonly access: Access) {
     this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
     this.drafts = new Drafts(`collab-drafts ${access.source.api} ${access.documentId}`, () =>
-      this.#pending.flatMap((p) => (p.failed ? draftOf(p, this.#annotationId(p.thread) ?? '') : [])));
+      this.#unsent.flatMap((p) => draftOf(p, this.#annotationId(p.thread) ?? '')));
     addEventListener('online', this.#online);
   }
 
@@ -66,6 +66,12 @@ export class Store {
   readonly #online = (): void => {
     for (const p of this.#pending) if (p.failed?.status === 'OFFLINE') this.retry(p);
   };
+
+  /** What failed, or waits for what is under way, which the browser sends on when the page is left. */
+  get #unsent(): Pending[] {
+    const underWay = this.#pending.find((p) => !p.failed);
+    return this.#pending.filter((p) => p !== underWay);
+  }
 
   /** Why the last look failed. */
   get failure(): Failure | undefined {
