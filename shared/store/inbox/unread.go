@@ -38,28 +38,34 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 	if user == "" || len(pointers) == 0 {
 		return of, nil
 	}
-	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
-	var items []store.Item
 	var until untilItem
 	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
 			until, _, err = store.Read[untilItem](ctx, s.Table, keys.ReadUntil(org, user))
 			return err
 		}
-		items, err = s.Query(ctx, store.Scan{
-			PK: keys.ReadUntil(org, user).PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
-		})
+		of.by, err = s.did(ctx, org, user, pointers)
 		return err
 	})
-	of.until, of.by = until.Until, make(map[string]stateItem, len(items))
+	of.until = until.Until
+	return of, err
+}
+
+// did returns what a user did with single notifications.
+func (s *Store) did(ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer) (map[string]stateItem, error) {
+	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
+	items, err := s.Query(ctx, store.Scan{
+		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
+	})
+	by := make(map[string]stateItem, len(items))
 	for _, it := range items {
 		var did stateItem
 		if err := it.Decode(&did); err != nil {
-			return of, err
+			return nil, err
 		}
-		of.by[it.Text(keys.SK)] = did
+		by[it.Text(keys.SK)] = did
 	}
-	return of, err
+	return by, err
 }
 
 // MostUnread is how many unread notifications are counted.
@@ -83,12 +89,12 @@ func (s *Store) Unread(
 			return n, false, err
 		}
 		position = pointers[len(pointers)-1].sk
-		did, err := s.states(ctx, org, user, pointers)
+		did, err := s.did(ctx, org, user, pointers) // what was read until a time is not among them
 		if err != nil {
 			return 0, false, err
 		}
 		pointers = slices.DeleteFunc(pointers, func(p pointer) bool {
-			of := did.of(p)
+			of := did[p.sk]
 			return of.ReadAt != 0 || of.DeletedAt != 0 || p.toAll && p.Actor == user
 		})
 		counted, err := s.counted(ctx, org, user, pointers, covered)
