@@ -115,12 +115,15 @@ func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	data["triggerNotification"] = true
 }
 
-// mine is the sight of a call's person, nil for a back end.
+// mine is the sight of a call's person, nil for a back end: the same one all through the call, which asks about a document once.
 func (s *Service) mine(call *rpc.Call) collab.Sight {
 	if call.Person == nil {
 		return nil
 	}
-	return s.Access.People(call.Settings, call.Person.UserID)
+	if call.Sight == nil {
+		call.Sight = s.Access.People(call.Settings, call.Person.UserID)
+	}
+	return call.Sight
 }
 
 // viewers returns how a call's person, nil for a back end, sees a document. It fails with NOT_FOUND where they may not see it.

@@ -21,6 +21,9 @@ func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
 	if len(people) == 0 {
 		return nil
 	}
+	if call.Person != nil && slices.Equal(people, []string{call.Person.UserID}) {
+		return s.mine(call)
+	}
 	return s.Access.People(call.Settings, people...)
 }
 

@@ -93,6 +93,8 @@ type Call struct {
 	Secret        bool    // set by the operation: the answer shows what must not be kept; see Again
 	Items         int     // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
+	Sight collab.Sight // of the person, asked once in a request; the operation sets it
+
 	limiter    *limiter  // of persons
 	folders    FoldersOf // see Covered
 	bothTokens bool      // see Page.BothTokens
