@@ -87,6 +87,8 @@ type Settings struct {
 	DefaultAccess Access `json:"defaultAccess,omitempty"`
 	// it has one, which is to be asked: accounts.Store.SetPermissionProvider sets this with it
 	PermissionProvider bool `json:"permissionProvider,omitempty"`
+	// how back ends' requests with unknown fields are taken; "" is RefuseUnknown
+	UnknownFields UnknownFields `json:"unknownFields,omitempty"`
 	// origins whose pages may call with a person's token: https://app.example.com
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 
@@ -107,6 +109,18 @@ const (
 	WebhookEndpoints    = 10
 	Unlimited           = -1
 )
+
+// UnknownFields is how requests with fields that their operation does not have are taken.
+type UnknownFields string
+
+// The ways: such a request is refused, or carried out without the field, which a header of the response names.
+const (
+	RefuseUnknown UnknownFields = "refuse"
+	DropUnknown   UnknownFields = "drop"
+)
+
+// Values returns both ways.
+func (UnknownFields) Values() []string { return texts(RefuseUnknown, DropUnknown) }
 
 // Webhooks is how many webhook endpoints the account may have.
 func (s Settings) Webhooks() int { return int(cmp.Or(s.WebhookEndpoints, WebhookEndpoints)) }

@@ -12,23 +12,24 @@ import (
 
 // Settings are those of an account, with the defaults where nothing was set.
 type Settings struct {
-	AdvancedQueriesOff         bool          `json:"advancedQueriesOff"`
-	NotificationPreferencesOff bool          `json:"notificationPreferencesOff"`
-	DefaultAccess              collab.Access `json:"defaultAccess"`
-	AllEvents                  bool          `json:"allEvents"`
-	MailGroupingOff            bool          `json:"mailGroupingOff"`
-	MailToMembersOnly          bool          `json:"mailToMembersOnly"`
-	MailFromName               string        `json:"mailFromName"`
-	MailProduct                string        `json:"mailProduct"`
-	MailLink                   string        `json:"mailLink"`
-	WriteUnitsPerSecond        int64         `json:"writeUnitsPerSecond"`
-	ReadUnitsPerSecond         int64         `json:"readUnitsPerSecond"`
-	EventsPerMinute            int64         `json:"eventsPerMinute"`
-	MailsPerDay                int64         `json:"mailsPerDay"`
-	AllowedOrigins             []string      `json:"allowedOrigins"`
-	WebhookEndpoints           int64         `json:"webhookEndpoints"`
-	LiveConnections            int64         `json:"liveConnections"`
-	PermissionProviderURL      string        `json:"permissionProviderUrl"`
+	AdvancedQueriesOff         bool                 `json:"advancedQueriesOff"`
+	NotificationPreferencesOff bool                 `json:"notificationPreferencesOff"`
+	DefaultAccess              collab.Access        `json:"defaultAccess"`
+	AllEvents                  bool                 `json:"allEvents"`
+	MailGroupingOff            bool                 `json:"mailGroupingOff"`
+	MailToMembersOnly          bool                 `json:"mailToMembersOnly"`
+	MailFromName               string               `json:"mailFromName"`
+	MailProduct                string               `json:"mailProduct"`
+	MailLink                   string               `json:"mailLink"`
+	WriteUnitsPerSecond        int64                `json:"writeUnitsPerSecond"`
+	ReadUnitsPerSecond         int64                `json:"readUnitsPerSecond"`
+	EventsPerMinute            int64                `json:"eventsPerMinute"`
+	MailsPerDay                int64                `json:"mailsPerDay"`
+	UnknownFields              collab.UnknownFields `json:"unknownFields"`
+	AllowedOrigins             []string             `json:"allowedOrigins"`
+	WebhookEndpoints           int64                `json:"webhookEndpoints"`
+	LiveConnections            int64                `json:"liveConnections"`
+	PermissionProviderURL      string               `json:"permissionProviderUrl"`
 }
 
 func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
@@ -40,6 +41,7 @@ func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
 		WriteUnitsPerSecond: cmp.Or(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond),
 		ReadUnitsPerSecond:  cmp.Or(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond),
 		EventsPerMinute:     cmp.Or(s.EventsPerMinute, collab.EventsPerMinute), MailsPerDay: cmp.Or(s.MailsPerDay, collab.MailsPerDay),
+		UnknownFields:    cmp.Or(s.UnknownFields, collab.RefuseUnknown),
 		AllowedOrigins:   append([]string{}, s.AllowedOrigins...),
 		WebhookEndpoints: cmp.Or(s.WebhookEndpoints, collab.WebhookEndpoints), LiveConnections: cmp.Or(s.LiveConnections, collab.LiveConnections),
 	}
@@ -67,24 +69,25 @@ func (s *Service) SettingsGet(ctx context.Context, _ *rpc.Call, req *ofAccount) 
 // SettingsUpdateRequest changes those settings of an account that it names. Numbers are quotas: 0 is the default, -1 is unlimited.
 type SettingsUpdateRequest struct {
 	ofAccount
-	AdvancedQueriesOff         *bool          `json:"advancedQueriesOff" rule:"notnull" doc:"Operations that the reference says need advanced queries are refused"`
-	NotificationPreferencesOff *bool          `json:"notificationPreferencesOff" rule:"notnull" doc:"The operations on notification preferences are refused"`
-	DefaultAccess              *collab.Access `json:"defaultAccess" rule:"notnull" doc:"The access type of documents that neither have one nor inherit one"`
-	AllEvents                  *bool          `json:"allEvents" rule:"notnull" doc:"Webhooks get an event for each change, not only for requests with triggerNotification"`
-	MailGroupingOff            *bool          `json:"mailGroupingOff" rule:"notnull" doc:"Each event is a mail of its own; else the events of a thread within five minutes are one mail"`
-	MailToMembersOnly          *bool          `json:"mailToMembersOnly" rule:"notnull" doc:"Mails go to addresses of members alone, not to every address that requests name"`
-	MailFromName               *string        `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's"`
-	MailProduct                *string        `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
-	MailLink                   *string        `json:"mailLink" rule:"notnull" doc:"The URL to which mails lead, with {organizationId}, {documentId} and {annotationId} for ids; empty for the deployment's"`
-	WriteUnitsPerSecond        *int64         `json:"writeUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Write units of the table, averaged over 10 s"`
-	ReadUnitsPerSecond         *int64         `json:"readUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Read units of the table, averaged over 10 s"`
-	EventsPerMinute            *int64         `json:"eventsPerMinute" rule:"notnull,min=-1,max=1000000000" doc:"Events that requests record"`
-	MailsPerDay                *int64         `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Mails; what is over waits"`
-	WebhookEndpoints           *int64         `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
-	LiveConnections            *int64         `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Connected pages at the same time"`
-	AllowedOrigins             []string       `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages may call with a person's token, such as https://app.example.com; empty for none"`
-	PermissionProviderURL      *string        `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
-	PermissionProviderSecret   *string        `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`
+	AdvancedQueriesOff         *bool                 `json:"advancedQueriesOff" rule:"notnull" doc:"Operations that the reference says need advanced queries are refused"`
+	NotificationPreferencesOff *bool                 `json:"notificationPreferencesOff" rule:"notnull" doc:"The operations on notification preferences are refused"`
+	DefaultAccess              *collab.Access        `json:"defaultAccess" rule:"notnull" doc:"The access type of documents that neither have one nor inherit one"`
+	AllEvents                  *bool                 `json:"allEvents" rule:"notnull" doc:"Webhooks get an event for each change, not only for requests with triggerNotification"`
+	MailGroupingOff            *bool                 `json:"mailGroupingOff" rule:"notnull" doc:"Each event is a mail of its own; else the events of a thread within five minutes are one mail"`
+	MailToMembersOnly          *bool                 `json:"mailToMembersOnly" rule:"notnull" doc:"Mails go to addresses of members alone, not to every address that requests name"`
+	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's"`
+	MailProduct                *string               `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
+	MailLink                   *string               `json:"mailLink" rule:"notnull" doc:"The URL to which mails lead, with {organizationId}, {documentId} and {annotationId} for ids; empty for the deployment's"`
+	WriteUnitsPerSecond        *int64                `json:"writeUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Write units of the table, averaged over 10 s"`
+	ReadUnitsPerSecond         *int64                `json:"readUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Read units of the table, averaged over 10 s"`
+	EventsPerMinute            *int64                `json:"eventsPerMinute" rule:"notnull,min=-1,max=1000000000" doc:"Events that requests record"`
+	MailsPerDay                *int64                `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Mails; what is over waits"`
+	WebhookEndpoints           *int64                `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
+	LiveConnections            *int64                `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Connected pages at the same time"`
+	UnknownFields              *collab.UnknownFields `json:"unknownFields" rule:"notnull" doc:"Requests of back ends with unknown fields are refused, or carried out without them: the response header x-dropped-fields names those"`
+	AllowedOrigins             []string              `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages may call with a person's token, such as https://app.example.com; empty for none"`
+	PermissionProviderURL      *string               `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
+	PermissionProviderSecret   *string               `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`
 }
 
 // Validate checks what rules cannot say.
@@ -151,6 +154,7 @@ func (s *Service) SettingsUpdate(ctx context.Context, call *rpc.Call, req *Setti
 		set(&to.MailsPerDay, req.MailsPerDay)
 		set(&to.WebhookEndpoints, req.WebhookEndpoints)
 		set(&to.LiveConnections, req.LiveConnections)
+		set(&to.UnknownFields, req.UnknownFields)
 		if req.AllowedOrigins != nil {
 			to.AllowedOrigins = rpc.Distinct(req.AllowedOrigins)
 		}

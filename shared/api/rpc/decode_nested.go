@@ -3,6 +3,9 @@ package rpc
 import (
 	"bytes"
 	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
 
 	"collabdata/shared/collab"
 )
@@ -131,6 +134,10 @@ func (d *decoder) unknown() error {
 	if d.more {
 		return errEnough
 	}
+	if d.drop != nil {
+		d.dropped()
+		return nil
+	}
 	text := "is not a known field"
 	if d.root == "" && d.dec.StackDepth() == 1 {
 		text += ": the body has the single key data"
@@ -157,4 +164,20 @@ func (d *decoder) field(f *Field, v reflect.Value) error {
 		v.Field(1).SetBytes([]byte("null"))
 	}
 	return nil
+}
+
+var indexes = regexp.MustCompile(`\[[0-9]+\]`)
+
+// dropped notes the path of the value that was read last for the header DroppedFields.
+func (d *decoder) dropped() {
+	if len(*d.drop) > maxDropped {
+		return
+	}
+	path := strconv.QuoteToASCII(clip(indexes.ReplaceAllLiteralString(d.at(), "[]"), 200))
+	if path = path[1 : len(path)-1]; len(*d.drop) == maxDropped {
+		path = "..."
+	}
+	if !slices.Contains(*d.drop, path) {
+		*d.drop = append(*d.drop, path)
+	}
 }

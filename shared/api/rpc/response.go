@@ -40,6 +40,13 @@ func (a response) write(w http.ResponseWriter) {
 	}
 }
 
+// DroppedFields is the response header that names the unknown fields which were left out of a request: the paths of up to 20, without the
+// indexes of arrays, separated by commas, and "..." for more. Settings.UnknownFields switches it on.
+const DroppedFields = "X-Dropped-Fields"
+
+// maxDropped is how many unknown fields a response names.
+const maxDropped = 20
+
 // successResponse encodes `{"result": …}`.
 func successResponse(call *Call, data any, accepted bool) response {
 	if page, ok := data.(interface{ report() }); ok {

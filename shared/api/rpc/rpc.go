@@ -168,14 +168,21 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		if x.Person != nil {
 			filled, err := rule.body(x, body, shape)
 			if err == errNoJSON {
-				err = cmp.Or(decode(body, shape, reflect.ValueOf(&e).Elem()), err)
+				err = cmp.Or(decode(body, shape, reflect.ValueOf(&e).Elem(), nil), err)
 			}
 			if err != nil {
 				return response{}, err
 			}
 			body = filled
 		}
-		err = decode(body, shape, reflect.ValueOf(&e).Elem())
+		var dropped *[]string
+		if x.Settings.UnknownFields == collab.DropUnknown && x.Person == nil {
+			dropped = new([]string)
+		}
+		err = decode(body, shape, reflect.ValueOf(&e).Elem(), dropped)
+		if list := collab.Deref(dropped); len(list) > 0 {
+			x.w.Header().Set(DroppedFields, strings.Join(list, ", "))
+		}
 		if organization != nil {
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
 		}
