@@ -54,6 +54,9 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	s.url = s.baseURL(gateway)
 	s.output("BaseUrl", "The {base_url} of the interface", s.url)
 	suppress(gateway, "AwsSolutions-APIG2", "The functions check every request, and name all its mistakes in our envelope.")
+	if account := gateway.Node().TryFindChild(jsii.String("Account")); account != nil && s.live != nil {
+		s.live.Node().AddDependency(account) // by whose role it writes its log
+	}
 	if role := gateway.Node().TryFindChild(jsii.String("CloudWatchRole")); role != nil {
 		suppress(role, "AwsSolutions-IAM4", "The managed policy is the one that API Gateway documents for writing its logs.")
 	}
@@ -93,7 +96,7 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 		props.CloudWatchRoleRemovalPolicy = s.settings.removal()
 	}
 	if s.settings.CustomDomain != "" {
-		props.DisableExecuteApiEndpoint = jsii.Bool(true)
+		props.DisableExecuteApiEndpoint = jsii.Bool(s.settings.GatewayAddress == "closed")
 		props.DomainName = &awsapigateway.DomainNameOptions{
 			DomainName: jsii.String(s.settings.CustomDomain),
 			Certificate: awscertificatemanager.Certificate_FromCertificateArn(

@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	firewallMetric     = "firewall"
 	firewallWindow     = 300  // seconds over which the firewall counts
 	personRateLimit    = 900  // requests with one token in the window: 10 that read and 20 that write in 10 s
 	firewallRetryAfter = "60" // about how many seconds it takes to notice that a caller has slowed down
@@ -28,7 +29,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 	firewall := awswafv2.NewCfnWebACL(s.stack, jsii.String("Firewall"), &awswafv2.CfnWebACLProps{
 		Scope:            jsii.String("REGIONAL"),
 		DefaultAction:    &awswafv2.CfnWebACL_DefaultActionProperty{Allow: &awswafv2.CfnWebACL_AllowActionProperty{}},
-		VisibilityConfig: visible("firewall"),
+		VisibilityConfig: visible(firewallMetric),
 		CustomResponseBodies: map[string]any{"throttled": &awswafv2.CfnWebACL_CustomResponseBodyProperty{
 			ContentType: jsii.String("APPLICATION_JSON"),
 			Content:     jsii.String(envelope(collab.ResourceExhausted, throttled)),

@@ -262,8 +262,8 @@ func TestNothingShowsCredentials(t *testing.T) {
 func TestRetention(t *testing.T) {
 	m := production(t)
 	logs := m.ofType("AWS::Logs::LogGroup")
-	if functions := len(m.ofType("AWS::Lambda::Function")); len(logs) != functions+2 {
-		t.Errorf("%d log groups for %d functions, want one each, and two of the gateway", len(logs), functions)
+	if functions := len(m.ofType("AWS::Lambda::Function")); len(logs) != functions+3 {
+		t.Errorf("%d log groups for %d functions, want one each, two of the gateway, and one of that of connections", len(logs), functions)
 	}
 	gateways := ""
 	for id, group := range logs {
@@ -317,8 +317,8 @@ func TestQueries(t *testing.T) {
 			read[ref]++
 		}
 	}
-	if got, want := len(read), len(m.ofType("AWS::Logs::LogGroup"))-1; got != want {
-		t.Errorf("%d logs are read by queries, want %d: all but that of the gateway's own errors", got, want)
+	if got, want := len(read), len(m.ofType("AWS::Logs::LogGroup"))-2; got != want {
+		t.Errorf("%d logs are read by queries, want %d: all except those of the gateway's errors and of connections", got, want)
 	}
 	fields := accessLogFormat()
 	for _, field := range []string{"integrationLatency", "status", "requestLength", "responseLength", "resource"} {
@@ -406,7 +406,7 @@ func TestAlarms(t *testing.T) {
 	if !throttled[keys.IndexOrg] {
 		t.Errorf("no alarm when %s refuses writes", keys.IndexOrg)
 	}
-	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.EventsFailed: true}; !maps.Equal(alarmed, want) {
+	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.EventsFailed: true, metrics.HintsAge: true, "ConnectionsRefused": true}; !maps.Equal(alarmed, want) {
 		t.Errorf("alarms on our own metrics %v, want %v", alarmed, want)
 	}
 	dashboard, err := json.Marshal(m.only(t, "AWS::CloudWatch::Dashboard").Properties["DashboardBody"])

@@ -34,7 +34,7 @@ func (s *service) addLive() {
 	routes := s.addFunction(function{
 		name: "live", does: "Takes the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
-			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, providerItems),
+			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, signingKeys, providerItems),
 			allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE")),
 			s.allowItems(changeItems, liveItems, connections), s.allowItems([]string{"dynamodb:DeleteItem"}, tickets),
 		},
@@ -62,9 +62,9 @@ func (s *service) addLive() {
 	// What fails three times is lost, and stands in nobody's way: pages look again. Writes of one document stay in their order, and one after
 	// the other, however many runs there are.
 	s.hints.AddEventSource(awslambdaeventsources.NewDynamoEventSource(s.table, &awslambdaeventsources.DynamoEventSourceProps{
-		StartingPosition:      awslambda.StartingPosition_LATEST,
+		StartingPosition:      awslambda.StartingPosition_TRIM_HORIZON,
 		BatchSize:             jsii.Number(500),
-		ParallelizationFactor: jsii.Number(s.settings.share(10)),
+		ParallelizationFactor: jsii.Number(max(1, min(10, 10*s.settings.Concurrency/usualConcurrency))),
 		RetryAttempts:         jsii.Number(2),
 		MaxRecordAge:          awscdk.Duration_Minutes(jsii.Number(1)),
 		Enabled:               jsii.Bool(s.settings.Writes),
@@ -76,26 +76,40 @@ func (s *service) addLive() {
 	}
 }
 
-// addRoutes lets the gateway call the function, and nobody else: a connection begins with a ticket, which the function takes.
+// Connections that may begin in a second, and twice as many for a moment. AWS lets all WebSocket APIs of an account in a region begin 500.
+const connectRate = 200
+
+// addRoutes lets the gateway call the function, and nobody else: a connection begins with a ticket, which the function checks.
 func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Function) {
 	invoker := s.addRole(s.stack, "Gateway-live-routes", "apigateway.amazonaws.com",
 		[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, *routes.FunctionArn())}).WithoutPolicyUpdates(nil)
 	integration := awsapigatewayv2.NewCfnIntegration(s.stack, jsii.String("LiveIntegration"), &awsapigatewayv2.CfnIntegrationProps{
 		ApiId: gateway.Ref(), IntegrationType: jsii.String("AWS_PROXY"), IntegrationUri: s.invocation(routes), CredentialsArn: invoker.RoleArn(),
 	})
-	stage := awsapigatewayv2.NewCfnStage(s.stack, jsii.String("LiveStage"), &awsapigatewayv2.CfnStageProps{
+	s.connects = s.addLogGroup(s.stack, "LiveLogs", s.logGroupName("live-access"))
+	s.live = awsapigatewayv2.NewCfnStage(s.stack, jsii.String("LiveStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId: gateway.Ref(), StageName: jsii.String(s.settings.Stage), AutoDeploy: jsii.Bool(true),
 		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
 			ThrottlingRateLimit: jsii.Number(s.settings.StageRate), ThrottlingBurstLimit: jsii.Number(2 * s.settings.StageRate),
 			DataTraceEnabled: jsii.Bool(false), // it would print tickets
 		},
+		RouteSettings: map[string]any{"$connect": map[string]any{
+			"ThrottlingRateLimit": min(connectRate, s.settings.StageRate), "ThrottlingBurstLimit": 2 * min(connectRate, s.settings.StageRate),
+		}},
+		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
+			DestinationArn: s.connects.LogGroupArn(),
+			Format: jsii.String(`{"stage":"$context.stage","requestId":"$context.requestId","time":"$context.requestTime",` +
+				`"ip":"$context.identity.sourceIp","connection":"$context.connectionId","event":"$context.eventType","status":"$context.status"}`),
+		},
 	})
-	suppress(stage, "AwsSolutions-APIG1", "The function logs whom it refuses, and why.")
 	for name, id := range map[string]string{"$connect": "LiveConnect", "$disconnect": "LiveDisconnect", "$default": "LiveMessage"} {
 		route := awsapigatewayv2.NewCfnRoute(s.stack, &id, &awsapigatewayv2.CfnRouteProps{
 			ApiId: gateway.Ref(), RouteKey: jsii.String(name), AuthorizationType: jsii.String("NONE"),
 			Target: jsii.String("integrations/" + *integration.Ref()),
 		})
-		suppress(route, "AwsSolutions-APIG4", "A connection begins with a ticket, which the function takes.")
+		if name == "$connect" {
+			s.live.AddDependency(route) // whose settings it has
+		}
+		suppress(route, "AwsSolutions-APIG4", "A connection begins with a ticket, which the function checks.")
 	}
 }

@@ -46,7 +46,7 @@ func TestStream(t *testing.T) {
 		}
 		if diff := cmp.Diff(map[string]any{
 			"BatchSize": 500.0, "Enabled": true, "MaximumRecordAgeInSeconds": 60.0, "MaximumRetryAttempts": 2.0, "ParallelizationFactor": 10.0,
-			"StartingPosition": "LATEST",
+			"StartingPosition": "TRIM_HORIZON",
 		}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

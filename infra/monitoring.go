@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/jsii-runtime-go"
@@ -111,10 +112,28 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
 			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
+	if s.settings.Firewall {
+		alarms = append(alarms, alarm{"RequestsBlocked", "The firewall refuses a thousand requests in five minutes",
+			awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+				Namespace: jsii.String("AWS/WAFV2"), MetricName: jsii.String("BlockedRequests"), Statistic: jsii.String("Sum"),
+				Period:        awscdk.Duration_Minutes(jsii.Number(5)),
+				DimensionsMap: &map[string]*string{"WebACL": jsii.String(firewallMetric), "Region": s.stack.Region(), "Rule": jsii.String("ALL")},
+			}), 1000, 3, 2, quiet})
+	}
 	if s.hints != nil {
+		refused := awslogs.NewMetricFilter(s.stack, jsii.String("ConnectionsRefused"), &awslogs.MetricFilterProps{
+			LogGroup: s.connects, FilterPattern: awslogs.FilterPattern_Literal(jsii.String(`{ $.event = "CONNECT" && ($.status = "4*" || $.status = "5*") }`)),
+			MetricNamespace: jsii.String(metrics.Namespace), MetricName: jsii.String("ConnectionsRefused"), MetricValue: jsii.String("1"),
+			Dimensions: &map[string]*string{"Stage": jsii.String("$.stage")},
+		})
 		alarms = append(alarms,
-			alarm{"HintsLate", "Pages are told of changes ten seconds late, or more",
-				s.hints.Metric(jsii.String("IteratorAge"), every(1, "Maximum")), 10_000, 5, 3, quiet},
+			alarm{"ConnectionsRefused", "A thousand connections of pages are refused in five minutes",
+				refused.Metric(&awscloudwatch.MetricOptions{
+					Statistic: jsii.String("Sum"), Period: awscdk.Duration_Minutes(jsii.Number(5)),
+					DimensionsMap: &map[string]*string{"Stage": &s.settings.Stage},
+				}), 1000, 3, 2, quiet},
+			alarm{"HintsLate", "Pages are told of changes ten seconds late, or more, or not at all",
+				s.metric(metrics.HintsAge, "Maximum", "", 1), 10, 5, 3, broken},
 			alarm{"HintsFailing", "Pages are not told of changes, as function hints fails", s.hints.MetricErrors(every(1, "Sum")), 1, 5, 3, quiet},
 		)
 	}

@@ -38,6 +38,7 @@ type Settings struct {
 	Headers        credentials.Headers
 	CustomDomain   string // customDomain: host name of the API; "" leaves it at the gateway's own
 	CertificateARN string // certificateArn: certificate of customDomain, in the stack's region
+	GatewayAddress string // gatewayAddress: open or closed: whether the gateway's own address works beside customDomain
 	// stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
 	StageRate           int
 	GatewayLogRole      string // gatewayLogRole: create or existing: whether the stack makes the role by which API Gateway writes logs
@@ -47,7 +48,7 @@ type Settings struct {
 	Alarms              bool   // alarms: on or off
 	AlarmMail           string // alarmMail: the address that alarms are mailed to, once its owner has agreed; "" for none
 	Dashboard           bool   // dashboard: on or off
-	Live                bool   // live: on or off: whether pages are told of changes
+	Live                bool   // live: on or off: whether pages are told of changes; off where Concurrency is below liveConcurrency
 	Tracing             bool   // tracing: on or off: whether X-Ray traces requests
 	Writes              bool   // writes: on or off: whether anything but the operator's commands may write the table
 	Concurrency         int    // concurrency: functions that the AWS account runs in the region at the same time, of all stages
@@ -86,6 +87,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`,
 			"the ARN of an ACM certificate in the stack's region",
 		),
+		GatewayAddress: r.text("gatewayAddress", "open", `open|closed`, "open, or closed where customDomain is the only address"),
 		Headers: credentials.Headers{
 			Key:   strings.ToLower(r.text("apiKeyHeader", "", `.*`, "a name")),
 			Token: strings.ToLower(r.text("authTokenHeader", "", `.*`, "a name")),
@@ -102,7 +104,6 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		Alarms:              r.toggle("alarms", true),
 		AlarmMail:           r.text("alarmMail", "", mailAddress, mailAddressRule),
 		Dashboard:           r.toggle("dashboard", true),
-		Live:                r.toggle("live", true),
 		Tracing:             r.toggle("tracing", false),
 		Writes:              r.toggle("writes", true),
 		Concurrency: r.number(
@@ -119,6 +120,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		),
 		Version: r.text("version", platform.Version(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
 	}
+	s.Live = r.toggle("live", s.Concurrency >= liveConcurrency)
 	if err := s.Headers.Check(); err != nil {
 		r.errs = append(r.errs, fmt.Errorf("settings apiKeyHeader and authTokenHeader: %w", err))
 	}
@@ -129,6 +131,9 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		r.errs = append(r.errs, errors.New("setting restoredStream: there is no restoredTable"))
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
+	if s.GatewayAddress == "closed" && s.CustomDomain == "" {
+		r.errs = append(r.errs, errors.New("setting gatewayAddress: closed needs customDomain, as there is no other address"))
+	}
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
 		r.errs = append(r.errs, errors.New("customDomain and certificateArn: give both or neither"))
 	}
@@ -295,8 +300,10 @@ func (s Settings) writes() string {
 // live says whether there is what tells pages of changes.
 func (s Settings) live() bool { return s.Live && (s.RestoredTable == "" || s.RestoredStream != "") }
 
-// usualConcurrency is how many functions an AWS account runs at the same time that is not new.
-const usualConcurrency = 1000
+const (
+	usualConcurrency = 1000 // functions that an AWS account runs at the same time, unless it is new
+	liveConcurrency  = 100  // below this, live is off unless it is asked for
+)
 
 // share is the part of the AWS account's concurrency that is runs of the usual one: never more, and at least the two that Lambda asks for.
 func (s Settings) share(runs int) int {

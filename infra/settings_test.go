@@ -42,6 +42,7 @@ func TestReadSettings(t *testing.T) {
 		{"mailFromName on two lines", map[string]any{"mailFromName": "a\nb"}, []string{"mailFromName", "without line ends"}},
 		{"customDomain with a scheme", map[string]any{"customDomain": "https://collab.example.com", "certificateArn": certificate}, []string{"customDomain", "host name"}},
 		{"customDomain alone", map[string]any{"customDomain": "collab.example.com"}, []string{"customDomain and certificateArn"}},
+		{"gatewayAddress without customDomain", map[string]any{"gatewayAddress": "closed"}, []string{"gatewayAddress", "customDomain"}},
 		{"certificateArn alone", map[string]any{"certificateArn": certificate}, []string{"customDomain and certificateArn"}},
 		{"certificateArn of something else", map[string]any{"certificateArn": "arn:aws:iam::1:role/x", "customDomain": "a.example.com"}, []string{"certificateArn", "ACM"}},
 		{"wafRateLimit too low", map[string]any{"wafRateLimit": "9"}, []string{"wafRateLimit", "from 10 to 2000000000"}},
@@ -112,6 +113,7 @@ func TestSettings(t *testing.T) {
 		{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, {"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token"},
 		{"mailFrom": "no-reply@example.com"}, {"restoredTable": "restored"}, {"restoredTable": "restored", "restoredStream": stream},
 		{"concurrency": "2000"}, {"concurrency": "400"}, {"concurrency": "100"}, {"concurrency": "10"},
+		{"concurrency": "50", "live": "on"},
 		{"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b"},
 	} {
 		m := synthesize(t, context, endpoints)

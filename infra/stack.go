@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/api/rpc"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -25,11 +26,13 @@ type service struct {
 	table    awsdynamodb.ITable
 	events   queue
 	webhooks queue
-	logs     []awslogs.LogGroup // of the functions
-	access   awslogs.LogGroup   // of the gateway
-	url      *string            // the {base_url} of the interface
-	liveURL  *string            // of connections, "" for none
-	hints    awslambda.Function // nil where live is off
+	logs     []awslogs.LogGroup       // of the functions
+	access   awslogs.LogGroup         // of the gateway
+	connects awslogs.LogGroup         // of the gateway of connections
+	live     awsapigatewayv2.CfnStage // nil where live is off
+	url      *string                  // the {base_url} of the interface
+	liveURL  *string                  // of connections, "" for none
+	hints    awslambda.Function       // nil where live is off
 }
 
 // Program is a compiled function.

@@ -28,7 +28,7 @@ var telling = map[string][]string{
 	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn"},
 	"AWS::ApiGatewayV2::Route":       {"RouteKey", "AuthorizationType"},
 	"AWS::ApiGatewayV2::Stage": {
-		"StageName", "AutoDeploy", "DefaultRouteSettings.ThrottlingRateLimit", "DefaultRouteSettings.ThrottlingBurstLimit",
+		"StageName", "AutoDeploy", "DefaultRouteSettings.ThrottlingRateLimit", "DefaultRouteSettings.ThrottlingBurstLimit", "RouteSettings",
 	},
 	"AWS::CloudWatch::Alarm": {
 		"Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Threshold", "Period", "DatapointsToAlarm", "EvaluationPeriods",
@@ -45,6 +45,7 @@ var telling = map[string][]string{
 	"AWS::Lambda::Function":           {"MemorySize", "Timeout", "RecursiveLoop"},
 	"AWS::Lambda::Permission":         {"FunctionName", "Principal", "SourceArn"},
 	"AWS::Logs::LogGroup":             {"RetentionInDays"},
+	"AWS::Logs::MetricFilter":         {"LogGroupName", "FilterPattern"},
 	"AWS::Logs::QueryDefinition":      {"Name"},
 	"AWS::SNS::Subscription":          {"Endpoint"},
 	"AWS::SNS::Topic":                 {},

@@ -75,6 +75,7 @@ type Service struct {
 	Guard     *webhook.Guard // where webhooks may be posted to
 
 	config Config
+	keys   credentials.KeyStore
 	access *access.Checker
 	quotas *quota.Ledger
 }
@@ -108,6 +109,7 @@ func New(c Config) *Service {
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
 		config:    c,
+		keys:      credentials.Cached(a, c.Now),
 		access:    access.New(d, a, guard, webhook.ClientOptions{}, c.Now, c.Log),
 		quotas:    &quota.Ledger{Store: a, Now: c.Now, Log: c.Log},
 	}
@@ -142,7 +144,7 @@ func (s *Service) endpoint(e rpc.Endpoint) http.Handler {
 // identify returns what checks the credentials of requests, and remembers them for credentials.TTL.
 func (s *Service) identify(server *rpc.Server) func(http.Handler) http.Handler {
 	checker := &credentials.Checker{
-		Keys: credentials.Cached(s.Accounts, s.config.Now), Now: s.config.Now, Headers: s.config.Headers, Stage: s.config.Stage,
+		Keys: s.keys, Now: s.config.Now, Headers: s.config.Headers, Stage: s.config.Stage,
 	}
 	return func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) }
 }
@@ -189,6 +191,7 @@ func (s *Service) services() rpc.Services {
 		&jobs.Service{Jobs: s.Outbox},
 		&liveapi.Service{
 			URL: s.config.LiveURL, Rule: live.Rule{Directory: s.Directory, Access: s.access}, Connections: connections.Store{Table: s.Directory.Table},
+			Keys: s.keys,
 		},
 		&webhooks.Service{
 			Store: s.Hooks, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.config.Random) },

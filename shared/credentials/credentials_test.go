@@ -186,13 +186,15 @@ func TestRotate(t *testing.T) {
 	for _, keys := range [][]collab.SigningKey{{first}, {second, first}} {
 		store.signing = map[string]collab.Signing{"acme": {Account: "acme", Keys: keys}}
 		for ; now.Before(noon.Add(time.Duration(len(keys)*len(keys)) * 30 * time.Second)); now = now.Add(time.Second) {
-			signed, err := credentials.Sign(credentials.Signer(keys, now), "test", "acme", collab.Person{UserID: "ann"}, now, now.Add(time.Minute))
+			signer, err := credentials.Signer(keys, now)
+			must.Do(t, err)
+			signed, err := credentials.Sign(signer, "test", "acme", collab.Person{UserID: "ann"}, now, now.Add(time.Minute))
 			must.Do(t, err)
 			if _, err := c.Check(t.Context(), http.Header{"Authorization": {"Bearer " + signed}}); err != nil {
 				t.Fatalf("%v after noon, with %d keys: %v", now.Sub(noon), len(keys), err)
 			}
 		}
-		if signer := credentials.Signer(keys, now); signer.ID != keys[0].ID {
+		if signer, err := credentials.Signer(keys, now); err != nil || signer.ID != keys[0].ID {
 			t.Errorf("%v after noon the key %s signs, want %s", now.Sub(noon), signer.ID, keys[0].ID)
 		}
 	}

@@ -27,14 +27,19 @@ type Claims struct {
 }
 
 // Signer returns which of an account's keys, the newest first, signs at a time: the newest that every process knows by then, as they remember
-// keys for TTL, else the oldest. There must be one.
-func Signer(keys []collab.SigningKey, now time.Time) collab.SigningKey {
+// keys for TTL, else the oldest. It fails with FAILED_PRECONDITION where there is none.
+func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) {
+	if len(keys) == 0 {
+		return collab.SigningKey{}, collab.Errorf(
+			collab.FailedPrecondition, "the account has no signing key: its operator adds one (admin signing rotate)",
+		)
+	}
 	known := now.Add(-TTL - skew).UnixMilli()
 	i := slices.IndexFunc(keys, func(k collab.SigningKey) bool { return k.CreatedAt <= known })
 	if i < 0 {
 		i = len(keys) - 1
 	}
-	return keys[i]
+	return keys[i], nil
 }
 
 // Sign returns the token of a person of an account in a stage, signed with a key, that expires at a time.

@@ -103,6 +103,8 @@ var kinds = compiled([]Kind{
 		Expires: true, Users: "body"},
 	{Name: "user taken out of a document", PK: inDoc + "#GONE", SK: "{user}", Of: ofDoc},
 
+	{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat},
+
 	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true},
 	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true},
 	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true},
@@ -160,6 +162,7 @@ var (
 	notification       = kindOf("notification")
 	recipients         = kindOf("recipients of a notification")
 	removedFrom        = kindOf("user taken out of a document")
+	heartbeat          = kindOf("heartbeat")
 	eventOf            = kindOf("event")
 	pendingWork        = kindOf("pending work")
 	waitingDelivery    = kindOf("waiting delivery")

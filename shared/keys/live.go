@@ -47,9 +47,13 @@ type ChangeKind string
 
 // The kinds.
 const (
-	ThreadsChanged ChangeKind = "threads" // what a read of the document's threads shows
-	InboxChanged   ChangeKind = "inbox"   // what is in inboxes of the organization
+	ThreadsChanged ChangeKind = "threads"   // what a read of the document's threads shows
+	InboxChanged   ChangeKind = "inbox"     // what is in inboxes of the organization
+	Heartbeat      ChangeKind = "heartbeat" // nothing: it shows that the stream is read
 )
+
+// HeartbeatKey is that of the item which the relay writes each minute, so that readers of the stream notice where nothing comes.
+func HeartbeatKey() Key { return heartbeat.Key(Parts{}) }
 
 // Change says whom the write of an item concerns.
 type Change struct {
@@ -84,7 +88,7 @@ func ChangeFilters() []KeyFilter {
 	}
 	for _, k := range kinds {
 		switch first := k.sk[0]; {
-		case k.Told == "":
+		case k.Told == "", k.Told == Heartbeat:
 		case first.text != "":
 			begins = add(begins, match("prefix", first.text))
 		case first.of == fAt:
@@ -93,5 +97,5 @@ func ChangeFilters() []KeyFilter {
 			ends = add(ends, match("suffix", k.PK[strings.LastIndexByte(k.PK, '#'):]))
 		}
 	}
-	return []KeyFilter{{PK: {match("prefix", "A#")}, SK: begins}, {PK: ends}}
+	return []KeyFilter{{PK: {match("prefix", "A#")}, SK: begins}, {PK: ends}, {PK: {HeartbeatKey().PK}}}
 }

@@ -26,6 +26,7 @@ func TestParseChange(t *testing.T) {
 			UserNotification(org, user, 1<<40, "n"):  change(InboxChanged, "", user),
 			NotificationState(org, user, 1<<40, "n"): change(InboxChanged, "", user),
 			AllNotification(org, 1<<40, "n"):         change(InboxChanged, "", ""),
+			HeartbeatKey():                           {Kind: Heartbeat},
 		} {
 			got, ok := ParseChange(k)
 			if diff := gocmp.Diff(want, got); !ok || diff != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // Pages is what pages do with their connections. Safe for concurrent use.
 type Pages struct {
 	Rule        Rule
-	Accounts    Accounts
+	Keys        credentials.KeyStore // of accounts; see credentials.Cached
 	Connections Connections
 	Gateway     Gateway
 	Now         func() time.Time
@@ -40,19 +41,20 @@ type Pages struct {
 	span  time.Time      // when it began
 }
 
-// Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is none, used or old, like Rule.Check, and
-// with RESOURCE_EXHAUSTED where there are too many, also if they begin at the same time: then none of these may begin.
-func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
-	w, ok, err := p.Connections.TakeTicket(ctx, ticket)
+// Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is made up, used or expired, like Rule.Check, and
+// with RESOURCE_EXHAUSTED where there are too many, also if they begin at the same time: then none of these may begin. A ticket that is made up
+// costs no call beside the one that reads its account's keys.
+func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
+	account, id, err := credentials.OpenTicket(ctx, p.Keys, ticket)
+	if err != nil {
+		return err
+	}
+	w, ok, err := p.Connections.TakeTicket(ctx, account.Account, id)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return collab.Errorf(collab.PermissionDenied, "the ticket is not valid")
-	}
-	account, err := p.Accounts.Account(ctx, w.Account)
-	if err != nil {
-		return err
+		return collab.Errorf(collab.PermissionDenied, "the ticket was used before, or has expired")
 	}
 	if account.Disabled {
 		return collab.Errorf(collab.PermissionDenied, "the account is disabled")
@@ -61,14 +63,14 @@ func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
 		return err
 	}
 	var connected collab.Connected
-	if err = p.Connections.Connect(ctx, collab.Connection{ID: id, Watch: w, At: p.Now().UnixMilli()}); err == nil {
+	if err = p.Connections.Connect(ctx, collab.Connection{ID: connection, Watch: w, At: p.Now().UnixMilli()}); err == nil {
 		connected, err = p.Connections.Connected(ctx, w, true)
 	}
 	if err == nil {
 		err = connected.Check(account.Settings, 0)
 	}
 	if err != nil {
-		p.Disconnect(context.WithoutCancel(ctx), id)
+		p.Disconnect(context.WithoutCancel(ctx), connection)
 	}
 	return err
 }

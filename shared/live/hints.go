@@ -31,43 +31,65 @@ type Hints struct {
 	Gateway     Gateway
 	Log         *slog.Logger
 
-	// Lap is how long a call of Take that told somebody takes at least: what calls one after the other, for one document, bounds the hints
-	// about it so.
+	// Lap is the least time that a call of Take lasts where it told somebody. Where calls for a document come one after the other, it bounds the
+	// hints about that document. A call that told many pages lasts longer: see spread.
 	Lap time.Duration
+}
+
+// Bounds of the looks that follow a hint to many pages.
+const (
+	lookRate  = 300 // in a second
+	few       = 100 // pages look at once
+	maxSpread = 15 * time.Second
+)
+
+// spread is the time over which the looks of n pages are spread; 0 for few.
+func spread(n int) time.Duration {
+	if n <= few {
+		return 0
+	}
+	return min(time.Duration(n)*time.Second/lookRate, maxSpread)
 }
 
 // message is one to a connection.
 type message struct{ connection, text string }
 
+// hint is what messages about one change say.
+type hint struct {
+	Document string `json:"documentId,omitempty"`
+	Inbox    bool   `json:"inbox,omitempty"`
+	Within   int64  `json:"within,omitempty"` // milliseconds: see spread
+}
+
 // Take tells of writes, by the keys of their items: several that concern the same are one hint. Who may see what was written is not asked: a
 // hint says only where to look. It fails where the table does: to call it again does no harm.
 func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
-	began := time.NewTimer(h.Lap)
-	defer began.Stop()
+	began := time.Now()
 	changes := map[keys.Change]bool{}
 	for _, k := range written {
-		if c, ok := keys.ParseChange(k); ok {
+		if c, ok := keys.ParseChange(k); ok && c.Kind != keys.Heartbeat {
 			changes[c] = true
 		}
 	}
-	hints, err := h.hints(ctx, changes)
+	hints, most, err := h.hints(ctx, changes)
 	if err != nil {
 		return err
 	}
 	h.post(ctx, slices.Collect(maps.Keys(hints)))
 	if len(hints) > 0 {
+		lap := max(h.Lap, spread(most))
 		select {
-		case <-began.C:
+		case <-time.After(time.Until(began.Add(lap))):
 		case <-ctx.Done():
 		}
 	}
 	return nil
 }
 
-// hints returns the hints that changes call for.
-func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (map[message]bool, error) {
+// hints returns the hints that changes call for, and how many pages hear of the change that concerns most of them.
+func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found map[message]bool, most int, err error) {
 	var mu sync.Mutex
-	found := map[message]bool{}
+	found = map[message]bool{}
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(queries)
 	for c := range changes {
@@ -83,19 +105,17 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (map[me
 			for _, m := range list {
 				found[m] = true
 			}
+			most = max(most, len(list))
 			return err
 		})
 	}
-	return found, g.Wait()
+	err = g.Wait()
+	return found, most, err
 }
 
 // find returns the hints that a change calls for.
 func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err error) {
-	type changed struct {
-		Document string `json:"documentId,omitempty"`
-		Inbox    bool   `json:"inbox,omitempty"`
-	}
-	said := changed{Document: c.Document, Inbox: c.Kind == keys.InboxChanged}
+	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged}
 	var told []collab.Connection
 	if said.Inbox {
 		told, err = h.Connections.Connections(ctx, c.Account, c.Organization, c.User)
@@ -106,7 +126,8 @@ func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err e
 	if err != nil || len(told) == 0 {
 		return nil, err
 	}
-	text, err := collab.EncodeJSON(map[string]changed{"changed": said})
+	said.Within = spread(len(told)).Milliseconds()
+	text, err := collab.EncodeJSON(map[string]hint{"changed": said})
 	for _, c := range told {
 		hints = append(hints, message{c.ID, string(text)})
 	}

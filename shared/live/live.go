@@ -16,11 +16,6 @@ type Directory interface {
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 }
 
-// Accounts knows accounts: see package accounts.
-type Accounts interface {
-	Account(ctx context.Context, id string) (collab.Account, error)
-}
-
 // Access knows who may see what: see package access.
 type Access interface {
 	Viewers(
@@ -30,7 +25,7 @@ type Access interface {
 
 // Connections keeps connections and tickets: see package connections.
 type Connections interface {
-	TakeTicket(ctx context.Context, ticket string) (w collab.Watch, ok bool, err error)
+	TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
 	Disconnect(ctx context.Context, id string, age time.Duration) error
 	Connected(ctx context.Context, w collab.Watch, now bool) (collab.Connected, error)

@@ -33,6 +33,7 @@ const (
 	Unreadable       = "Unreadable"       // entries of the table that this version can't read, and passed over
 	EventsFailed     = "EventsFailed"     // events whose delivery has failed for hours
 	PendingEventAge  = "PendingEventAge"  // seconds that the oldest pending event has been waiting for
+	HintsAge         = "HintsAge"         // seconds from a write of the relay to the run that tells pages of such writes
 )
 
 // Metrics collects figures of a stage until they are flushed. Safe for concurrent use; a nil Metrics drops them.
@@ -107,7 +108,7 @@ func (m *Metrics) Flush() error {
 		var definitions []definition
 		for _, name := range slices.Sorted(maps.Keys(m.figures[channel])) {
 			unit := "Count"
-			if name == PendingEventAge {
+			if name == PendingEventAge || name == HintsAge {
 				unit = "Seconds"
 			}
 			definitions = append(definitions, definition{name, unit})

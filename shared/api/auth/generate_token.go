@@ -92,11 +92,12 @@ func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *Genera
 	if err != nil {
 		return nil, err
 	}
-	if len(signing.Keys) == 0 {
-		return nil, collab.Errorf(collab.FailedPrecondition, "the account has no signing key: its operator adds one (admin signing rotate)")
+	key, err := credentials.Signer(signing.Keys, call.Now)
+	if err != nil {
+		return nil, err
 	}
 	expires := call.Now.Add(time.Duration(cmp.Or(collab.Deref(req.ExpiresIn), defaultExpiry)) * time.Second)
-	token, err := credentials.Sign(credentials.Signer(signing.Keys, call.Now), s.Stage, call.Account, p, call.Now, expires)
+	token, err := credentials.Sign(key, s.Stage, call.Account, p, call.Now, expires)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,14 @@
 package live
 
 import (
-	"collabdata/shared/live"
-	"collabdata/shared/store/connections"
 	"context"
 	"net/url"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+	"collabdata/shared/live"
+	"collabdata/shared/store/connections"
 )
 
 // Service carries out the operation.
@@ -16,6 +17,7 @@ type Service struct {
 	URL         string // of connections; "" where there are none
 	Rule        live.Rule
 	Connections connections.Store
+	Keys        credentials.KeyStore // of accounts
 }
 
 // TicketsAddRequest is the data of POST /v2/live/tickets/add.
@@ -77,10 +79,18 @@ func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAd
 	if err != nil {
 		return nil, err
 	}
-	ticket, until, err := s.Connections.AddTicket(ctx, w)
+	signing, err := s.Keys.Signing(ctx, call.Account)
+	if err != nil {
+		return nil, err
+	}
+	key, err := credentials.Signer(signing.Keys, call.Now)
+	if err != nil {
+		return nil, err
+	}
+	id, until, err := s.Connections.AddTicket(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	call.Items, call.Message = 1, "Ticket added successfully."
-	return &Ticket{URL: s.URL + "?ticket=" + url.QueryEscape(ticket), ExpiresAt: collab.Timestamp(until)}, nil
+	return &Ticket{URL: s.URL + "?ticket=" + url.QueryEscape(credentials.SealTicket(key, call.Account, id)), ExpiresAt: collab.Timestamp(until)}, nil
 }

@@ -3,5 +3,6 @@ package live
 var (
 	FromEnvironment = fromEnvironment
 	Routes          = routes
+	Taker           = taker
 	Written         = written
 )

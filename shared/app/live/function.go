@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -9,10 +10,10 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
-
 	"collabdata/shared/keys"
 	rules "collabdata/shared/live"
 	"collabdata/shared/live/gateway"
+	"collabdata/shared/metrics"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -29,8 +30,21 @@ func Serve() {
 func ServeHints() {
 	run(func(c Config) any {
 		_, hints := New(c)
-		return func(ctx context.Context, batch events.DynamoDBEvent) error { return hints.Take(ctx, written(batch)) }
+		return taker(hints, metrics.New(os.Stdout, c.Stage, time.Now))
 	})
+}
+
+// taker returns the handler of the table's stream. It reports the age of each heartbeat that comes.
+func taker(hints *rules.Hints, m *metrics.Metrics) func(context.Context, events.DynamoDBEvent) error {
+	return func(ctx context.Context, batch events.DynamoDBEvent) error {
+		list := written(batch)
+		for i, k := range list {
+			if k == keys.HeartbeatKey() {
+				m.Set(metrics.HintsAge, time.Since(batch.Records[i].Change.ApproximateCreationDateTime.Time).Seconds())
+			}
+		}
+		return errors.Join(hints.Take(ctx, list), m.Flush())
+	}
 }
 
 func run(handler func(Config) any) {
@@ -46,7 +60,7 @@ func run(handler func(Config) any) {
 
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
-	c := Config{Table: e.Required("TABLE_NAME"), PrivateRanges: e.PrivateRanges()}
+	c := Config{Stage: e.Required("STAGE"), Table: e.Required("TABLE_NAME"), PrivateRanges: e.PrivateRanges()}
 	e.Required("LIVE_URL")
 	var err error
 	if c.DynamoDB, err = e.AWS(ctx); err == nil {

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,12 +10,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/shared/app"
 	"collabdata/shared/app/live"
 	"collabdata/shared/keys"
 	rules "collabdata/shared/live"
 	"collabdata/shared/live/gateway"
+	"collabdata/shared/metrics"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/must"
 
@@ -63,6 +66,31 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// TestHeartbeat: the function of the stream reports the age of heartbeats, which tell no page anything.
+func TestHeartbeat(t *testing.T) {
+	w := newWorld(t)
+	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan"], "inbox": true`)
+	var out bytes.Buffer
+	beat := events.DynamoDBEventRecord{}
+	beat.Change.Keys = map[string]events.DynamoDBAttributeValue{
+		keys.PK: events.NewStringAttribute(keys.HeartbeatKey().PK), keys.SK: events.NewStringAttribute(keys.HeartbeatKey().SK),
+	}
+	beat.Change.ApproximateCreationDateTime.Time = time.Now().Add(-90 * time.Second)
+	take := live.Taker(w.hints, metrics.New(&out, "prod", time.Now))
+	must.Do(t, take(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{beat}}))
+	ann.still(t)
+	var line struct{ HintsAge float64 }
+	must.Do(t, json.Unmarshal(out.Bytes(), &line))
+	if line.HintsAge < 90 || line.HintsAge > 150 {
+		t.Errorf("reported is %s", &out)
+	}
+	out.Reset()
+	must.Do(t, take(t.Context(), events.DynamoDBEvent{}))
+	if out.Len() > 0 {
+		t.Errorf("without a heartbeat reported is %s", &out)
+	}
+}
+
 // TestWritten reads a batch of the stream as Lambda hands it over.
 func TestWritten(t *testing.T) {
 	var batch events.DynamoDBEvent
@@ -74,7 +102,7 @@ func TestWritten(t *testing.T) {
 }
 
 func TestFromEnvironment(t *testing.T) {
-	values := map[string]string{"TABLE_NAME": "t", "LIVE_URL": "https://a.execute-api.eu-west-1.amazonaws.com/prod", "ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8"}
+	values := map[string]string{"STAGE": "prod", "TABLE_NAME": "t", "LIVE_URL": "https://a.execute-api.eu-west-1.amazonaws.com/prod", "ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8"}
 	environment := func() *app.Environment {
 		return &app.Environment{Get: func(name string) string { return values[name] }}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collabdata/shared/access"
+	"collabdata/shared/credentials"
 	rules "collabdata/shared/live"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
@@ -21,6 +22,7 @@ import (
 
 // Config is what they are put together from.
 type Config struct {
+	Stage         string     // which deployment this is
 	DynamoDB      aws.Config // how to reach the table
 	Table         string     // the table's name
 	Gateway       rules.Gateway
@@ -41,6 +43,6 @@ func New(c Config) (*rules.Pages, *rules.Hints) {
 	rule := rules.Rule{
 		Directory: d, Access: access.New(d, a, webhook.NewGuard(c.PrivateRanges), webhook.ClientOptions{}, c.Now, c.Log),
 	}
-	return &rules.Pages{Rule: rule, Accounts: a, Connections: kept, Gateway: c.Gateway, Now: c.Now, Log: c.Log},
+	return &rules.Pages{Rule: rule, Keys: credentials.Cached(a, c.Now), Connections: kept, Gateway: c.Gateway, Now: c.Now, Log: c.Log},
 		&rules.Hints{Connections: kept, Gateway: c.Gateway, Log: c.Log, Lap: lap}
 }

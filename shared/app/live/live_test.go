@@ -286,6 +286,27 @@ func TestHints(t *testing.T) {
 	heard(map[string][]page{plan: {bob}})
 }
 
+// TestSpread: a hint to many pages says over which time they are to look, and the next hint about the document comes after that.
+func TestSpread(t *testing.T) {
+	w := newWorld(t)
+	for i := range 150 {
+		must.Do(t, w.kept.Connect(t.Context(), collab.Connection{
+			ID: fmt.Sprint("c", i), At: w.clock.now().UnixMilli(),
+			Watch: collab.Watch{Account: "acme", Organization: "org", User: fmt.Sprint("u", i/10), Documents: []string{"plan"}},
+		}))
+	}
+	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan", "budget"]`)
+	w.comment(t, "plan")
+	began := time.Now()
+	w.take(t)
+	if took := time.Since(began); took < 503*time.Millisecond {
+		t.Errorf("telling 151 pages took %v", took)
+	}
+	w.comment(t, "budget")
+	w.take(t)
+	ann.expect(t, `{"changed":{"documentId":"plan","within":503}}`, `{"changed":{"documentId":"budget"}}`)
+}
+
 // await waits for what comes about.
 func (w *world) await(t testing.TB, what string, is func() bool) {
 	t.Helper()
@@ -331,10 +352,17 @@ func TestTickets(t *testing.T) {
 	}
 	refused("a used one", url)
 	base, id, _ := strings.Cut(w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`), "=")
+	w.written.take()
+	refused("one with another seal", base+"="+id[:len(id)-1]+string('0'+(id[len(id)-1]-'0'+1)%10))
+	refused("one of another account", base+"="+strings.Replace(id, "acme", "other", 1))
+	refused("one of no account", base+"="+strings.Replace(id, "acme", "none", 1))
 	refused("a forged one", base+"="+strings.Repeat("0", len(id)))
 	refused("a part of one", base+"="+id[:len(id)-1])
 	refused("none", base+"=")
 	refused("one that is no key of the table", base+"="+strings.Repeat("x", 3_000))
+	if written := w.written.take(); len(written) > 0 {
+		t.Errorf("made-up tickets wrote %v", written)
+	}
 	late := w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`)
 	w.clock.move(time.Minute)
 	refused("a late one", late)

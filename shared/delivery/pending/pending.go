@@ -46,6 +46,7 @@ type Store interface {
 	Postpone(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error
+	Beat(ctx context.Context) error
 }
 
 // Lanes wakes the lanes of webhook endpoints: see package hooks.
@@ -81,10 +82,11 @@ var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.Parke
 
 // Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To a
 // long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies loses
-// none.
+// none. First it writes the heartbeat, by which the function that tells pages of changes shows that it hears of them.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
+	errs := []error{r.Store.Beat(ctx)}
 	events, err := r.share(ctx, r.Events)
 	if err != nil {
 		return err
@@ -93,7 +95,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
 	runs := make([]kindRun, len(kinds))
 	var wg sync.WaitGroup
 	for i, kind := range kinds {

@@ -4,7 +4,6 @@ package connections
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"collabdata/shared/collab"
@@ -19,8 +18,6 @@ import (
 const (
 	TicketTTL = time.Minute
 	span      = 10 * time.Minute // see keys.ConnectionCount
-
-	markLen = 40 // of what nobody can guess of a ticket: two marks
 )
 
 // Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written
@@ -45,22 +42,17 @@ type watcherItem struct {
 	Expires int64 `dynamodbav:"ttl"`
 }
 
-// AddTicket adds a ticket, and returns it, which nobody can guess, and until when it is good.
-func (s Store) AddTicket(ctx context.Context, w collab.Watch) (ticket string, until collab.Millis, err error) {
-	id := s.NewMark() + s.NewMark() // 160 random bits
+// AddTicket adds a ticket. It returns the ticket's id, of 160 random bits, and the time at which it expires.
+func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until collab.Millis, err error) {
+	id = s.NewMark() + s.NewMark()
 	at := s.Now().Add(TicketTTL)
 	it := store.ItemOf(keys.Ticket(w.Account, id), ticketItem{w, at.UnixMilli(), at.Unix()})
-	return w.Account + "." + id, at.UnixMilli(), s.Put(ctx, it)
+	return id, at.UnixMilli(), s.Put(ctx, it)
 }
 
-// TakeTicket returns what a ticket is for, and takes it away: nobody else gets it. ok is false for one that is not there, or not good any
-// more.
-func (s Store) TakeTicket(ctx context.Context, ticket string) (w collab.Watch, ok bool, err error) {
-	dot := strings.LastIndexByte(ticket, '.')
-	if dot < 0 || len(ticket[dot+1:]) != markLen || collab.CheckID(ticket[:dot], collab.MaxID) != nil {
-		return w, false, nil
-	}
-	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(ticket[:dot], ticket[dot+1:])), types.ReturnValueAllOld)
+// TakeTicket deletes a ticket and returns the watch that it admits. ok is false for one that does not exist, was taken before, or has expired.
+func (s Store) TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error) {
+	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(acct, id)), types.ReturnValueAllOld)
 	if err != nil || it == nil {
 		return w, false, err
 	}

@@ -184,6 +184,17 @@ func (s *Store) Finish(ctx context.Context, w Work) error {
 	return err
 }
 
+// Beat writes the heartbeat.
+func (s *Store) Beat(ctx context.Context) error {
+	return s.Put(ctx, store.ItemOf(keys.HeartbeatKey(), heartbeatItem{s.Millis(), s.Now().Add(time.Hour).Unix()}))
+}
+
+// heartbeatItem is the item of the heartbeat: another with each write, as only a change is in the stream.
+type heartbeatItem struct {
+	At      collab.Millis `dynamodbav:"at"`
+	Expires int64         `dynamodbav:"ttl"`
+}
+
 // Postpone sets when the relay sends work next. It reports false when another run of the relay has done so, or the work is done.
 func (s *Store) Postpone(ctx context.Context, w Work, to collab.Millis) (bool, error) {
 	moved, mark := w, s.NewMark()
