@@ -64,7 +64,6 @@ type hint struct {
 // Take tells of writes, by the keys of their items: several that concern the same are one hint. Who may see what was written is not asked: a
 // hint says only where to look. It fails where the table does: to call it again does no harm.
 func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
-	began := time.Now()
 	changes := map[keys.Change]bool{}
 	for _, k := range written {
 		if c, ok := keys.ParseChange(k); ok && c.Kind != keys.Heartbeat {
@@ -75,13 +74,15 @@ func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 	if err != nil {
 		return err
 	}
+	if len(hints) == 0 {
+		return nil
+	}
+	lap := time.NewTimer(max(h.Lap, spread(most)))
+	defer lap.Stop()
 	h.post(ctx, slices.Collect(maps.Keys(hints)))
-	if len(hints) > 0 {
-		lap := max(h.Lap, spread(most))
-		select {
-		case <-time.After(time.Until(began.Add(lap))):
-		case <-ctx.Done():
-		}
+	select {
+	case <-lap.C:
+	case <-ctx.Done():
 	}
 	return nil
 }
