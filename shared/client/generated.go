@@ -3331,6 +3331,8 @@ type WebhooksAddRequest struct {
 	Description string `json:"description,omitzero"`
 	// The types of events that are posted; none or null: all, also those that come to be later; at most 30
 	EventTypes []EventType `json:"eventTypes,omitzero"`
+	// standard where it is left out. contract: the form and the event names of the hosted service, see [Webhooks](#webhooks)
+	Payload PayloadForm `json:"payload,omitzero"`
 }
 
 // EventType is one of these texts.
@@ -3355,6 +3357,15 @@ const (
 	EventTypeUserErased                     EventType = "user.erased"
 )
 
+// PayloadForm is one of these texts.
+type PayloadForm string
+
+// The values of PayloadForm.
+const (
+	PayloadFormStandard PayloadForm = "standard"
+	PayloadFormContract PayloadForm = "contract"
+)
+
 // WebhookWithSecret is an answer, or a part of one, of Webhooks.Add, Webhooks.RotateSecrets.
 type WebhookWithSecret struct {
 	// The webhook endpoint
@@ -3365,6 +3376,8 @@ type WebhookWithSecret struct {
 	Description string `json:"description"`
 	// The types of events that are posted; none or null: all, also those that come to be later
 	EventTypes []EventType `json:"eventTypes"`
+	// The form of what is posted
+	Payload PayloadForm `json:"payload"`
 	// Whether it is switched off
 	Disabled bool `json:"disabled"`
 	// Why the service disabled it
@@ -3409,6 +3422,8 @@ type Webhook struct {
 	Description string `json:"description"`
 	// The types of events that are posted; none or null: all, also those that come to be later
 	EventTypes []EventType `json:"eventTypes"`
+	// The form of what is posted
+	Payload PayloadForm `json:"payload"`
 	// Whether it is switched off
 	Disabled bool `json:"disabled"`
 	// Why the service disabled it
@@ -3443,6 +3458,8 @@ type WebhookChange struct {
 	Description Field[string] `json:"description,omitzero"`
 	// The types of events that are posted; none or null: all, also those that come to be later; at most 30
 	EventTypes Field[[]EventType] `json:"eventTypes,omitzero"`
+	// As in webhooks/add; null: standard
+	Payload Field[PayloadForm] `json:"payload,omitzero"`
 	// false enables it again, and forgets how it failed
 	Disabled *bool `json:"disabled,omitzero"`
 }

@@ -80,6 +80,7 @@ type Event struct {
 type EventFacts struct {
 	Status     *EventStatus `json:"status,omitempty"` // status_changed
 	AssigneeID string       `json:"assigneeId,omitempty"`
+	Priority   bool         `json:"priority,omitempty"` // updated: the priority changed
 }
 
 // EventStatus is a status by its id.

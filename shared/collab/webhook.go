@@ -22,8 +22,9 @@ type Webhook struct {
 	Description    string          `dynamodbav:"desc,omitempty"`
 	EventTypes     []EventType     `dynamodbav:"types,omitempty"` // those that it wants; nil for all
 	Secrets        []WebhookSecret `dynamodbav:"keys"`
-	Disabled       bool            `dynamodbav:"off,omitempty"` // nothing is posted to it
-	DisabledReason string          `dynamodbav:"why,omitempty"` // why, when the service disabled it
+	Payload        PayloadForm     `dynamodbav:"form,omitempty"` // "" is PayloadStandard
+	Disabled       bool            `dynamodbav:"off,omitempty"`  // nothing is posted to it
+	DisabledReason string          `dynamodbav:"why,omitempty"`  // why, when the service disabled it
 	CreatedAt      Millis          `dynamodbav:"ca"`
 	LastUpdated    Millis          `dynamodbav:"lu"`
 	Health         WebhookHealth   `dynamodbav:"-"`
@@ -77,7 +78,50 @@ func (h WebhookHealth) Hopeless(now Millis) bool {
 
 // Wants reports whether events of a type are posted to the endpoint.
 func (w *Webhook) Wants(t EventType) bool {
-	return !w.Disabled && (len(w.EventTypes) == 0 || slices.Contains(w.EventTypes, t))
+	return !w.Disabled && (len(w.EventTypes) == 0 || slices.Contains(w.EventTypes, t)) &&
+		(w.Payload != PayloadContract || contractNames[t] != "")
+}
+
+// WantsEvent is Wants for one event.
+func (w *Webhook) WantsEvent(e *Event) bool {
+	return w.Wants(e.Type) && (w.Payload != PayloadContract || e.ContractName() != "")
+}
+
+// CheckEventTypes fails with INVALID_ARGUMENT, about a field, where the endpoint wants events that its form does not have.
+func (w *Webhook) CheckEventTypes(field string) error {
+	for _, t := range w.EventTypes {
+		if w.Payload == PayloadContract && contractNames[t] == "" {
+			return FieldErrorf(field, "must be without %s, which the payload contract does not have", t)
+		}
+	}
+	return nil
+}
+
+// PayloadForm is the form of what is posted to an endpoint.
+type PayloadForm string
+
+// The forms: the service's own, and that of the hosted service whose contract the API follows.
+const (
+	PayloadStandard PayloadForm = "standard"
+	PayloadContract PayloadForm = "contract"
+)
+
+// Values returns both forms.
+func (PayloadForm) Values() []string { return texts(PayloadStandard, PayloadContract) }
+
+// contractNames are the names of the event types in the contract. Others have none there.
+var contractNames = map[EventType]string{
+	AnnotationAdded: "comment_annotation.add", AnnotationAssigned: "comment_annotation.assign",
+	AnnotationStatusChanged: "comment_annotation.status_change", AnnotationUpdated: "comment_annotation.priority_change",
+	CommentAdded: "comment.add", CommentUpdated: "comment.update", CommentDeleted: "comment.delete",
+}
+
+// ContractName returns the event's name in the contract, "" for none. An update has one where it changed the priority.
+func (e *Event) ContractName() string {
+	if e.Type == AnnotationUpdated && !e.After.Priority {
+		return ""
+	}
+	return contractNames[e.Type]
 }
 
 // SigningSecrets returns the secrets that sign at the time now, the present one first.

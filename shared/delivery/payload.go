@@ -15,8 +15,8 @@ const (
 	payloadComments = 10 // read at once
 )
 
-// Payload returns the body of an event's webhook posts: what the event is about as it is now.
-func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event) ([]byte, error) {
+// Payload returns the body of an event's posts to an endpoint: what the event is about as it is now.
+func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.Webhook) ([]byte, error) {
 	select {
 	case d.rendering <- struct{}{}:
 		defer func() { <-d.rendering }()
@@ -36,7 +36,42 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	return webhook.Payload(ev, s)
+	if to.Payload != collab.PayloadContract {
+		return webhook.Payload(ev, s)
+	}
+	in, err := d.surroundings(ctx, ev, s)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.ContractPayload(to.ID, ev, s, in)
+}
+
+// surroundings reads what the contract's form says beside an event and its subject. Names of what is gone are "".
+func (d *Deliverer) surroundings(ctx context.Context, ev *collab.Event, s webhook.Subject) (in webhook.Surroundings, err error) {
+	in.Preferences = map[string]collab.Preferences{}
+	if involved := webhook.Involved(ev, s); len(involved) > 0 {
+		preferences, err := d.Directory.UserPreferences(ctx, ev.Document(), involved)
+		if err != nil {
+			return in, err
+		}
+		for _, id := range involved {
+			set := preferences[id]
+			in.Preferences[id] = set.Effective()
+		}
+	}
+	orgs, err := d.Directory.Organizations(ctx, ev.Account, []string{ev.OrganizationID})
+	if err != nil {
+		return in, err
+	}
+	if len(orgs) > 0 {
+		in.OrganizationName = orgs[0].Name
+	}
+	doc, err := d.Directory.Document(ctx, ev.Document())
+	if collab.CodeOf(err) == collab.NotFound {
+		err = nil
+	}
+	in.DocumentName = doc.Name
+	return in, err
 }
 
 // readSubject reads an event's thread, and those of its comments that a payload has room for.

@@ -142,6 +142,9 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 	case err != nil:
 		res.err = err
 		return
+	case !r.hook.WantsEvent(ev):
+		res.after.State = collab.DeliveryCanceled
+		return
 	}
 	_, enabled, err := r.enabled(ctx, r.lane.Account, ev.OrganizationID)
 	if err != nil || !enabled {
@@ -149,7 +152,7 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 		res.after.NextAttempt = at.Add(parkFor).UnixMilli()
 		return
 	}
-	body, err := r.Payload(ctx, ev)
+	body, err := r.Payload(ctx, ev, &r.hook)
 	if err != nil {
 		res.err = err
 		return

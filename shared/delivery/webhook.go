@@ -25,7 +25,7 @@ func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, er
 	if err != nil {
 		return w, err
 	}
-	endpoints = slices.DeleteFunc(endpoints, func(h collab.Webhook) bool { return !h.Wants(r.event.Type) })
+	endpoints = slices.DeleteFunc(endpoints, func(h collab.Webhook) bool { return !h.WantsEvent(r.event) })
 	now := r.millis()
 	refs := make([]collab.LaneRef, len(endpoints))
 	err = each(len(endpoints), concurrency, func(i int) error {

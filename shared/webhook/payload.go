@@ -87,6 +87,15 @@ type Subject struct {
 
 // Payload returns the body of an event's posts, of at most MaxPayload bytes.
 func Payload(ev *collab.Event, s Subject) ([]byte, error) {
+	data, err := render(ev, s)
+	if err != nil {
+		return nil, err
+	}
+	return encode(ev, data)
+}
+
+// render returns what payloads say of an event, in at most MaxPayload bytes as Payload encodes it.
+func render(ev *collab.Event, s Subject) (EventData, error) {
 	data := EventData{
 		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
 		FolderID: ev.FolderID, ActionUser: ev.Actor, Webhook: ev.Webhook, Erased: ev.Erased,
@@ -117,7 +126,6 @@ func Payload(ev *collab.Event, s Subject) ([]byte, error) {
 		body, err = encode(ev, data)
 	}
 	left := MaxPayload - len(body)
-	filled := false
 	for i, id := range ev.CommentIDs {
 		c := s.Comments[id]
 		if err != nil || c == nil || ev.Type.Deletes() {
@@ -129,17 +137,14 @@ func Payload(ev *collab.Event, s Subject) ([]byte, error) {
 		}
 		text, encodeErr := json.Marshal(shown) // it escapes more than EncodeJSON
 		if err = encodeErr; len(text) <= left {
-			data.Comments[i], filled = shown, true
+			data.Comments[i] = shown
 			left -= len(text)
 		} else {
 			data.Comments[i].ContentOmitted = true
 			left -= len(`,"contentOmitted":true`)
 		}
 	}
-	if err != nil || !filled && left == MaxPayload-len(body) {
-		return body, err
-	}
-	return encode(ev, data)
+	return data, err
 }
 
 func encode(ev *collab.Event, data EventData) ([]byte, error) {

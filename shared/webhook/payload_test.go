@@ -122,6 +122,23 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
+// TestContractPayloads holds the payloads in the contract's form, of the events that have a name there.
+func TestContractPayloads(t *testing.T) {
+	in := Surroundings{"Acme", "The plan", map[string]collab.Preferences{"u1": {Inbox: collab.PreferAll, Email: collab.PreferMine}}}
+	var all bytes.Buffer
+	for _, e := range examples() {
+		e.After.Priority = e.Type == collab.AnnotationUpdated
+		if e.ContractName() == "" {
+			continue
+		}
+		got, err := ContractPayload("hook", e.Event, e.Subject, in)
+		must.Do(t, err)
+		must.Do(t, json.Indent(&all, got, "", "  "))
+		all.WriteByte('\n')
+	}
+	golden.Check(t, filepath.Join("testdata", "contract.json"), all.String())
+}
+
 // TestPayloadShape: the ids are in every payload, whether what it is about is there or not, each of one type or null.
 func TestPayloadShape(t *testing.T) {
 	for _, e := range examples() {
@@ -180,6 +197,12 @@ func TestLargestPayload(t *testing.T) {
 		body, err := Payload(e.Event, s)
 		if err != nil || len(body) > MaxPayload {
 			t.Errorf("%s: %d bytes, %v", e.Type, len(body), err)
+		}
+		if e.ContractName() != "" {
+			form, err := ContractPayload("hook", e.Event, s, Surroundings{})
+			if err != nil || len(form) > MaxPayload+1_000 {
+				t.Errorf("%s in the contract's form: %d bytes, %v", e.Type, len(form), err)
+			}
 		}
 		if s.Notification != nil && !bytes.Contains(body, object) {
 			t.Errorf("%s: the source data is not whole", e.Type)

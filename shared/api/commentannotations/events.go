@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -70,7 +71,7 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 		add(collab.AnnotationAssigned).Before.AssigneeID = was
 	}
 	if made == nil {
-		add(collab.AnnotationUpdated)
+		add(collab.AnnotationUpdated).After.Priority = !bytes.Equal(before.Priority, after.Priority)
 	}
 	return made
 }

@@ -13,6 +13,7 @@ type AddRequest struct {
 	URL         string             `json:"url" rule:"required,url" doc:"Where events are posted: https, or http to an address that the operator allows"`
 	Description string             `json:"description" rule:"max=1000"`
 	EventTypes  []collab.EventType `json:"eventTypes" rule:"nonempty,max=30"`
+	Payload     collab.PayloadForm `json:"payload" doc:"standard where it is left out. contract: the form and the event names of the hosted service, see [Webhooks](#webhooks)"`
 }
 
 // Add is POST /v2/webhooks/add.
@@ -41,10 +42,14 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	now := call.Now.UnixMilli()
 	w := collab.Webhook{
 		ID: collab.Deref(req.WebhookID), URL: req.URL, Description: req.Description, EventTypes: rpc.Distinct(req.EventTypes),
+		Payload: req.Payload,
 		Secrets: []collab.WebhookSecret{{ID: call.IDs.Next(), Secret: secret, CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
 	}
 	if w.ID == "" {
 		w.ID = call.IDs.Next()
+	}
+	if err := w.CheckEventTypes("data.eventTypes"); err != nil {
+		return WebhookWithSecret{}, err
 	}
 	call.Items = 1
 	call.Message = "the webhook was added: keep its secret, which is not shown again"

@@ -19,6 +19,7 @@ type WebhookChange struct {
 	URL         rpc.Opt[string]             `json:"url" rule:"notnull,url"`
 	Description rpc.Opt[string]             `json:"description" rule:"max=1000"`
 	EventTypes  rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30"`
+	Payload     rpc.Opt[collab.PayloadForm] `json:"payload" doc:"As in webhooks/add; null: standard"`
 	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it again, and forgets how it failed"`
 }
 
@@ -43,7 +44,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
 		data.apply(w)
 		w.LastUpdated = call.Now.UnixMilli()
-		return nil
+		return w.CheckEventTypes("data.updatedData.eventTypes")
 	})
 	if err != nil {
 		return Webhook{}, err
@@ -62,6 +63,9 @@ func (d *WebhookChange) apply(w *collab.Webhook) {
 	}
 	if d.EventTypes.Sent() {
 		w.EventTypes = rpc.Distinct(d.EventTypes.Value)
+	}
+	if d.Payload.Sent() {
+		w.Payload = d.Payload.Value
 	}
 	if d.Disabled.Sent() {
 		w.Disabled, w.DisabledReason = d.Disabled.Value, ""

@@ -2,6 +2,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -39,6 +40,7 @@ type Webhook struct {
 	URL            string             `json:"url"`
 	Description    string             `json:"description"`
 	EventTypes     []collab.EventType `json:"eventTypes" rule:"nullable"` // null: all
+	Payload        collab.PayloadForm `json:"payload" doc:"The form of what is posted"`
 	Disabled       bool               `json:"disabled"`
 	DisabledReason string             `json:"disabledReason,omitempty" doc:"Why the service disabled it"`
 	Failures       int                `json:"failures" doc:"Posts that failed since the last one that succeeded"`
@@ -65,6 +67,7 @@ type WebhookWithSecret struct {
 func show(w collab.Webhook, now time.Time) Webhook {
 	shown := Webhook{
 		WebhookID: w.ID, URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
+		Payload:  cmp.Or(w.Payload, collab.PayloadStandard),
 		Disabled: w.Disabled, DisabledReason: w.DisabledReason,
 		Failures: w.Health.Failures, FailingSince: collab.Timestamp(w.Health.FailingSince), Resting: w.Health.Resting(),
 		CreatedAt: collab.Timestamp(w.CreatedAt), LastUpdated: collab.Timestamp(w.LastUpdated),

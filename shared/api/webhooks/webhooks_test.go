@@ -224,7 +224,7 @@ func TestHealth(t *testing.T) {
 	got := post[[]webhooks.Webhook](t, f, f.Get, "").Result.Data
 	now := collab.Timestamp(f.now.UnixMilli())
 	want := webhooks.Webhook{
-		WebhookID: "hook", URL: "https://example.com", Disabled: true, DisabledReason: "answered 410 Gone", Failures: collab.RestAfter,
+		WebhookID: "hook", URL: "https://example.com", Payload: collab.PayloadStandard, Disabled: true, DisabledReason: "answered 410 Gone", Failures: collab.RestAfter,
 		FailingSince: now, Resting: true, Secrets: []webhooks.Secret{{CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
 	}
 	if diff := cmp.Diff([]webhooks.Webhook{want}, got); diff != "" {

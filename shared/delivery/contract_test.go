@@ -1,0 +1,59 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestContractForm: an endpoint with the contract's form gets the events that the contract names, each with the names of its place and the
+// preferences of the people in it.
+func TestContractForm(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	a.put("doc", func(d *collab.Document) { d.Name = "The plan" })
+	r := receive(t, nil)
+	a.webhook("hook", r.URL)
+	_, err := a.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error { h.Payload = collab.PayloadContract; return nil })
+	w.must(err)
+	w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: collab.PreferNone}))
+	said := a.says("thread", "Hello", a.user("bob"))
+	w.send(said,
+		a.record("thread", collab.AnnotationUpdated, func(*draft) {}),
+		a.record("thread", collab.AnnotationUpdated, func(d *draft) { d.After.Priority = true }),
+		a.quiet())
+	w.settle(w.start())
+	var got []map[string]any
+	for _, p := range r.posts() {
+		var body struct {
+			Event, WebhookID string
+			Data             struct {
+				Metadata      json.RawMessage
+				TargetComment *struct{ CommentText string }
+			}
+			UsersDocumentNotificationsConfig map[string]map[string]string
+		}
+		w.must(json.Unmarshal([]byte(p.body), &body))
+		fields := map[string]any{"event": body.Event, "webhook": body.WebhookID, "metadata": string(body.Data.Metadata),
+			"users": body.UsersDocumentNotificationsConfig}
+		if body.Data.TargetComment != nil {
+			fields["text"] = body.Data.TargetComment.CommentText
+		}
+		got = append(got, fields)
+	}
+	slices.SortFunc(got, func(a, b map[string]any) int { return strings.Compare(a["event"].(string), b["event"].(string)) }) // sent side by side
+	metadata := `{"organization":{"organizationId":"` + a.doc.Organization + `","organizationName":"org"},"document":{"documentId":"doc","documentName":"The plan"}}`
+	both := map[string]string{"inbox": "ALL", "email": "MINE"}
+	if diff := cmp.Diff([]map[string]any{
+		{"event": "comment.add", "webhook": "hook", "text": "Hello", "metadata": metadata,
+			"users": map[string]map[string]string{"ann": both, "bob": {"inbox": "ALL", "email": "NONE"}}},
+		{"event": "comment_annotation.priority_change", "webhook": "hook", "metadata": metadata, "users": map[string]map[string]string{"ann": both}},
+	}, got); diff != "" {
+		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,138 @@
+package webhook
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// Surroundings are what the contract's form says beside an event and its subject.
+type Surroundings struct {
+	OrganizationName string
+	DocumentName     string
+	Preferences      map[string]collab.Preferences // that hold for the document, by user id: see Involved
+}
+
+// contractPayload is the contract's form of a payload.
+type contractPayload struct {
+	Event      string                       `json:"event"`
+	ActionType string                       `json:"actionType"` // the part of Event after its dot
+	Source     string                       `json:"source"`
+	Platform   string                       `json:"platform"`
+	WebhookID  string                       `json:"webhookId"`
+	Data       contractData                 `json:"data"`
+	Users      map[string]map[string]string `json:"usersDocumentNotificationsConfig"` // by user id and channel
+}
+
+type contractData struct {
+	ActionUser        *collab.User        `json:"actionUser,omitempty"`
+	CommentAnnotation *contractAnnotation `json:"commentAnnotation"`
+	TargetComment     *EventComment       `json:"targetComment,omitempty"` // of comment events
+	Metadata          contractMetadata    `json:"metadata"`
+	OldStatus         *collab.EventStatus `json:"oldStatus,omitempty"`
+	NewStatus         *collab.EventStatus `json:"newStatus,omitempty"`
+	NewPriority       collab.JSON         `json:"newPriority,omitempty"`
+	Visibility        collab.JSON         `json:"visibility,omitempty"`
+}
+
+type contractAnnotation struct {
+	AnnotationID string `json:"annotationId"`
+	EventAnnotation
+	Comments []EventComment `json:"comments"` // those of the event
+}
+
+type contractMetadata struct {
+	Organization struct {
+		OrganizationID   string `json:"organizationId"`
+		OrganizationName string `json:"organizationName,omitempty"`
+	} `json:"organization"`
+	Document struct {
+		DocumentID   string `json:"documentId"`
+		DocumentName string `json:"documentName,omitempty"`
+	} `json:"document"`
+	PageInfo collab.JSON `json:"pageInfo,omitempty"`
+}
+
+// ContractPayload returns the body of an event's post to an endpoint with the contract's form, of at most MaxPayload bytes and some for
+// names and preferences. The event has a ContractName. Its first comment is the target: where there is no room for it twice, the annotation's list has its id alone.
+func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundings) ([]byte, error) {
+	data, err := render(ev, s)
+	if err != nil {
+		return nil, err
+	}
+	name := ev.ContractName()
+	_, action, _ := strings.Cut(name, ".")
+	annotation := &contractAnnotation{AnnotationID: ev.AnnotationID, Comments: append([]EventComment{}, data.Comments...)}
+	if data.Annotation != nil {
+		annotation.EventAnnotation = *data.Annotation
+	}
+	p := contractPayload{
+		Event: name, ActionType: action, Source: "comment", Platform: "api", WebhookID: webhookID,
+		Data: contractData{
+			ActionUser: ev.Actor, CommentAnnotation: annotation, Visibility: annotation.Visibility,
+			OldStatus: ev.Before.Status, NewStatus: ev.After.Status,
+		},
+		Users: map[string]map[string]string{},
+	}
+	if len(data.Comments) > 0 && ev.Type != collab.AnnotationAdded {
+		p.Data.TargetComment = &data.Comments[0]
+	}
+	if ev.After.Priority {
+		p.Data.NewPriority = annotation.Priority
+	}
+	if s.Annotation != nil {
+		var kept struct {
+			PageInfo collab.JSON `json:"pageInfo"`
+		}
+		_ = json.Unmarshal(s.Annotation.Kept, &kept) // what is stored was checked
+		p.Data.Metadata.PageInfo = kept.PageInfo
+	}
+	p.Data.Metadata.Organization.OrganizationID, p.Data.Metadata.Organization.OrganizationName = ev.OrganizationID, in.OrganizationName
+	p.Data.Metadata.Document.DocumentID, p.Data.Metadata.Document.DocumentName = ev.DocumentID, in.DocumentName
+	for user, preferences := range in.Preferences {
+		p.Users[user] = map[string]string{}
+		for channel, preference := range preferences.Channels() {
+			p.Users[user][channel] = string(preference)
+		}
+	}
+	body, err := collab.EncodeJSON(p)
+	if err != nil || len(body) <= MaxPayload {
+		return body, err
+	}
+	annotation.Comments = nil
+	for _, c := range data.Comments {
+		annotation.Comments = append(annotation.Comments, EventComment{CommentID: c.CommentID, Deleted: c.Deleted, ContentOmitted: !c.Deleted})
+	}
+	p.Data.Metadata.PageInfo = nil
+	return collab.EncodeJSON(p)
+}
+
+// maxInvolved is how many users a payload has the preferences of.
+const maxInvolved = 50
+
+// Involved returns the ids of the users whose preferences a payload has: the creator, the assignee, and those who wrote the event's comments
+// or are tagged in them, at most 50.
+func Involved(ev *collab.Event, s Subject) []string {
+	var ids []string
+	add := func(id string) {
+		if id != "" && id != collab.ErasedUser && len(ids) < maxInvolved && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if s.Annotation != nil {
+		add(s.Annotation.CreatorID)
+		add(s.Annotation.AssigneeID())
+	}
+	for _, id := range ev.CommentIDs {
+		if c := s.Comments[id]; c != nil {
+			add(c.AuthorID)
+			for _, tag := range collab.Tags(c.TaggedUserContacts) {
+				add(cmp.Or(tag.UserID, collab.Deref(tag.Contact).UserID))
+			}
+		}
+	}
+	return ids
+}
