@@ -142,7 +142,7 @@ export class InboxElement extends Connected {
       this.#forget(page.user.userId);
       if (!first) return this.#look(true); // somebody else has signed in
     }
-    this.#deaf ??= liveOf(this.#access).watch({topic: '', hint: () => this.#poll.hint(), live: (on) => this.#poll.live(on)});
+    this.#deaf ??= liveOf(this.#access).watch({topic: '', hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now)});
     const ids = new Set(page.notifications.map((n) => n.notificationId));
     const others = (list: Notification[]) => list.filter((n) => !ids.has(n.notificationId));
     if (!whole && page.nextPageToken) return this.#look(true);

@@ -1,5 +1,5 @@
 import type {Access} from './access.js';
-import {ask} from './protocol.js';
+import {ask, type Failure} from './protocol.js';
 
 const PING = 420_000; // ms between two pings; the service ends a connection after ten minutes without one
 const PONG = 60_000; // ms for its answer, also where the browser slows the clock of a hidden page
@@ -10,8 +10,8 @@ const SOON = 100; // ms in which the elements of a page, and of other tabs, say 
 /** What wants to hear of changes: of a document, or '' of the inbox. */
 interface Watcher {
   topic: string;
-  hint(): void;
-  live(on: boolean): void;
+  hint(within?: number): void;
+  live(on: boolean, refused: boolean): void;
 }
 
 /** What the tabs of a browser tell each other: what one watches, who connects for all, what changed. */
@@ -20,7 +20,9 @@ interface Message {
   topics?: string[];
   who?: boolean;
   live?: string[];
+  refused?: boolean;
   changed?: string;
+  within?: number;
 }
 
 /**
@@ -35,6 +37,7 @@ export class Live {
   #end: (() => void) | undefined; // of connecting for all
   #asked: string[] = []; // what the connection is for
   #live: string[] = []; // what hints come of
+  #refused = false; // by the service, which has too many connections
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ping: ReturnType<typeof setTimeout> | undefined;
@@ -46,11 +49,11 @@ export class Live {
   watch(w: Watcher): () => void {
     if (!this.#watchers.size) this.#join();
     this.#watchers.add(w);
-    w.live(this.#live.includes(w.topic));
+    w.live(this.#live.includes(w.topic), this.#refused);
     this.#say();
     return () => {
       this.#watchers.delete(w);
-      w.live(false);
+      w.live(false, false);
       this.#say();
       if (!this.#watchers.size) this.#leave();
     };
@@ -82,7 +85,7 @@ export class Live {
     this.#others.clear();
     this.#channel?.close();
     this.#channel = undefined;
-    this.#live = [];
+    [this.#live, this.#refused] = [[], false];
   }
 
   #post(m: Message): void {
@@ -95,13 +98,13 @@ export class Live {
     if (this.#end) this.#need();
   }
 
-  #heard({tab, topics, who, live, changed}: Message): void {
+  #heard({tab, topics, who, live, refused, changed, within}: Message): void {
     if (who) this.#say();
-    if (changed !== undefined) this.#tell(changed);
-    if (live && !this.#end) this.#turn(live);
+    if (changed !== undefined) this.#tell(changed, within);
+    if (live && !this.#end) this.#turn(live, refused);
     if (!tab || !topics || !this.#end) return;
     topics.length ? this.#others.set(tab, topics) : this.#others.delete(tab);
-    this.#post({live: this.#live});
+    this.#post({live: this.#live, refused: this.#refused});
     this.#need();
   }
 
@@ -115,15 +118,15 @@ export class Live {
     if (this.#asked.length && this.#all().some((t) => !this.#asked.includes(t))) this.#again(SOON);
   }
 
-  #tell(topic: string): void {
-    for (const w of this.#watchers) if (w.topic === topic) w.hint();
+  #tell(topic: string, within?: number): void {
+    for (const w of this.#watchers) if (w.topic === topic) w.hint(within);
   }
 
   /** Says of what hints come from now on. */
-  #turn(live: string[]): void {
-    this.#live = live;
-    for (const w of this.#watchers) w.live(live.includes(w.topic));
-    if (this.#end) this.#post({live});
+  #turn(live: string[], refused = false): void {
+    [this.#live, this.#refused] = [live, refused];
+    for (const w of this.#watchers) w.live(live.includes(w.topic), refused);
+    if (this.#end) this.#post({live, refused});
   }
 
   #again(ms: number): void {
@@ -132,8 +135,8 @@ export class Live {
   }
 
   /** Tries again after a growing random time, or a longer one that the server asks for. */
-  #later(least = 0): void {
-    this.#turn([]);
+  #later(least = 0, refused = false): void {
+    this.#turn([], refused);
     const pause = Math.min(1000 * 2 ** this.#tries++, LONGEST);
     this.#again(Math.max(pause * (0.5 + Math.random() / 2), least));
   }
@@ -155,15 +158,18 @@ export class Live {
       this.#close();
       this.#open(new WebSocket(url), topics);
     } catch (e) {
-      if (this.#end) this.#later((e as {retryAfter?: number}).retryAfter);
+      const {status, retryAfter} = e as Failure;
+      if (this.#end) this.#later(retryAfter, status === 'RESOURCE_EXHAUSTED');
     }
   }
 
   #open(socket: WebSocket, topics: string[]): void {
     this.#socket = socket;
     const began = Date.now();
+    let open = false;
     socket.onopen = () => {
       if (this.#socket !== socket) return;
+      open = true;
       this.#turn([]); // so that all look: what changed since the last connection was told to nobody
       this.#turn(topics);
       ping();
@@ -173,8 +179,8 @@ export class Live {
       const {changed, bye, pong} = JSON.parse(data);
       const topic = changed?.inbox ? '' : changed?.documentId;
       if (topic !== undefined) {
-        this.#tell(topic);
-        this.#post({changed: topic});
+        this.#tell(topic, changed.within);
+        this.#post({changed: topic, within: changed.within});
       }
       if (pong) ping();
       if (bye) lost();
@@ -183,7 +189,7 @@ export class Live {
       if (this.#socket !== socket) return;
       this.#close();
       if (Date.now() - began > STEADY) this.#tries = 0;
-      this.#later();
+      this.#later(0, !open); // a browser does not say why a connection was refused
     });
     const ping = () => {
       clearTimeout(this.#ping);

@@ -3,7 +3,8 @@ import {Failure} from './protocol.js';
 const PAUSE = 5_000; // ms between the end of a look and the next
 const QUIET = 120_000; // ms without a change after which the pauses grow
 const QUIET_PAUSE = 30_000; // ms, where nothing changes
-const LIVE_PAUSE = 300_000; // ms, where hints come
+const LIVE_PAUSE = 900_000; // ms, where hints come
+const REFUSED_PAUSE = 60_000; // ms, half more or less, where the service has no connection for the page: such pages come in thousands
 const LONGEST = 60_000; // ms, where looks fail one after the other
 const APART = 1_200; // ms from a look of the page to the next that a hint asks for: the service lets a person look ten times in ten seconds
 const COVER = 10_000; // ms from a look to the next, where a connection began in between
@@ -12,8 +13,8 @@ const SHORT = 15_000; // ms that are waited where the server asks for it, before
 let lately = 0; // the last look of the page
 
 /**
- * Looks for what is new while the page is seen: every five minutes where hints come, else every five seconds, and more seldom where nothing
- * changes; never while the page is hidden.
+ * Looks for what is new while the page is seen: every 15 minutes where hints come, about once a minute where the service refuses them, else
+ * every five seconds, and more seldom where nothing changes; never while the page is hidden.
  */
 export class Poll {
   /** Why the last look failed. */
@@ -23,11 +24,13 @@ export class Poll {
   #next: Promise<void> | undefined;
   #on = false;
   #live = false;
+  #refused = false;
   #failing = 0; // ms of the next pause, where looks fail
   #quiet = 0; // ms of the last pause, where nothing changed
   #changed = 0; // when a look last found something
   #began = 0; // the last look of this one
   #hinted = false; // since the last look began
+  #due = 0; // when to look for the first of these hints
   #cover = 0; // when to look for what changed before hints came
   #notBefore = 0;
 
@@ -52,24 +55,25 @@ export class Poll {
     clearTimeout(this.#timer);
   }
 
-  /** Says whether hints come from now on. Where they do, it looks for what was changed before. */
-  live(on: boolean): void {
-    if (on === this.#live) return;
-    this.#live = on;
+  /** Says whether hints come from now on, or are refused. Where they come, it looks for what was changed before. */
+  live(on: boolean, refused: boolean): void {
+    if (on === this.#live && refused === this.#refused) return;
+    [this.#live, this.#refused] = [on, refused];
     this.#changed = Date.now();
     this.#cover = on ? this.#began + COVER : 0;
     if (!this.#current) this.#in(this.#pause());
   }
 
-  /** Looks soon: at once, or a second after the last look of the page. */
-  hint(): void {
+  /** Looks soon: at a random time within some ms, and a second after the last look of the page. */
+  hint(within = 0): void {
+    if (!this.#hinted) this.#due = Date.now() + Math.random() * within;
     this.#hinted = true;
     if (!this.#current) this.#follow();
   }
 
   /** Looks for what a hint told of, where one came, else after a pause. */
   #follow(): void {
-    const wait = this.#hinted ? lately + APART - Date.now() : this.#pause();
+    const wait = this.#hinted ? Math.max(lately + APART, this.#due) - Date.now() : this.#pause();
     if (wait <= 0) void this.now(this.#hinted);
     else if (this.#hinted) this.#in(wait, () => this.#follow());
     else this.#in(wait);
@@ -122,6 +126,7 @@ export class Poll {
   #pause(): number {
     if (this.#failing) return this.#failing;
     if (this.#live) return this.#cover ? Math.max(this.#cover - Date.now(), 0) : LIVE_PAUSE;
+    if (this.#refused) return REFUSED_PAUSE * (0.5 + Math.random());
     return (this.#quiet = Date.now() - this.#changed < QUIET ? PAUSE : Math.min(this.#quiet * 2, QUIET_PAUSE));
   }
 

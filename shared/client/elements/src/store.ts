@@ -114,7 +114,7 @@ export class Store {
   #hear(): void {
     const wanted = this.#watchers.size > 0 && this.#since > 0;
     if (wanted) {
-      this.#deaf ??= liveOf(this.access).watch({topic: this.access.documentId, hint: () => this.#hint(), live: (on) => this.#poll.live(on)});
+      this.#deaf ??= liveOf(this.access).watch({topic: this.access.documentId, hint: (within) => this.#hint(within), live: (...now) => this.#poll.live(...now)});
     } else {
       this.#deaf?.();
       this.#deaf = undefined;
@@ -125,10 +125,10 @@ export class Store {
   #hinted = false; // of what was not read here, since the last look
   #read = 0; // when something was read here
 
-  #hint(): void {
+  #hint(within?: number): void {
     if (this.#underWay) return; // a look follows
     this.#hinted ||= Date.now() - this.#read > ECHO;
-    this.#poll.hint();
+    this.#poll.hint(within);
   }
 
   #tell(): void {

@@ -103,7 +103,7 @@ after(() => delete globalThis.fetch);
 
 const watcher = (topic) => {
   const heard = [];
-  return {topic, heard, hint: () => heard.push('hint'), live: (on) => heard.push(on)};
+  return {topic, heard, hint: (within) => heard.push(within ? `hint within ${within}` : 'hint'), live: (on, refused) => heard.push(refused ? 'refused' : on)};
 };
 const asked = (name) => requests.filter(([n]) => n === name).map(([, body]) => body);
 
@@ -164,10 +164,10 @@ test('tabs of one browser share the connection, and the next takes over', async 
   sockets.at(-1).onopen();
   await pass(0);
   assert.equal(map.heard.at(-1), true);
-  sockets.at(-1).says({changed: {documentId: 'map'}});
+  sockets.at(-1).says({changed: {documentId: 'map', within: 3333}});
   await pass(0);
-  assert.equal(map.heard.at(-1), 'hint');
-  assert.ok(!plan.heard.includes('hint'));
+  assert.equal(map.heard.at(-1), 'hint within 3333');
+  assert.deepEqual(plan.heard.filter((h) => typeof h === 'string'), []);
   const before = sockets.length;
   leave();
   await pass(1000);
@@ -191,20 +191,50 @@ test('connections that fail are tried more and more seldom, and not at all befor
   assert.ok(asked('tickets/add').length <= before + 1, `${asked('tickets/add').length - before} requests where live is off`);
 });
 
+test('a page that gets no connection says so to all tabs, until it has one', async () => {
+  const [one, two] = [await tab(), await tab()];
+  const [plan, map] = [watcher('plan'), watcher('map')];
+  one.live().watch(plan);
+  two.live().watch(map);
+  answers['tickets/add'] = () => ({error: 'RESOURCE_EXHAUSTED', retryAfter: 1});
+  await pass(2000);
+  assert.deepEqual([plan, map].map((w) => w.heard.at(-1)), ['refused', 'refused'], 'the ticket is refused');
+  answers['tickets/add'] = () => ({data: {url: 'ws://service/?ticket=t'}});
+  await pass(10_000);
+  sockets.at(-1).onopen();
+  await pass(0);
+  assert.deepEqual([plan, map].map((w) => w.heard.at(-1)), [true, true]);
+  sockets.at(-1).close();
+  await pass(0);
+  assert.deepEqual([plan, map].map((w) => w.heard.at(-1)), [false, false], 'a connection that ends is none that is refused');
+  await pass(5000);
+  sockets.at(-1).close();
+  await pass(0);
+  assert.deepEqual([plan, map].map((w) => w.heard.at(-1)), ['refused', 'refused'], 'the connection is refused');
+  answers['tickets/add'] = () => ({error: 'FAILED_PRECONDITION'});
+  await pass(10_000);
+  assert.deepEqual([plan, map].map((w) => w.heard.at(-1)), [false, false], 'there is no live');
+});
+
 /** How many looks a page takes in an hour in which nothing happens, and one change after a time. */
-async function looks(live, changes = () => false) {
+async function looks(live, changes = () => false, refused = false) {
   const {Poll} = await tab();
   let n = 0;
   const poll = new Poll(async () => changes(++n), () => {});
   poll.start();
-  poll.live(live);
+  poll.live(live, refused);
   await pass(60 * MINUTE);
   poll.stop();
   return n;
 }
 
 test('a page where nothing happens asks seldom, and where hints come hardly ever', async () => {
-  assert.equal(await looks(true), 13, 'one at first, one after it is connected, and then by the clock');
+  assert.equal(await looks(true), 5, 'one at first, one after it is connected, and then by the clock');
+  assert.equal(await looks(false, () => true, true), 61, 'where hints are refused, once a minute, whatever changes');
+  Math.random.mock.mockImplementation(() => 0);
+  assert.equal(await looks(false, () => true, true), 121);
+  Math.random.mock.mockImplementation(() => 0.999);
+  assert.equal(await looks(false, () => true, true), 41);
   assert.equal(await looks(false), 142);
   assert.ok((await looks(false, (n) => n === 100)) > 160, 'after a change it asks often');
 });
@@ -215,7 +245,7 @@ test('a hint is looked for at once, and one after the other once a second', asyn
   const poll = new Poll(async () => !!++n, () => {});
   poll.start();
   await pass(3000);
-  poll.live(true);
+  poll.live(true, false);
   await pass(12_000);
   const before = n;
   poll.hint();
@@ -228,6 +258,14 @@ test('a hint is looked for at once, and one after the other once a second', asyn
   assert.equal(n - before, 3, 'looks in less than three seconds');
   await pass(3000);
   assert.equal(n - before, 4, 'the last hint is looked for');
+  await pass(3000);
+  const alone = n;
+  poll.hint(4000);
+  poll.hint();
+  await pass(1500);
+  assert.equal(n, alone, 'a hint to many is looked for at a random time, and what comes meanwhile with it');
+  await pass(2000);
+  assert.equal(n, alone + 1);
   let end;
   const slow = new Poll(() => new Promise((done) => ((n = n + 1), (end = done))), () => {});
   slow.start();
@@ -292,7 +330,8 @@ test('what the reader has read elsewhere is no longer unread', async () => {
   assert.deepEqual([await hint(), unread()], [['new', 'c'], '']);
   assert.deepEqual(await hint(), ['new'], 'where nothing is unread, nothing is asked for');
   const before = asked('commentannotations/get').length;
-  await pass(6 * MINUTE);
+  sockets[0].send = () => queueMicrotask(() => sockets[0].says({pong: true}));
+  await pass(16 * MINUTE);
   assert.deepEqual(asked('commentannotations/get').slice(before).map(Object.keys), [['updatedAfter', 'includeDeleted', 'pageSize']], 'an idle page asks as seldom as ever');
   end();
 });
