@@ -78,18 +78,19 @@ function tell(text: string): void {
 const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
 
 /**
- * The way of a page's person to the service, with a token for one document, or without one for the inbox. The token stays in the memory of the
- * page: only the product's server knows who is signed in, so each page asks it.
+ * The way of a page's person to the service, with a token for one document, or without one for the inbox. Tokens stay in the memory of pages:
+ * only the product's server knows who is signed in, so each page asks it at first. Then the tabs of that person share those that are newer.
  */
 export class Access {
   #token: Promise<Token> | undefined;
   #claims: Claims | undefined;
+  #channel: BroadcastChannel | undefined;
 
   constructor(readonly source: Source, readonly documentId: string) {}
 
-  /** Names the service and the person, for what the tabs of a browser share. It is known once a request was answered. */
+  /** Names the service, the person and what they look at, for what the tabs of a browser share. It is known once a request was answered. */
   get name(): string {
-    return `${new URL(this.source.api, location.href)} ${this.#claims?.sub} ${this.documentId}`;
+    return JSON.stringify([new URL(this.source.api, location.href).href, this.#claims?.sub, this.#organization, this.documentId]);
   }
 
   /** The person; without an id until a request was answered. */
@@ -131,8 +132,22 @@ export class Access {
     const token = held && (await held);
     if (token && Date.now() >= token.until && this.#token === held) this.#token = undefined;
     const next = (this.#token ??= this.#fetch());
-    next.catch(() => (this.#token = undefined)); // so that it is asked for again, and forgotten where nobody is signed in any more
+    // so that it is asked for again, and forgotten where nobody is signed in any more
+    next.catch(() => this.#token === next && (this.#token = undefined));
     return next;
+  }
+
+  /** Tells the other tabs of a token, and takes theirs where it says the same of the same person, and longer. */
+  #share(token: Token): void {
+    if (!window.BroadcastChannel) return;
+    const {name, photoUrl, resources} = this.#claims!;
+    const channel = new BroadcastChannel(`collab token ${this.name} ${JSON.stringify([name, photoUrl, resources])}`);
+    channel.onmessage = ({data}: MessageEvent<Token>) => {
+      if (data.until > token.until) this.#token = Promise.resolve((token = data));
+    };
+    channel.postMessage(token);
+    this.#channel?.close();
+    this.#channel = channel;
   }
 
   async #fetch(): Promise<Token> {
@@ -143,7 +158,9 @@ export class Access {
       const claims = JSON.parse(new TextDecoder().decode(bytes)) as Claims;
       const life = (claims.exp - (claims.iat ?? Date.now() / 1000)) * 1000;
       this.#claims = claims;
-      return {text, until: Date.now() + life - Math.min(EARLY, life / 10)};
+      const token = {text, until: Date.now() + life - Math.min(EARLY, life / 10)};
+      this.#share(token);
+      return token;
     } catch {
       tell('the token is none of the service: answer that of /v2/auth/generate_token as it is.');
       throw new Failure('UNAUTHENTICATED');

@@ -7,7 +7,7 @@ import {avatar} from './avatar.js';
 import {focused, KeepFocus} from './focus.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
-import {ask, type Failure, type Notification} from './protocol.js';
+import {ask, type Answers, type Failure, type Notification} from './protocol.js';
 import {base} from './styles.js';
 import {texts, whyOf} from './texts.js';
 import {timeOf} from './time.js';
@@ -97,18 +97,18 @@ export class InboxElement extends Connected {
   #attach(): void {
     this.#detach();
     this.#access = this.accessTo();
-    this.#forget('');
     this.#poll.start();
   }
 
   #detach(): void {
     this.#poll.stop();
-    this.#deaf?.();
-    this.#deaf = undefined;
+    this.#forget('');
   }
 
   /** Begins with nothing, for a person. */
   #forget(user: string): void {
+    this.#deaf?.();
+    this.#deaf = undefined;
     this.#user = user;
     this.#since = 0;
     this.#read.clear();
@@ -132,8 +132,8 @@ export class InboxElement extends Connected {
 
   /** Reads the first page again where that is asked for, else what is new; older ones stay as they were. */
   async #look(asked: boolean): Promise<boolean> {
-    const whole = asked || !this.#since || Date.now() - this.#fresh > FRESH;
-    const page = await ask(this.#access, 'inbox', whole ? {} : {since: this.#since}).catch((e: Failure) => {
+    const since = asked || Date.now() - this.#fresh > FRESH ? 0 : this.#since;
+    const page = await ask(this.#access, 'inbox', {since}).catch((e: Failure) => {
       if (e.status === 'UNAUTHENTICATED') this.#forget('');
       throw e;
     });
@@ -142,13 +142,28 @@ export class InboxElement extends Connected {
       this.#forget(page.user.userId);
       if (!first) return this.#look(true); // somebody else has signed in
     }
-    this.#deaf ??= liveOf(this.#access).watch({topic: '', hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now)});
+    const live = liveOf(this.#access);
+    this.#deaf ??= live.watch({
+      hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: (what) => this.#found(what),
+    });
+    if (since && page.nextPageToken) return this.#look(true);
+    live.tell({page, since, began: this.#poll.began});
+    return this.#show(page, since);
+  }
+
+  /** Takes what another tab found; it looks where something in between may be missing. */
+  #found({page, since, began}: {page: Answers['inbox']; since: number; began: number}): void {
+    if (since > this.#since) this.#poll.hint();
+    else this.#poll.found(began, () => this.#show(page, since));
+  }
+
+  /** Shows the first page, or what is new since a time. */
+  #show(page: Answers['inbox'], since: number): boolean {
     const ids = new Set(page.notifications.map((n) => n.notificationId));
     const others = (list: Notification[]) => list.filter((n) => !ids.has(n.notificationId));
-    if (!whole && page.nextPageToken) return this.#look(true);
     [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
     let list: Notification[];
-    if (whole) {
+    if (!since) {
       this.#fresh = Date.now();
       if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
       if (!this.#older.length) this.next = page.nextPageToken;

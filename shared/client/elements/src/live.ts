@@ -3,40 +3,58 @@ import {ask, type Failure} from './protocol.js';
 
 const PING = 420_000; // ms between two pings; the service ends a connection after ten minutes without one
 const PONG = 60_000; // ms for its answer, also where the browser slows the clock of a hidden page
-const LONGEST = 300_000; // ms between two attempts to connect, but where the server asks for more
+const LONGEST = 300_000; // ms between two attempts to connect, unless the server asks for more
 const STEADY = 60_000; // ms after which a connection counts as one that lasts
-const SOON = 100; // ms in which the elements of a page, and of other tabs, say what they watch
 
-/** What wants to hear of changes: of a document, or '' of the inbox. */
+/** What follows the changes of a document, or of an inbox. */
 interface Watcher {
-  topic: string;
+  /** Something has changed: look within some ms. */
   hint(within?: number): void;
+  /** Hints come from now on, or do not, or are refused. */
   live(on: boolean, refused: boolean): void;
+  /** This tab looks first from now on, or another one does. */
+  lead(on: boolean): void;
+  /** Another tab has told what it found. */
+  found(what: any): void;
 }
 
-/** What the tabs of a browser tell each other: what one watches, who connects for all, what changed. */
+/** What the tabs of a browser tell each other. */
 interface Message {
-  tab?: string;
-  topics?: string[];
-  who?: boolean;
-  live?: string[];
+  joined?: boolean; // a tab: who connects says how that goes
+  live?: boolean;
   refused?: boolean;
-  changed?: string;
-  within?: number;
+  within?: number; // ms within which to look
+  found?: unknown;
+  user?: string; // who found it
+}
+
+/** Holds a lock of the browser once it is free, until the function that it returns is called. Without a name it has the lock at once. */
+function hold(name: string, held: () => void): () => void {
+  const end = new AbortController();
+  const {signal} = end;
+  const take = () => new Promise<void>((done) => {
+    if (signal.aborted) return done();
+    signal.addEventListener('abort', () => done());
+    held();
+  });
+  if (name) navigator.locks.request(name, {signal}, take).catch(take);
+  else void take();
+  return () => end.abort();
 }
 
 /**
- * The connection by which the service says where to look: one for all elements of a page, and for all tabs of a browser that has locks and
- * channels. Where there is none, nobody hears anything, and all ask by themselves.
+ * What the tabs of a browser share of a document, or of an inbox: one connects, by which the service says that something changed, and one that
+ * is seen looks for it and tells the others. Where the browser has no locks or channels, each tab does both.
  */
 export class Live {
   readonly #watchers = new Set<Watcher>();
-  readonly #tab = crypto.randomUUID();
-  readonly #others = new Map<string, string[]>(); // what other tabs watch, where this one connects for all
   #channel: BroadcastChannel | undefined;
-  #end: (() => void) | undefined; // of connecting for all
-  #asked: string[] = []; // what the connection is for
-  #live: string[] = []; // what hints come of
+  #name = ''; // of what the tabs share, while they do
+  #free: (() => void) | undefined; // the lock of the tab that connects
+  #yield: (() => void) | undefined; // the lock of the tab that looks
+  #connects = false;
+  #leads = false;
+  #live = false;
   #refused = false; // by the service, which has too many connections
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,98 +65,91 @@ export class Live {
 
   /** Tells a watcher of changes, until the function that it returns is called. */
   watch(w: Watcher): () => void {
-    if (!this.#watchers.size) this.#join();
     this.#watchers.add(w);
-    w.live(this.#live.includes(w.topic), this.#refused);
-    this.#say();
+    if (this.#watchers.size === 1) this.#join();
+    w.live(this.#live, this.#refused);
+    w.lead(this.#leads);
     return () => {
       this.#watchers.delete(w);
       w.live(false, false);
-      this.#say();
+      w.lead(true);
       if (!this.#watchers.size) this.#leave();
     };
   }
 
-  #topics(): string[] {
-    return [...new Set([...this.#watchers].map((w) => w.topic))];
+  /** Tells the other tabs what this one found. */
+  tell(found: unknown): void {
+    this.#post({found, user: this.access.user.userId});
   }
 
   #join(): void {
-    const lead = () => new Promise<void>((done) => {
-      this.#end = done;
-      this.#turn([]);
-      this.#post({who: true});
-      this.#again(SOON);
+    if (navigator.locks && window.BroadcastChannel) {
+      this.#name = `collab ${this.access.name}`;
+      this.#channel = new BroadcastChannel(this.#name);
+      this.#channel.onmessage = ({data}: MessageEvent<Message>) => this.#heard(data);
+      this.#post({joined: true});
+    }
+    this.#free = hold(this.#name, () => {
+      this.#connects = true;
+      this.#turn(false);
+      void this.#connect();
     });
-    if (!navigator.locks || !window.BroadcastChannel) return void lead();
-    const name = `collab-live ${this.access.name}`;
-    this.#channel = new BroadcastChannel(name);
-    this.#channel.onmessage = ({data}: MessageEvent<Message>) => this.#heard(data);
-    navigator.locks.request(name, () => (this.#watchers.size && !this.#end ? lead() : undefined)).catch(() => lead());
+    document.addEventListener('visibilitychange', this.#seen);
+    this.#seen();
+  }
+
+  /** A tab that nobody sees leaves it to another to look. */
+  readonly #seen = (): void => {
+    this.#yield?.();
+    this.#lead(false);
+    if (!document.hidden) this.#yield = hold(this.#name && `${this.#name} looks`, () => this.#lead(true));
+  };
+
+  #lead(on: boolean): void {
+    this.#leads = on;
+    for (const w of this.#watchers) w.lead(on);
   }
 
   #leave(): void {
+    document.removeEventListener('visibilitychange', this.#seen);
     clearTimeout(this.#timer);
     this.#close();
-    this.#end?.();
-    this.#end = undefined;
-    this.#others.clear();
+    this.#free?.();
+    this.#yield?.();
     this.#channel?.close();
     this.#channel = undefined;
-    [this.#live, this.#refused] = [[], false];
+    this.#name = '';
+    this.#connects = this.#leads = this.#live = this.#refused = false;
   }
 
   #post(m: Message): void {
     this.#channel?.postMessage(m);
   }
 
-  /** Says what this tab watches to whom connects. */
-  #say(): void {
-    this.#post({tab: this.#tab, topics: this.#topics()});
-    if (this.#end) this.#need();
+  #heard({joined, live, refused = false, within, found, user}: Message): void {
+    if (joined && this.#connects) this.#post({live: this.#live, refused: this.#refused});
+    if (live !== undefined && !this.#connects) this.#turn(live, refused);
+    if (within !== undefined) this.#hint(within);
+    if (found && user === this.access.user.userId) for (const w of this.#watchers) w.found(found);
   }
 
-  #heard({tab, topics, who, live, refused, changed, within}: Message): void {
-    if (who) this.#say();
-    if (changed !== undefined) this.#tell(changed, within);
-    if (live && !this.#end) this.#turn(live, refused);
-    if (!tab || !topics || !this.#end) return;
-    topics.length ? this.#others.set(tab, topics) : this.#others.delete(tab);
-    this.#post({live: this.#live, refused: this.#refused});
-    this.#need();
+  #hint(within: number): void {
+    for (const w of this.#watchers) w.hint(within);
   }
 
-  /** What all watch; documents beyond 30 are asked for by themselves. */
-  #all(): string[] {
-    return [...new Set([...this.#topics(), ...[...this.#others.values()].flat()])].slice(0, 30);
-  }
-
-  /** Connects anew where something is watched that the connection is not for. */
-  #need(): void {
-    if (this.#asked.length && this.#all().some((t) => !this.#asked.includes(t))) this.#again(SOON);
-  }
-
-  #tell(topic: string, within?: number): void {
-    for (const w of this.#watchers) if (w.topic === topic) w.hint(within);
-  }
-
-  /** Says of what hints come from now on. */
-  #turn(live: string[], refused = false): void {
+  /** Says whether hints come from now on. */
+  #turn(live: boolean, refused = false): void {
     [this.#live, this.#refused] = [live, refused];
-    for (const w of this.#watchers) w.live(live.includes(w.topic), refused);
-    if (this.#end) this.#post({live, refused});
-  }
-
-  #again(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#connect(), ms);
+    for (const w of this.#watchers) w.live(live, refused);
+    if (this.#connects) this.#post({live, refused});
   }
 
   /** Tries again after a growing random time, or a longer one that the server asks for. */
   #later(least = 0, refused = false): void {
-    this.#turn([], refused);
+    this.#turn(false, refused);
     const pause = Math.min(1000 * 2 ** this.#tries++, LONGEST);
-    this.#again(Math.max(pause * (0.5 + Math.random() / 2), least));
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#connect(), Math.max(pause * (0.5 + Math.random() / 2), least));
   }
 
   #close(): void {
@@ -149,38 +160,34 @@ export class Live {
   }
 
   async #connect(): Promise<void> {
-    const topics = this.#all();
-    this.#asked = topics;
     try {
-      const {url, retryAfter} = await ask(this.access, 'connect', {documentIds: topics.filter((t) => t), inbox: topics.includes('')});
-      if (!this.#end) return;
+      const {url, retryAfter} = await ask(this.access, 'connect', {});
+      if (!this.#connects) return;
       if (!url) return this.#later(retryAfter);
       this.#close();
-      this.#open(new WebSocket(url), topics);
+      this.#open(new WebSocket(url));
     } catch (e) {
       const {status, retryAfter} = e as Failure;
-      if (this.#end) this.#later(retryAfter, status === 'RESOURCE_EXHAUSTED');
+      if (this.#connects) this.#later(retryAfter, status === 'RESOURCE_EXHAUSTED');
     }
   }
 
-  #open(socket: WebSocket, topics: string[]): void {
+  #open(socket: WebSocket): void {
     this.#socket = socket;
     const began = Date.now();
     let open = false;
     socket.onopen = () => {
       if (this.#socket !== socket) return;
       open = true;
-      this.#turn([]); // so that all look: what changed since the last connection was told to nobody
-      this.#turn(topics);
+      this.#turn(true); // so that all look: what changed since the last connection was told to nobody
       ping();
     };
     socket.onmessage = ({data}) => {
       if (this.#socket !== socket) return;
       const {changed, bye, pong} = JSON.parse(data);
-      const topic = changed?.inbox ? '' : changed?.documentId;
-      if (topic !== undefined) {
-        this.#tell(topic, changed.within);
-        this.#post({changed: topic, within: changed.within});
+      if (changed) {
+        this.#hint(changed.within ?? 0);
+        this.#post({within: changed.within ?? 0});
       }
       if (pong) ping();
       if (bye) lost();
@@ -203,7 +210,7 @@ export class Live {
 
 const all = new Map<Access, Live>();
 
-/** The connection of a document, or of the inbox, one for each page. Its access has been used. */
+/** What a page shares of a document, or of an inbox. Its access has been used. */
 export function liveOf(access: Access): Live {
   let live = all.get(access);
   if (!live) all.set(access, (live = new Live(access)));

@@ -9,12 +9,13 @@ const LONGEST = 60_000; // ms, where looks fail one after the other
 const APART = 1_200; // ms from a look of the page to the next that a hint asks for: the service lets a person look ten times in ten seconds
 const COVER = 10_000; // ms from a look to the next, where a connection began in between
 const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
+const SPARE = 5_000; // ms after which this tab looks where another was to, and told nothing
 
-let lately = 0; // the last look of the page
+let lately = 0; // the last look of the page, or of a tab that told it
 
 /**
  * Looks for what is new while the page is seen: every 15 minutes where hints come, about once a minute where the service refuses them, else
- * every five seconds, and more seldom where nothing changes; never while the page is hidden.
+ * every five seconds, and more seldom where nothing changes; never while the page is hidden, and later where another tab looks.
  */
 export class Poll {
   /** Why the last look failed. */
@@ -25,6 +26,7 @@ export class Poll {
   #on = false;
   #live = false;
   #refused = false;
+  #leads = true;
   #failing = 0; // ms of the next pause, where looks fail
   #quiet = 0; // ms of the last pause, where nothing changed
   #changed = 0; // when a look last found something
@@ -36,8 +38,8 @@ export class Poll {
 
   /**
    * look resolves to whether anything changed; asked says that somebody or something wants to know, and not just the clock. It rejects with a
-   * Failure: then the pauses grow, to what it asks for at least, and by a random part
-   * where it asked too often. changed is called when failure has changed.
+   * Failure: then the pauses grow, to what it asks for at least, and by a random part where it asked too often. changed is called when failure
+   * has changed.
    */
   constructor(readonly look: (asked: boolean) => Promise<boolean>, readonly changed: () => void) {}
 
@@ -64,6 +66,29 @@ export class Poll {
     if (!this.#current) this.#in(this.#pause());
   }
 
+  /** Says whether this tab looks first, or another one does. */
+  lead(on: boolean): void {
+    if (on === this.#leads) return;
+    this.#leads = on;
+    if (on) this.#cover = this.#began + COVER; // the other may have heard of what it did not look for
+    if (!this.#current) this.#follow();
+  }
+
+  /** When the last look began. */
+  get began(): number {
+    return this.#began;
+  }
+
+  /** Shows what another tab has found, by a function that returns whether anything changed, unless this one has looked since that look began. */
+  found(began: number, take: () => boolean): void {
+    if (this.#current || began < this.#began) return;
+    const before = this.failure;
+    this.#looked(began);
+    this.#done(take());
+    if (before) this.changed();
+    this.#follow();
+  }
+
   /** Looks soon: at a random time within some ms, and a second after the last look of the page. */
   hint(within = 0): void {
     if (!this.#hinted) this.#due = Date.now() + Math.random() * within;
@@ -73,7 +98,7 @@ export class Poll {
 
   /** Looks for what a hint told of, where one came, else after a pause. */
   #follow(): void {
-    const wait = this.#hinted ? Math.max(lately + APART, this.#due) - Date.now() : this.#pause();
+    const wait = (this.#hinted ? Math.max(lately + APART, this.#due) - Date.now() : this.#pause()) + (this.#leads ? 0 : SPARE);
     if (wait <= 0) void this.now(this.#hinted);
     else if (this.#hinted) this.#in(wait, () => this.#follow());
     else this.#in(wait);
@@ -104,14 +129,9 @@ export class Poll {
 
   async #run(asked: boolean): Promise<void> {
     const before = this.failure;
-    lately = this.#began = Date.now();
-    this.#hinted = false;
-    this.#changed ||= this.#began;
-    if (this.#began >= this.#cover) this.#cover = 0;
+    this.#looked(Date.now());
     try {
-      if (await this.look(asked)) this.#changed = Date.now();
-      this.failure = undefined;
-      this.#failing = 0;
+      this.#done(await this.look(asked));
     } catch (e) {
       const failure = e as Failure;
       const {status, retryAfter} = failure;
@@ -121,6 +141,19 @@ export class Poll {
       if (!busy || !retryAfter || retryAfter > SHORT) this.failure = failure;
     }
     if (before?.status !== this.failure?.status) this.changed();
+  }
+
+  #looked(began: number): void {
+    lately = this.#began = began;
+    this.#hinted = false;
+    this.#changed ||= this.#began;
+    if (this.#began >= this.#cover) this.#cover = 0;
+  }
+
+  #done(changed: boolean): void {
+    if (changed) this.#changed = Date.now();
+    this.failure = undefined;
+    this.#failing = 0;
   }
 
   #pause(): number {

@@ -103,7 +103,7 @@ interface Requests {
   'preferences': {config?: Channels};
   'inbox': {since?: number; pageToken?: string};
   'read-inbox': {readUntil: number} | {clicked: string};
-  'connect': {documentIds: string[]; inbox: boolean};
+  'connect': object;
 }
 
 export interface Answers {
@@ -231,9 +231,9 @@ const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promis
     return {};
   },
   /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
-  async connect(to, {documentIds, inbox}) {
+  async connect(to) {
     try {
-      return {url: (await to.call('/v2/live/tickets/add', {inbox, ...(documentIds.length && {documentIds})})).data.url, retryAfter: 0};
+      return {url: (await to.call('/v2/live/tickets/add', to.documentId ? {documentIds: [to.documentId]} : {inbox: true})).data.url, retryAfter: 0};
     } catch (e) {
       if (failed(e, 'FAILED_PRECONDITION')) return {url: '', retryAfter: NO_CONNECTIONS};
       if (failed(e, 'NOT_FOUND', 'PERMISSION_DENIED')) return {url: '', retryAfter: NO_CONNECTION};

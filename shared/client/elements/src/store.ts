@@ -1,7 +1,7 @@
 import type {Access} from './access.js';
 import {draftOf, Drafts} from './drafts.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
-import {liveOf} from './live.js';
+import {liveOf, type Live} from './live.js';
 import {Poll} from './poll.js';
 import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
 import {texts, whyOf} from './texts.js';
@@ -30,6 +30,14 @@ async function patient<T>(work: () => Promise<T>): Promise<T> {
       await pause(retryAfter * (1 + (Math.random() * tries) / TRIES));
     }
   }
+}
+
+/** What a tab tells the others: a thread that was read there, or what a look found that began at a time. */
+interface Found {
+  read?: string;
+  page?: Answers['threads'];
+  since?: number; // until now; 0 for the newest threads, nothing for threads by their ids
+  began?: number;
 }
 
 /** The threads of one document, shared by all elements that show some of them. */
@@ -114,7 +122,9 @@ export class Store {
   #hear(): void {
     const wanted = this.#watchers.size > 0 && this.#since > 0;
     if (wanted) {
-      this.#deaf ??= liveOf(this.access).watch({topic: this.access.documentId, hint: (within) => this.#hint(within), live: (...now) => this.#poll.live(...now)});
+      this.#deaf ??= this.#live.watch({
+        hint: (within) => this.#hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: (what) => this.#found(what),
+      });
     } else {
       this.#deaf?.();
       this.#deaf = undefined;
@@ -129,6 +139,27 @@ export class Store {
     if (this.#underWay) return; // a look follows
     this.#hinted ||= Date.now() - this.#read > ECHO;
     this.#poll.hint(within);
+  }
+
+  get #live(): Live {
+    return liveOf(this.access);
+  }
+
+  /** Takes what another tab found; it looks where something in between may be missing. */
+  #found({read, page, since, began = 0}: Found): void {
+    if (read) {
+      this.#read = Date.now();
+      if (this.#unread.delete(read)) this.#tell();
+    }
+    if (!page || this.#underWay) return;
+    if (since !== undefined && since > this.#since) return this.#poll.hint();
+    this.#poll.found(began, () => {
+      this.#hinted = false;
+      const changed = this.#merge({...page, user: this.user, canWrite: this.canWrite}, since === 0);
+      if (since !== undefined) this.#since = page.since;
+      if (changed) this.#tell();
+      return changed;
+    });
   }
 
   #tell(): void {
@@ -212,7 +243,10 @@ export class Store {
     if (unread) this.#tell();
     const before = unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
     patient(() => ask(this.access, 'read-thread', {annotationId})).then(
-      () => document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}})),
+      () => {
+        this.#live.tell({read: annotationId});
+        document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}}));
+      },
       (e: Failure) => {
         if (e.status === 'NOT_FOUND') {
           if (this.#threads.delete(annotationId)) this.#tell();
@@ -304,13 +338,13 @@ export class Store {
     this.#hinted = false;
     const changed = await this.#look();
     if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {}); // then the reader may ask for them
-    void this.#identify().catch(() => {}); // they are shown by their ids
     if (!hinted || changed) return changed;
     const unread = [...this.#unread].filter((id) => this.has(id));
     let elsewhere = false;
     for (let i = 0; i < unread.length; i += ASKED) {
-      const annotationIds = unread.slice(i, i + ASKED);
-      if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds})))) elsewhere = true;
+      const page = await patient(() => ask(this.access, 'threads', {annotationIds: unread.slice(i, i + ASKED)}));
+      if (this.#show(page)) elsewhere = true;
+      this.#live.tell({page, began: this.#poll.began});
     }
     if (elsewhere) this.#tell();
     return elsewhere;
@@ -318,14 +352,14 @@ export class Store {
 
   /** Reads what changed; the newest threads the first time, and now and then. */
   async #look(): Promise<boolean> {
-    const whole = !this.#since || Date.now() - this.#fresh > FRESH;
+    const from = Date.now() - this.#fresh > FRESH ? 0 : this.#since;
     let since = 0;
     const sent = this.#pending.filter((p) => p.sent);
     let changed = !this.loaded || sent.length > 0;
     for (let pageToken = ''; ; ) {
       let page: Answers['threads'];
       if (this.#underWay) return true; // what comes may be what is being sent
-      const body = {...(!whole && {since: this.#since}), ...(pageToken && {pageToken})};
+      const body = {...(from && {since: from}), ...(pageToken && {pageToken})};
       try {
         // A walk that the server holds up goes on where it is.
         page = await (pageToken ? patient(() => ask(this.access, 'threads', body)) : ask(this.access, 'threads', body));
@@ -338,14 +372,14 @@ export class Store {
         this.#pending = [];
         this.#forget();
       }
-      if (!whole && !(page.since && this.#since)) {
+      if (from && !(page.since && this.#since)) {
         this.#since = 0;
         return this.#look();
       }
-      if (whole && this.#begin(page)) changed = true;
-      if (this.#show(page)) changed = true;
+      if (this.#merge(page, !from)) changed = true;
       since ||= page.since;
-      pageToken = whole ? '' : page.nextPageToken;
+      pageToken = from ? page.nextPageToken : '';
+      if (since) this.#live.tell({page: {...page, since: pageToken ? from : since}, since: from, began: this.#poll.began});
       if (!pageToken) break;
       if (changed) this.#tell();
     }
@@ -354,6 +388,14 @@ export class Store {
     this.loaded = true;
     this.#hear();
     if (changed) this.#tell();
+    return changed;
+  }
+
+  /** Shows what an answer has, which may be the newest threads. It is true where that changes anything. */
+  #merge(page: Answers['threads'], newest: boolean): boolean {
+    const gone = newest && this.#begin(page);
+    const changed = this.#show(page) || gone;
+    void this.#identify().catch(() => {}); // they are shown by their ids
     return changed;
   }
 

@@ -9,12 +9,25 @@ const {outputFiles} = await build({
 });
 const code = outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n');
 
-/** A tab of the browser: what it imports is its own. */
+class Page extends EventTarget {
+  hidden = false;
+  dispatchEvent(event) {
+    requests.push([event.type, event.detail]);
+    return super.dispatchEvent(event);
+  }
+  hide(hidden = true) {
+    this.hidden = hidden;
+    super.dispatchEvent(new Event('visibilitychange'));
+  }
+}
+
+/** A tab of the browser: what it imports is its own, and document is that of the last one. */
 let tabs = 0;
-const tab = async () => {
-  const {liveOf, storeOf, ...more} = await import(`data:text/javascript,${encodeURIComponent(code)}//${++tabs}`);
-  const access = new more.Access({api: 'http://service', token: '/token', organization: ''}, 'plan');
-  return {...more, access, live: () => liveOf(access), store: () => storeOf(access)};
+const tab = async (documentId = 'plan') => {
+  const document = (globalThis.document = new Page());
+  const {liveOf, storeOf, ...more} = await import(`data:text/javascript,${encodeURIComponent(`const document = globalThis.document; ${code}`)}//${++tabs}`);
+  const access = new more.Access({api: 'http://service', token: '/token', organization: ''}, documentId);
+  return {...more, access, document, live: () => liveOf(access), store: () => storeOf(access)};
 };
 
 let requests, sockets, answers, claims;
@@ -53,8 +66,8 @@ class Channel {
   }
 }
 const locks = new Map();
-const request = (name, work) => {
-  const held = (locks.get(name) ?? Promise.resolve()).then(work);
+const request = (name, {signal}, work) => {
+  const held = (locks.get(name) ?? Promise.resolve()).then(() => !signal.aborted && work());
   locks.set(name, held);
   return held;
 };
@@ -75,7 +88,6 @@ beforeEach(() => {
   mock.method(Math, 'random', () => 0.5);
   [requests, sockets] = [[], []];
   [claims, answers] = [{sub: 'ann', exp: 1_800_003_600, iat: 1_800_000_000, resources: [{type: 'document', id: 'plan', organizationId: 'acme'}]}, {'tickets/add': () => ({data: {url: 'ws://service/?ticket=t'}})}];
-  globalThis.document = {hidden: false, addEventListener() {}, removeEventListener() {}, dispatchEvent: ({type, detail}) => requests.push([type, detail])};
   globalThis.addEventListener = globalThis.removeEventListener = () => {};
   globalThis.sessionStorage = {getItem: () => null, setItem() {}, removeItem() {}};
   globalThis.location = {href: 'http://application/', origin: 'http://application'};
@@ -101,24 +113,25 @@ afterEach(() => {
 });
 after(() => delete globalThis.fetch);
 
-const watcher = (topic) => {
+const watcher = () => {
   const heard = [];
-  return {topic, heard, hint: (within) => heard.push(within ? `hint within ${within}` : 'hint'), live: (on, refused) => heard.push(refused ? 'refused' : on)};
+  return {
+    heard, hint: (within) => heard.push(within ? `hint within ${within}` : 'hint'), live: (on, refused) => heard.push(refused ? 'refused' : on), lead() {}, found() {},
+  };
 };
 const asked = (name) => requests.filter(([n]) => n === name).map(([, body]) => body);
 
-test('all elements of a page share one connection, and hear of what is theirs', async () => {
-  const {live} = await tab();
-  const [plan, map, inbox] = [watcher('plan'), watcher('map'), watcher('')];
-  const ends = [plan, map, inbox].map((w) => live().watch(w));
+test('all elements of a page share one connection', async () => {
+  const [{live}, inbox] = [await tab(), await tab('')];
+  const [one, two] = [watcher(), watcher()];
+  const ends = [one, two].map((w) => live().watch(w));
   await pass(1000);
-  assert.deepEqual(asked('tickets/add'), [{inbox: true, documentIds: ['plan', 'map']}]);
+  assert.deepEqual(asked('tickets/add'), [{documentIds: ['plan']}]);
   const [socket] = sockets;
-  assert.equal(plan.heard.at(-1), false);
+  assert.equal(one.heard.at(-1), false);
   socket.onopen();
   socket.says({changed: {documentId: 'plan'}});
-  socket.says({changed: {inbox: true}});
-  assert.deepEqual([plan, map, inbox].map((w) => w.heard.slice(w.heard.indexOf(true))), [[true, 'hint'], [true], [true, 'hint']]);
+  assert.deepEqual([one, two].map((w) => w.heard.slice(w.heard.indexOf(true))), Array(2).fill([true, 'hint']));
   await pass(7 * MINUTE);
   assert.deepEqual(socket.sent, ['{"ping":true}']);
   socket.says({pong: true});
@@ -129,56 +142,38 @@ test('all elements of a page share one connection, and hear of what is theirs', 
   assert.ok(socket.closed);
   sockets[1].onopen();
   sockets[1].says({bye: true});
-  assert.equal(plan.heard.at(-1), false, 'it asks by itself until there is a connection');
+  assert.equal(one.heard.at(-1), false, 'it asks by itself until there is a connection');
   await pass(3000);
   assert.equal(sockets.length, 3);
   ends.forEach((end) => end());
   assert.ok(sockets[2].closed);
   await pass(60 * MINUTE);
   assert.equal(sockets.length, 3);
-});
-
-test('what is watched later is connected for, too', async () => {
-  const {live} = await tab();
-  live().watch(watcher('plan'));
-  await pass(1000);
-  sockets[0].onopen();
-  const map = watcher('map');
-  live().watch(map);
-  assert.deepEqual(map.heard, [false]);
-  await pass(1000);
-  assert.deepEqual(asked('tickets/add').at(-1), {documentIds: ['plan', 'map'], inbox: false});
-  sockets[1].onopen();
-  assert.equal(map.heard.at(-1), true);
-  assert.ok(sockets[0].closed);
+  inbox.live().watch(watcher());
+  await pass(0);
+  assert.deepEqual(asked('tickets/add').at(-1), {inbox: true});
 });
 
 test('tabs of one browser share the connection, and the next takes over', async () => {
   const [one, two] = [await tab(), await tab()];
-  const [plan, map] = [watcher('plan'), watcher('map')];
-  const leave = one.live().watch(plan);
+  const [first, second] = [watcher(), watcher()];
+  const leave = one.live().watch(first);
   await pass(0);
-  two.live().watch(map);
+  sockets[0].onopen();
+  two.live().watch(second);
   await pass(1000);
-  assert.deepEqual(asked('tickets/add').at(-1), {documentIds: ['plan', 'map'], inbox: false});
-  sockets.at(-1).onopen();
+  assert.deepEqual([sockets.length, second.heard.at(-1)], [1, true]);
+  sockets[0].says({changed: {documentId: 'plan', within: 3333}});
   await pass(0);
-  assert.equal(map.heard.at(-1), true);
-  sockets.at(-1).says({changed: {documentId: 'map', within: 3333}});
-  await pass(0);
-  assert.equal(map.heard.at(-1), 'hint within 3333');
-  assert.deepEqual(plan.heard.filter((h) => typeof h === 'string'), []);
-  const before = sockets.length;
+  assert.deepEqual([first, second].map((w) => w.heard.at(-1)), Array(2).fill('hint within 3333'));
   leave();
   await pass(1000);
-  assert.equal(sockets.length, before + 1);
-  assert.deepEqual(asked('tickets/add').at(-1), {inbox: false, documentIds: ['map']});
-  assert.equal(map.heard.at(-1), false);
+  assert.deepEqual([sockets.length, second.heard.at(-1)], [2, false]);
 });
 
 test('connections that fail are tried more and more seldom, and not at all before the server asks for it', async () => {
   const {live} = await tab();
-  live().watch(watcher('plan'));
+  live().watch(watcher());
   for (let minute = 0; minute < 60; minute++) {
     await pass(MINUTE);
     for (const s of sockets) if (!s.closed) s.close();
@@ -193,7 +188,7 @@ test('connections that fail are tried more and more seldom, and not at all befor
 
 test('a page that gets no connection says so to all tabs, until it has one', async () => {
   const [one, two] = [await tab(), await tab()];
-  const [plan, map] = [watcher('plan'), watcher('map')];
+  const [plan, map] = [watcher(), watcher()];
   one.live().watch(plan);
   two.live().watch(map);
   answers['tickets/add'] = () => ({error: 'RESOURCE_EXHAUSTED', retryAfter: 1});
@@ -276,6 +271,179 @@ test('a hint is looked for at once, and one after the other once a second', asyn
   assert.equal(n, began + 1, 'a hint that comes during a look is looked for after it');
   slow.stop();
   poll.stop();
+});
+
+/** Tabs that show a document, with as many looks as they have taken since they were asked the last time. */
+async function showing(...people) {
+  let seen = 0;
+  const list = [];
+  for (const sub of people) {
+    claims = {...claims, sub};
+    const t = await tab();
+    const store = t.store();
+    list.push({...t, shows: () => store.threads.map((t) => t.annotationId + (t.unread ? '!' : '')).join(' '), read: (id) => store.read(store.threads.find((t) => t.annotationId === id)), end: store.watch(() => {})});
+    await pass(0);
+  }
+  for (const s of sockets) s.onopen();
+  await pass(12_000);
+  const looks = () => asked('commentannotations/get').length - seen;
+  return {list, hint: () => sockets.filter((s) => !s.closed).forEach((s) => s.says({changed: {documentId: 'plan'}})), looks: () => [looks(), (seen += looks())][0]};
+}
+
+test('tabs of one person share their looks, and the next that is seen takes over', async () => {
+  let threads = ['a'];
+  answers['commentannotations/get'] = () => page(threads.map((id, i) => thread(id, i)));
+  const {list, hint, looks} = await showing('ann', 'ann', 'ann');
+  const [one, two, three] = list;
+  looks();
+  const next = async (id, ms = 1000) => {
+    threads = [...threads, id];
+    hint();
+    await pass(ms);
+    return [looks(), ...list.map((t) => t.shows().at(-1))];
+  };
+  assert.deepEqual(await next('b'), [1, 'b', 'b', 'b']);
+  await pass(6000);
+  assert.equal(looks(), 0, 'what one tab found is not looked for by others');
+  one.document.hide();
+  await pass(0);
+  assert.deepEqual(await next('c', 1300), [1, 'c', 'c', 'c'], 'a tab that nobody sees leaves it to another');
+  await pass(12_000);
+  looks();
+  three.document.hide();
+  one.document.hide(false);
+  await pass(2000);
+  assert.equal(looks(), 1, 'a tab that is seen again looks');
+  two.end();
+  await pass(12_000);
+  looks();
+  assert.deepEqual(await next('d', 1300), [1, 'd', 'c', 'd']);
+  three.document.hide(false);
+  await pass(2000);
+  looks();
+  const {fetch} = globalThis;
+  globalThis.fetch = () => new Promise(() => {});
+  hint();
+  await pass(1300);
+  globalThis.fetch = fetch;
+  assert.deepEqual(await next('e', 3000), [0, 'd', 'c', 'd'], 'the tab that looks has no answer');
+  await pass(4000);
+  assert.deepEqual([looks(), three.shows().at(-1)], [1, 'e'], 'after a while another one looks');
+});
+
+test('a tab that missed what another one found looks by itself', async () => {
+  let threads = ['a'];
+  answers['commentannotations/get'] = ({updatedAfter}) => page(updatedAfter ? threads.slice(-1).map((id) => thread(id, 9)) : threads.map((id) => thread(id, 9)));
+  const {list, hint, looks} = await showing('ann', 'ann');
+  looks();
+  mock.method(Channel.prototype, 'postMessage', () => {}, {times: 2}); // the hint, and the answer
+  threads = ['a', 'b'];
+  hint();
+  await pass(3000);
+  assert.deepEqual([looks(), ...list.map((t) => t.shows())], [1, 'a b', 'a']);
+  answers['commentannotations/get'] = () => page([thread('b', 9), thread('c', 9)]);
+  hint();
+  await pass(1300);
+  assert.deepEqual([looks(), list[1].shows()], [1, 'a']);
+  await pass(6000);
+  assert.deepEqual([looks(), list[1].shows()], [1, 'a b c']);
+
+  // One answer is older than what the other tab finds meanwhile.
+  let answer;
+  const {fetch} = globalThis;
+  const delay = () => (globalThis.fetch = async (...request) => {
+    globalThis.fetch = fetch;
+    const old = await fetch(...request);
+    return new Promise((done) => (answer = () => done(old)));
+  });
+  delay();
+  void list[1].store().look();
+  await pass(100);
+  answers['commentannotations/get'] = () => page([thread('b', 10, {deleted: true})]);
+  hint();
+  await pass(2000);
+  answer();
+  await pass(0);
+  assert.deepEqual(list.map((t) => t.shows()), ['a c', 'a b c']);
+  await pass(6000);
+  assert.equal(list[1].shows(), 'a c');
+
+  // The tab that looks is hidden before it looks for the last hint.
+  looks();
+  delay();
+  hint();
+  await pass(1300);
+  answers['commentannotations/get'] = () => page([thread('d', 11)]);
+  hint();
+  answer();
+  await pass(0);
+  list[0].document.hide();
+  await pass(0);
+  assert.equal(looks(), 1);
+  await pass(10_000);
+  assert.equal(list[1].shows(), 'a c d');
+});
+
+test('tabs of two people share nothing, also where one tab gets another person', async () => {
+  let threads = ['a'];
+  answers['commentannotations/get'] = () => page(threads.map((id) => thread(id, 9)));
+  const {list: [ann, also, bob], hint, looks} = await showing('ann', 'ann', 'bob');
+  assert.equal(sockets.length, 2);
+  looks();
+  threads = ['a', 'b'];
+  hint();
+  await pass(1300);
+  assert.deepEqual([looks(), ann.shows(), also.shows(), bob.shows()], [2, 'a b', 'a b', 'a b']);
+  also.document.hide();
+  let refusals = 1;
+  answers['users/get'] = () => (refusals-- > 0 ? {error: 'UNAUTHENTICATED'} : {data: []});
+  mock.method(console, 'error', () => {});
+  claims = {...claims, sub: 'cleo'};
+  await also.access.call('/v2/users/get', {});
+  assert.deepEqual([also.access.user.userId, ann.access.user.userId], ['cleo', 'ann']);
+  threads = ['a', 'b', 'c'];
+  hint();
+  await pass(1300);
+  assert.deepEqual([ann.shows(), also.shows()], ['a b c', 'a b']);
+});
+
+test('what is read in one tab is read in the others', async () => {
+  answers['commentannotations/get'] = ({updatedAfter}) => page(updatedAfter ? [] : ['a', 'b'].map((id) => thread(id, 9, {unread: true})));
+  answers['read/set'] = () => ({data: {a: {success: true}}});
+  const {list, hint, looks} = await showing('ann', 'ann');
+  looks();
+  await list[1].read('a');
+  await pass(0);
+  hint();
+  await pass(1300);
+  assert.deepEqual([looks(), ...list.map((t) => t.shows())], [1, 'a b!', 'a b!']);
+});
+
+test('tabs of one person share a token that is newer, in memory', async () => {
+  const [one, two, bob] = [await tab(), await tab(), await tab()];
+  answers['users/get'] = () => ({data: []});
+  const call = async (t) => {
+    await Promise.all([t.access.call('/v2/users/get', {}), pass(0)]);
+    return requests.at(-1)[2].Authorization;
+  };
+  const first = await call(one);
+  await call(two);
+  claims = {...claims, sub: 'bob'};
+  const other = await call(bob);
+  assert.equal(asked('/token').length, 3, 'each page asks who is signed in');
+  await pass(58 * MINUTE);
+  claims = {...claims, sub: 'ann', exp: claims.exp + 3600, iat: claims.iat + 3600};
+  await pass(MINUTE);
+  const next = await call(one);
+  assert.notEqual(next, first);
+  assert.equal(await call(two), next);
+  assert.equal(asked('/token').length, 4);
+  claims = {...claims, exp: claims.exp - 60};
+  await call(await tab());
+  assert.deepEqual([await call(one), asked('/token').length], [next, 5], 'an older one is not taken');
+  claims = {...claims, sub: 'bob'};
+  const others = await call(bob);
+  assert.deepEqual([asked('/token').length, others === other || others === next], [6, false]);
 });
 
 const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
