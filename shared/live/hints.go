@@ -58,6 +58,7 @@ type message struct{ connection, text string }
 type hint struct {
 	Document string `json:"documentId,omitempty"`
 	Inbox    bool   `json:"inbox,omitempty"`
+	Read     bool   `json:"read,omitempty"`   // it is what the person has seen
 	Within   int64  `json:"within,omitempty"` // milliseconds: see spread
 }
 
@@ -116,7 +117,7 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 
 // find returns the hints that a change calls for.
 func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err error) {
-	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged}
+	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
 	var told []collab.Connection
 	if said.Inbox {
 		told, err = h.Connections.Connections(ctx, c.Account, c.Organization, c.User)

@@ -265,8 +265,12 @@ func TestHints(t *testing.T) {
 	heard(map[string][]page{plan: {ann, bob}})
 	w.comment(t, "budget")
 	heard(map[string][]page{`{"changed":{"documentId":"budget"}}`: {ann, carl}})
-	w.post(t, "acme", "/v2/commentannotations/read/set", `{"organizationId": "org", "documentId": "plan", "userId": "bob", "read": true}`)
-	heard(map[string][]page{plan: {bob}})
+	const read = `{"organizationId": "org", "documentId": "plan", "userId": "bob", "read": true}`
+	w.post(t, "acme", "/v2/commentannotations/read/set", read)
+	heard(map[string][]page{`{"changed":{"documentId":"plan","read":true}}`: {bob}})
+	w.post(t, "acme", "/v2/commentannotations/read/set", read)
+	w.comment(t, "plan")
+	heard(map[string][]page{plan: {ann, bob}})
 
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
 	take := func(said map[string][]page, written ...keys.Key) {

@@ -8,8 +8,8 @@ const STEADY = 60_000; // ms after which a connection counts as one that lasts
 
 /** What follows the changes of a document, or of an inbox. */
 interface Watcher {
-  /** Something has changed: look within some ms. */
-  hint(within?: number): void;
+  /** Something has changed: look within some ms. Where read is true, it is what the person has read. */
+  hint(within: number, read: boolean): void;
   /** Hints come from now on, or do not, or are refused. */
   live(on: boolean, refused: boolean): void;
   /** This tab looks first from now on, or another one does. */
@@ -24,6 +24,7 @@ interface Message {
   live?: boolean;
   refused?: boolean;
   within?: number; // ms within which to look
+  read?: boolean;
   found?: unknown;
   user?: string; // who found it
 }
@@ -126,15 +127,15 @@ export class Live {
     this.#channel?.postMessage(m);
   }
 
-  #heard({joined, live, refused = false, within, found, user}: Message): void {
+  #heard({joined, live, refused = false, within, read = false, found, user}: Message): void {
     if (joined && this.#connects) this.#post({live: this.#live, refused: this.#refused});
     if (live !== undefined && !this.#connects) this.#turn(live, refused);
-    if (within !== undefined) this.#hint(within);
+    if (within !== undefined) this.#hint(within, read);
     if (found && user === this.access.user.userId) for (const w of this.#watchers) w.found(found);
   }
 
-  #hint(within: number): void {
-    for (const w of this.#watchers) w.hint(within);
+  #hint(within: number, read: boolean): void {
+    for (const w of this.#watchers) w.hint(within, read);
   }
 
   /** Says whether hints come from now on. */
@@ -186,8 +187,9 @@ export class Live {
       if (this.#socket !== socket) return;
       const {changed, bye, pong} = JSON.parse(data);
       if (changed) {
-        this.#hint(changed.within ?? 0);
-        this.#post({within: changed.within ?? 0});
+        const {within = 0, read = false} = changed;
+        this.#hint(within, read);
+        this.#post({within, read});
       }
       if (pong) ping();
       if (bye) lost();

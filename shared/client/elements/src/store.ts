@@ -123,7 +123,7 @@ export class Store {
     const wanted = this.#watchers.size > 0 && this.#since > 0;
     if (wanted) {
       this.#deaf ??= this.#live.watch({
-        hint: (within) => this.#hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: (what) => this.#found(what),
+        hint: (...what) => this.#hint(...what), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: (what) => this.#found(what),
       });
     } else {
       this.#deaf?.();
@@ -132,12 +132,12 @@ export class Store {
   }
 
   #deaf: (() => void) | undefined; // ends hearing
-  #hinted = false; // of what was not read here, since the last look
+  #elsewhere = false; // something was read since the last look, and not here
   #read = 0; // when something was read here
 
-  #hint(within?: number): void {
-    if (this.#underWay) return; // a look follows
-    this.#hinted ||= Date.now() - this.#read > ECHO;
+  #hint(within: number, read: boolean): void {
+    if (this.#underWay || (read && Date.now() - this.#read < ECHO)) return; // a look follows, or it is known
+    this.#elsewhere ||= read;
     this.#poll.hint(within);
   }
 
@@ -154,7 +154,7 @@ export class Store {
     if (!page || this.#underWay) return;
     if (since !== undefined && since > this.#since) return this.#poll.hint();
     this.#poll.found(began, () => {
-      this.#hinted = false;
+      this.#elsewhere = false;
       const changed = this.#merge({...page, user: this.user, canWrite: this.canWrite}, since === 0);
       if (since !== undefined) this.#since = page.since;
       if (changed) this.#tell();
@@ -233,15 +233,15 @@ export class Store {
   }
 
   /**
-   * Says that the reader has seen a thread, and what they were told of it. It resolves to the time until which they had seen a long one before, 0
-   * where that is not known. Where it fails, the next look shows the thread as it is.
+   * Says that the reader has seen a thread, and what they were told of it. Where they open a long one, it resolves to the time until which they
+   * had seen it before; 0 where that is not known. Where it fails, the next look shows the thread as it is.
    */
-  async read({annotationId, comments}: ShownThread): Promise<number> {
+  async read({annotationId, comments}: ShownThread, opened: boolean): Promise<number> {
     const {documentId} = this.access;
     const unread = this.#unread.delete(annotationId);
     this.#read = Date.now();
     if (unread) this.#tell();
-    const before = unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
+    const before = opened && unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
     patient(() => ask(this.access, 'read-thread', {annotationId})).then(
       () => {
         this.#live.tell({read: annotationId});
@@ -330,24 +330,23 @@ export class Store {
   }
 
   /**
-   * Reads what changed, and after the very newest threads the rest of those that the list begins with. Where a hint came and nothing changed,
-   * the reader may have read threads elsewhere: those that are shown as unread are asked for.
+   * Reads what changed, and after the very newest threads the rest of those that the list begins with. Where the reader has read something
+   * elsewhere, the threads that are shown as unread are asked for.
    */
   async #lookAround(): Promise<boolean> {
-    const hinted = this.#hinted;
-    this.#hinted = false;
+    const elsewhere = this.#elsewhere;
+    this.#elsewhere = false;
     const changed = await this.#look();
     if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {}); // then the reader may ask for them
-    if (!hinted || changed) return changed;
-    const unread = [...this.#unread].filter((id) => this.has(id));
-    let elsewhere = false;
+    const unread = elsewhere ? [...this.#unread].filter((id) => this.has(id)) : [];
+    let shown = false;
     for (let i = 0; i < unread.length; i += ASKED) {
       const page = await patient(() => ask(this.access, 'threads', {annotationIds: unread.slice(i, i + ASKED)}));
-      if (this.#show(page)) elsewhere = true;
+      if (this.#show(page)) shown = true;
       this.#live.tell({page, began: this.#poll.began});
     }
-    if (elsewhere) this.#tell();
-    return elsewhere;
+    if (shown) this.#tell();
+    return changed || shown;
   }
 
   /** Reads what changed; the newest threads the first time, and now and then. */

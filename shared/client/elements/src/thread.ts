@@ -144,8 +144,9 @@ export class ThreadElement extends Connected {
   }
 
   async #see(shown: ShownThread): Promise<void> {
+    const opened = !this.#read;
     this.#read = true;
-    const until = await this.store!.read(shown);
+    const until = await this.store!.read(shown, opened);
     const me = this.store!.user.userId;
     const first = until && !this.comment && shown.comments.find((c) => Date.parse(c.createdAt) > until && c.from.userId !== me);
     if (first) this.sought = first.commentId;

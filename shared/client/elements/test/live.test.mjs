@@ -116,7 +116,7 @@ after(() => delete globalThis.fetch);
 const watcher = () => {
   const heard = [];
   return {
-    heard, hint: (within) => heard.push(within ? `hint within ${within}` : 'hint'), live: (on, refused) => heard.push(refused ? 'refused' : on), lead() {}, found() {},
+    heard, hint: (within, read) => heard.push(`hint within ${within}${read ? ', read' : ''}`), live: (on, refused) => heard.push(refused ? 'refused' : on), lead() {}, found() {},
   };
 };
 const asked = (name) => requests.filter(([n]) => n === name).map(([, body]) => body);
@@ -131,7 +131,7 @@ test('all elements of a page share one connection', async () => {
   assert.equal(one.heard.at(-1), false);
   socket.onopen();
   socket.says({changed: {documentId: 'plan'}});
-  assert.deepEqual([one, two].map((w) => w.heard.slice(w.heard.indexOf(true))), Array(2).fill([true, 'hint']));
+  assert.deepEqual([one, two].map((w) => w.heard.slice(w.heard.indexOf(true))), Array(2).fill([true, 'hint within 0']));
   await pass(7 * MINUTE);
   assert.deepEqual(socket.sent, ['{"ping":true}']);
   socket.says({pong: true});
@@ -163,9 +163,9 @@ test('tabs of one browser share the connection, and the next takes over', async 
   two.live().watch(second);
   await pass(1000);
   assert.deepEqual([sockets.length, second.heard.at(-1)], [1, true]);
-  sockets[0].says({changed: {documentId: 'plan', within: 3333}});
+  sockets[0].says({changed: {documentId: 'plan', within: 3333, read: true}});
   await pass(0);
-  assert.deepEqual([first, second].map((w) => w.heard.at(-1)), Array(2).fill('hint within 3333'));
+  assert.deepEqual([first, second].map((w) => w.heard.at(-1)), Array(2).fill('hint within 3333, read'));
   leave();
   await pass(1000);
   assert.deepEqual([sockets.length, second.heard.at(-1)], [2, false]);
@@ -281,13 +281,13 @@ async function showing(...people) {
     claims = {...claims, sub};
     const t = await tab();
     const store = t.store();
-    list.push({...t, shows: () => store.threads.map((t) => t.annotationId + (t.unread ? '!' : '')).join(' '), read: (id) => store.read(store.threads.find((t) => t.annotationId === id)), end: store.watch(() => {})});
+    list.push({...t, shows: () => store.threads.map((t) => t.annotationId + (t.unread ? '!' : '')).join(' '), read: (id) => store.read(store.threads.find((t) => t.annotationId === id), true), end: store.watch(() => {})});
     await pass(0);
   }
   for (const s of sockets) s.onopen();
   await pass(12_000);
   const looks = () => asked('commentannotations/get').length - seen;
-  return {list, hint: () => sockets.filter((s) => !s.closed).forEach((s) => s.says({changed: {documentId: 'plan'}})), looks: () => [looks(), (seen += looks())][0]};
+  return {list, hint: (what) => sockets.filter((s) => !s.closed).forEach((s) => s.says({changed: {documentId: 'plan', ...what}})), looks: () => [looks(), (seen += looks())][0]};
 }
 
 test('tabs of one person share their looks, and the next that is seen takes over', async () => {
@@ -414,9 +414,9 @@ test('what is read in one tab is read in the others', async () => {
   looks();
   await list[1].read('a');
   await pass(0);
-  hint();
+  hint({read: true});
   await pass(1300);
-  assert.deepEqual([looks(), ...list.map((t) => t.shows())], [1, 'a b!', 'a b!']);
+  assert.deepEqual([looks(), ...list.map((t) => t.shows())], [0, 'a b!', 'a b!']);
 });
 
 test('tabs of one person share a token that is newer, in memory', async () => {
@@ -477,9 +477,9 @@ test('what the reader has read elsewhere is no longer unread', async () => {
   const end = store.watch(() => {});
   await pass(12_000);
   const unread = () => store.threads.filter((t) => t.unread).map((t) => t.annotationId).join(' ');
-  const hint = async () => {
+  const hint = async (what = {read: true}) => {
     const before = asked('commentannotations/get').length;
-    sockets[0].says({changed: {documentId: 'plan'}});
+    sockets[0].says({changed: {documentId: 'plan', ...what}});
     await pass(1000);
     return asked('commentannotations/get').slice(before).map(({annotationIds}) => annotationIds?.join(' ') ?? 'new');
   };
@@ -488,11 +488,12 @@ test('what the reader has read elsewhere is no longer unread', async () => {
   assert.equal(unread(), 'c b a');
   read = ['b'];
   assert.deepEqual([await hint(), unread()], [['new', 'c b a'], 'c a']);
-  store.read(store.threads.find((t) => t.annotationId === 'a'));
+  store.read(store.threads.find((t) => t.annotationId === 'a'), true);
   await pass(0);
   assert.deepEqual([asked('read/set'), asked('collab-read')], [[{annotationIds: ['a'], read: true}], [{documentId: 'plan', annotationId: 'a'}]]);
   read = ['a', 'b'];
-  assert.deepEqual([await hint(), unread()], [['new'], 'c'], 'the hint of what is read here asks for nothing more');
+  assert.deepEqual([await hint(), unread()], [[], 'c'], 'the hint of what is read here asks for nothing');
+  assert.deepEqual(await hint({}), ['new']);
   await pass(6000);
   read = ['a', 'b', 'c'];
   assert.deepEqual([await hint(), unread()], [['new', 'c'], '']);
@@ -556,7 +557,7 @@ test('more than 30 unread threads are asked for in parts', async () => {
   sockets[0].onopen();
   await pass(12_000);
   const before = requests.length;
-  sockets[0].says({changed: {documentId: 'plan'}});
+  sockets[0].says({changed: {documentId: 'plan', read: true}});
   await pass(0);
   assert.deepEqual(requests.slice(before).map(([, {annotationIds}]) => annotationIds?.length), [undefined, 30, 30, 10]);
   end();
