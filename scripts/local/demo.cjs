@@ -349,6 +349,13 @@ async function restricted(browser) {
   const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
   await until(async () => (await unread()) > 0);
   const before = await unread();
+  const polling = await context.newPage();
+  await polling.addInitScript(() => delete window.WebSocket);
+  const looked = polling.waitForResponse((r) => r.url().endsWith('/notifications/get') && r.request().postData().includes('createdAfter'));
+  await polling.goto(`${url}/demo?as=cleo`);
+  await (await looked).finished();
+  await want('the badge after a look that finds nothing new', polling.getByRole('button', {name: `Inbox, ${before} unread`}));
+  await polling.close();
   await bell.locator('collab-threads').getByText('Only for you').click();
   await until(async () => (await unread()) === before - 1);
   await inbox.click();

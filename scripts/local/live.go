@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"collabdata/shared/app/live"
 	"collabdata/shared/app/local/sockets"
@@ -14,6 +15,9 @@ import (
 
 // livePath is where pages connect.
 const livePath = "/live"
+
+// gather is how long writes are gathered, so that those of one request are one hint, as in most batches of a table's stream.
+const gather = 50 * time.Millisecond
 
 // connected tells pages of what this process writes, in the place of the functions live and hints. Pages find what another process writes
 // when they look by themselves.
@@ -55,6 +59,7 @@ func (l *connected) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.more:
+			time.Sleep(gather)
 		}
 		l.mu.Lock()
 		written := l.written

@@ -394,8 +394,8 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // have a nextPageToken, which is answered as pageToken, too.
 //
 // The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter
-// leaves nothing: exactly up to 99, and more true where there are more. One whose thread is gone, or hidden from the user by now,
-// may count until it is read.
+// leaves nothing: exactly up to 99, and more true where there are more. One that is not on this page may count until it is read,
+// although its thread is gone, or hidden from the user by now. With a filter, or in the order asc, so may one on this page.
 //
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.

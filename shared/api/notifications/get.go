@@ -7,6 +7,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/inbox"
 )
 
 // GetRequest is the data of POST /v2/notifications/get.
@@ -130,7 +131,8 @@ text that it has by now. A page may have fewer notifications than asked for, eve
 pageToken, too.
 
 The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter leaves nothing:
-exactly up to 99, and more true where there are more. One whose thread is gone, or hidden from the user by now, may count until it is read.
+exactly up to 99, and more true where there are more. One that is not on this page may count until it is read, although its thread is gone, or
+hidden from the user by now. With a filter, or in the order asc, so may one on this page.
 
 NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
 }
@@ -154,20 +156,35 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		if q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{}); err != nil {
 			return nil, err
 		}
-		return page, s.fill(ctx, call, page, q.Of.OrganizationRef, q, at)
+		_, _, err = s.fill(ctx, call, page, q.Of.OrganizationRef, q, at)
+		return page, err
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.fill(ctx, call, page, org, q, at); err != nil || at != "" || req.CreatedAfter != nil && page.Len() == 0 {
+	unread, next, err := s.fill(ctx, call, page, org, q, at)
+	if err != nil || at != "" || req.CreatedAfter != nil && page.Len() == 0 {
 		return page, err
 	}
-	n, more, err := s.Inbox.Unread(ctx, org, req.UserID, func(documents []string) (map[string]bool, error) {
-		return s.covered(ctx, call, org, documents)
-	})
-	call.Unread = &rpc.Unread{Count: n, More: more}
-	return page, err
+	call.Unread = &rpc.Unread{Count: unread}
+	narrow := q.Document != "" || q.Location != "" || q.IDs != nil || q.After != 0 || q.Earliest
+	if narrow || next != "" {
+		if narrow {
+			unread, next = 0, ""
+		}
+		older, more, err := s.Inbox.Unread(ctx, org, req.UserID, next, func(documents []string) (map[string]bool, error) {
+			return s.covered(ctx, call, org, documents)
+		})
+		if err != nil {
+			return nil, err
+		}
+		call.Unread = &rpc.Unread{Count: unread + older, More: more}
+	}
+	if call.Unread.Count > inbox.MostUnread {
+		call.Unread = &rpc.Unread{Count: inbox.MostUnread, More: true}
+	}
+	return page, nil
 }
 
 // covered returns which of the documents the token of a call's person covers; all for a back end.
@@ -186,16 +203,17 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 	return covered, err
 }
 
-// fill fills a page with the notifications after a position. It may end earlier where many in a row are not meant, or not to be seen.
+// fill fills a page with the notifications after a position, and returns how many of them are unread and the position of the next page, "" for
+// none. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, at string,
-) error {
+) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
 	documents := map[string]bool{} // of the threads met so far
 	for looked, ahead := 0, 0; ; {
 		found, next, err := s.Inbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
-			return err
+			return 0, "", err
 		}
 		full := false
 		if call.Settings.PermissionProvider && q.User != "" {
@@ -212,22 +230,24 @@ func (s *Service) fill(
 		}
 		entries, recipient, err := s.asItIs(ctx, call, org, found, q.User)
 		if err != nil {
-			return err
+			return 0, "", err
 		}
 		for _, e := range entries {
 			if !page.Add(show(call, org.Organization, e, recipient)) {
 				page.Next(at)
-				return nil
+				return unread, at, nil
 			}
-			at = e.Position
+			if at = e.Position; e.ReadAt == 0 {
+				unread++
+			}
 		}
 		if next == "" {
-			return nil
+			return unread, "", nil
 		}
 		at = next
 		if looked += len(found); full || page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize {
 			page.Next(at)
-			return nil
+			return unread, at, nil
 		}
 		if len(entries) < len(found) {
 			ahead = aheadOfHidden

@@ -71,11 +71,11 @@ func (s *Store) did(ctx context.Context, org collab.OrganizationRef, user string
 // MostUnread is how many unread notifications are counted.
 const MostUnread = 99
 
-// Unread counts the notifications in a user's inbox that the user has not read, up to MostUnread, and reports whether there are more. wanted
-// returns those of the documents that count. It reads the lists alone: a notification whose thread is gone, or hidden from the user by now,
-// counts until it is read. It looks at no more than 200.
+// Unread counts the notifications in a user's inbox, after a position ("" for all), that the user has not read, up to MostUnread, and reports
+// whether there are more. covered reports which documents count. Unread reads the lists alone: a notification whose thread is gone, or hidden
+// from the user by now, counts until it is read. It looks at no more than 200.
 func (s *Store) Unread(
-	ctx context.Context, org collab.OrganizationRef, user string, covered func(documents []string) (map[string]bool, error),
+	ctx context.Context, org collab.OrganizationRef, user, position string, covered func(documents []string) (map[string]bool, error),
 ) (n int, more bool, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 	until, _, err := store.Read[untilItem](ctx, s.Table, keys.ReadUntil(org, user))
@@ -83,7 +83,7 @@ func (s *Store) Unread(
 		return 0, false, err
 	}
 	q.After = until.Until + 1
-	for position, page := "", 0; page < 2; page++ {
+	for page := 0; page < 2; page++ {
 		pointers, follow, err := s.pointers(ctx, org, q, position, MostUnread+1)
 		if err != nil || len(pointers) == 0 {
 			return n, false, err

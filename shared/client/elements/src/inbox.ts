@@ -130,7 +130,7 @@ export class InboxElement extends Connected {
     return ids;
   }
 
-  /** Reads the first page again where that is asked for, else what is new; older ones stay as they were. */
+  /** Reads the first page again where that is asked for, or where something is new; older ones stay as they were. */
   async #look(asked: boolean): Promise<boolean> {
     const since = asked || Date.now() - this.#fresh > FRESH ? 0 : this.#since;
     const page = await ask(this.#access, 'inbox', {since}).catch((e: Failure) => {
@@ -144,33 +144,26 @@ export class InboxElement extends Connected {
     }
     const live = liveOf(this.#access);
     this.#deaf ??= live.watch({
-      hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: (what) => this.#found(what),
+      hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: ({page, began}) => this.#poll.found(began, () => this.#show(page)),
     });
-    if (since && page.nextPageToken) return this.#look(true);
-    live.tell({page, since, began: this.#poll.began});
-    return this.#show(page, since);
-  }
-
-  /** Takes what another tab found; it looks where something in between may be missing. */
-  #found({page, since, began}: {page: Answers['inbox']; since: number; began: number}): void {
-    if (since > this.#since) this.#poll.hint();
-    else this.#poll.found(began, () => this.#show(page, since));
-  }
-
-  /** Shows the first page, or what is new since a time. */
-  #show(page: Answers['inbox'], since: number): boolean {
-    const ids = new Set(page.notifications.map((n) => n.notificationId));
-    const others = (list: Notification[]) => list.filter((n) => !ids.has(n.notificationId));
-    [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
-    let list: Notification[];
-    if (!since) {
-      this.#fresh = Date.now();
-      if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
-      if (!this.#older.length) this.next = page.nextPageToken;
-      list = [...page.notifications, ...others(this.#older)];
-    } else {
-      list = [...page.notifications, ...others(this.list)].sort((a, b) => (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0));
+    if (since) {
+      const known = new Set(this.list.map((n) => JSON.stringify(n)));
+      if (page.nextPageToken || page.notifications.some((n) => !known.has(JSON.stringify(n)))) return this.#look(true);
+      this.#since = page.since;
+      return false;
     }
+    live.tell({page, began: this.#poll.began});
+    return this.#show(page);
+  }
+
+  /** Shows the first page. */
+  #show(page: Answers['inbox']): boolean {
+    const ids = new Set(page.notifications.map((n) => n.notificationId));
+    [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
+    this.#fresh = Date.now();
+    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
+    if (!this.#older.length) this.next = page.nextPageToken;
+    const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
     const changed = JSON.stringify(list) !== JSON.stringify(this.list);
     if (changed) this.list = list;
     this.loaded = true;
