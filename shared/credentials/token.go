@@ -12,13 +12,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// MaxToken is the length of the longest person's token, in bytes: the gateway takes headers of 10,240 bytes in all.
+// MaxToken is the largest length of a person's token, in bytes: the gateway accepts 10,240 bytes of headers.
 const MaxToken = 8_000
 
-// skew is how much the clocks of two functions may differ.
+// skew is the largest difference between the clocks of two functions.
 const skew = 5 * time.Second
 
-// Claims are what a person's token says. The issuer is the stage and the account, separated by a slash; the subject is the user's id.
+// Claims are the claims of a person's token. The issuer is the stage and the account, separated by a slash; the subject is the user's id.
 type Claims struct {
 	jwt.RegisteredClaims
 	Name      string                 `json:"name,omitempty"`
@@ -26,8 +26,8 @@ type Claims struct {
 	Resources []collab.TokenResource `json:"resources"`
 }
 
-// Signer returns which of an account's keys, the newest first, signs at a time: the newest that every process knows by then, as they remember
-// keys for TTL, else the oldest. It fails with FAILED_PRECONDITION where there is none.
+// Signer returns the key that signs at a time, of an account's keys, which begin with the newest. That is the newest key that every process
+// knows by then, as processes remember keys for TTL, else the oldest. Signer fails with FAILED_PRECONDITION if there are no keys.
 func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) {
 	if len(keys) == 0 {
 		return collab.SigningKey{}, collab.Errorf(
@@ -42,7 +42,7 @@ func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) 
 	return keys[i], nil
 }
 
-// Sign returns the token of a person of an account in a stage, signed with a key, that expires at a time.
+// Sign returns a token for a person of an account in a stage, signed with a key.
 func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, expires time.Time) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, Claims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -54,8 +54,8 @@ func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, ex
 	return t.SignedString(key.Secret)
 }
 
-// checkToken returns whom a person's token speaks for. The error is Unauthenticated with a text for each reason, PermissionDenied where the
-// account is disabled, and Unavailable where the store failed.
+// checkToken returns the identity of a person's token. It fails with Unauthenticated, with a text for each reason, with PermissionDenied
+// if the account is disabled, and with Unavailable if the store failed.
 func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity, error) {
 	var claims Claims
 	var signing collab.Signing

@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// What a person is answered.
+// Fields that a person receives, and the comment that a person sends.
 const (
 	seenUser       = "{userId name photoUrl}"
 	seenComment    = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
@@ -21,7 +21,7 @@ const (
 	sentComment = "{commentText commentHtml taggedUserContacts{userId} " + seenAttachment + "}"
 )
 
-// readAs has a person read as that person.
+// readAs returns a Fill that sets fields to the person's id.
 func readAs(fields ...string) func(*collab.Person, map[string]any, *rpc.Refusals) {
 	return func(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
 		for _, name := range fields {
@@ -30,14 +30,14 @@ func readAs(fields ...string) func(*collab.Person, map[string]any, *rpc.Refusals
 	}
 }
 
-// named demands that a person names annotations.
+// named requires ids of annotations.
 func named(data map[string]any, m *rpc.Refusals) {
 	if list, ok := data["annotationIds"].([]any); !ok || len(list) > collab.MaxIDsPerFilter {
 		m.Refuse("data.annotationIds", "must name 1 to %d annotations", collab.MaxIDsPerFilter)
 	}
 }
 
-// fillRead bounds how many annotations a person marks at once.
+// fillRead makes a person mark annotations for themself, and limits how many.
 func fillRead(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	data["userId"] = p.UserID
 	if data["annotationIds"] != nil {
@@ -45,18 +45,18 @@ func fillRead(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	}
 }
 
-// fillDelete has a person delete annotations of their own.
+// fillDelete restricts a deletion to annotations that the person names and wrote.
 func fillDelete(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	named(data, m)
 	ownAlone(p, data, m)
 }
 
-// ownAlone has a person select their own, and be told of nothing else.
+// ownAlone restricts a request to what the person wrote.
 func ownAlone(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
 	data["userIds"] = []string{p.UserID}
 }
 
-// writtenBy makes a person the author of comments, of which those concerned are told.
+// writtenBy makes a person the author of comments, and notifies those whom they concern.
 func writtenBy(p *collab.Person, comments any) {
 	list, _ := comments.([]any)
 	for _, c := range list {
@@ -91,7 +91,7 @@ func fillCommentUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	data["triggerNotification"] = true
 }
 
-// fillUpdate lets a person open and resolve, and says who did.
+// fillUpdate restricts a status to open and resolved, and records the person as the one who set it.
 func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	named(data, m)
 	if list, ok := data["updatedData"].([]any); ok && len(list) == 1 {
@@ -115,7 +115,7 @@ func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	data["triggerNotification"] = true
 }
 
-// mine is the sight of a call's person, nil for a back end: the same one all through the call, which asks about a document once.
+// mine returns the sight of the call's person, nil for a back end. A call has one, which reads the access to a document once.
 func (s *Service) mine(call *rpc.Call) collab.Sight {
 	if call.Person == nil {
 		return nil
@@ -126,7 +126,7 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 	return call.Sight
 }
 
-// viewers returns how a call's person, nil for a back end, sees a document. It fails with NOT_FOUND where they may not see it.
+// viewers returns what the call's person may see of a document, nil for a back end. It fails with NOT_FOUND if that is nothing.
 func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef) (collab.Viewers, error) {
 	sight := s.mine(call)
 	if sight == nil {
@@ -139,7 +139,7 @@ func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return found[doc], err
 }
 
-// seen returns the annotations without those that are hidden from a call's person; all for a back end.
+// seen returns the annotations that the call's person may see; all of them for a back end.
 func (s *Service) seen(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) ([]string, error) {
 	viewers, err := s.viewers(ctx, call, doc)
 	if err != nil || viewers == nil || ids == nil {
@@ -158,7 +158,7 @@ func (s *Service) seen(ctx context.Context, call *rpc.Call, doc collab.DocumentR
 	return seen, nil
 }
 
-// outcomes returns the failures of ids by those of the ones that are seen: the others do not exist.
+// outcomes returns the errors of ids, given those of the seen ones. The others do not exist.
 func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error {
 	for i, id := range ids {
 		if !slices.Contains(seen, id) {
@@ -168,7 +168,7 @@ func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error 
 	return errs
 }
 
-// known returns users of an organization and of a document by id, as they are stored: with their addresses.
+// known returns users of a document and its organization by id, as they are stored, with their addresses.
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, ids []string) (map[string]collab.User, error) {
 	found := map[string]collab.User{}
 	for _, in := range []collab.Resource{{OrganizationRef: doc.OrganizationRef, Document: doc}, {OrganizationRef: doc.OrganizationRef}} {
@@ -183,12 +183,12 @@ func (s *Service) known(ctx context.Context, doc collab.DocumentRef, ids []strin
 	return found, nil
 }
 
-// mostNamed is how many people a person's request names, the same ones counted again.
+// mostNamed is the largest number of people that a person's request names, counted each time.
 const mostNamed = 200
 
-// introduce completes what a person wrote: the author and the tagged users have what is stored of them. It fails with INVALID_ARGUMENT where
-// one of these, or one of others, is no user who may see the document, or they are too many, and with RESOURCE_EXHAUSTED where the person
-// mentions too many.
+// introduce fills the author and the tagged users of a person's comments in from what is stored of them. It fails with INVALID_ARGUMENT if
+// a tagged user, or one of others, may not see the document, or if there are more than mostNamed, and with RESOURCE_EXHAUSTED if the
+// person mentions too many people in an hour.
 func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, others []string, comments ...[]NewComment) error {
 	if call.Person == nil {
 		return nil
@@ -233,7 +233,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 	return nil
 }
 
-// checkUnanswered fails with FAILED_PRECONDITION where somebody else has written in an annotation of a call's person.
+// checkUnanswered fails with FAILED_PRECONDITION if an annotation of the call's person has a comment of somebody else.
 func (s *Service) checkUnanswered(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) error {
 	if call.Person == nil {
 		return nil

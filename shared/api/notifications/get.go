@@ -203,8 +203,8 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 	return covered, err
 }
 
-// fill fills a page with the notifications after a position, and returns how many of them are unread and the position of the next page, "" for
-// none. It may end earlier where many in a row are not meant, or not to be seen.
+// fill fills a page with the notifications after a position, and returns how many of them are unread and the position of the next page, ""
+// for none. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, at string,
 ) (unread int, next string, err error) {

@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// own makes a request one about a person's own.
+// own returns a Fill that sets a field to the person's id.
 func own(field string) func(*collab.Person, map[string]any, *rpc.Refusals) {
 	return func(p *collab.Person, data map[string]any, _ *rpc.Refusals) { data[field] = p.UserID }
 }
@@ -20,7 +20,7 @@ func fillConfig(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
 	data["userIds"] = []string{p.UserID}
 }
 
-// fillUpdate has a person say that they read notifications, or clicked them.
+// fillUpdate marks notifications as read by the person, unless the request says clicked. It refuses ids of other people.
 func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	data["userId"] = p.UserID
 	list, _ := data["notifications"].([]any)
@@ -43,7 +43,7 @@ func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	}
 }
 
-// withoutAddresses leaves the addresses out of the users of which the texts of a notification are made: whoever has no name is called by id.
+// withoutAddresses removes the addresses of the users in the texts of a notification: a user without a name is shown by id.
 func withoutAddresses(n *collab.Notification, thread *collab.Thread) {
 	n.ActionUser.Email = nil
 	n.TemplateData, n.BodyData = withoutEmails(n.TemplateData), withoutEmails(n.BodyData)
@@ -65,7 +65,7 @@ func withoutEmails(data map[string]collab.JSON) map[string]collab.JSON {
 	return data
 }
 
-// withoutEmail returns a JSON text without the members email of the objects in it.
+// withoutEmail returns a JSON text in which no object has a member email.
 func withoutEmail(text collab.JSON) collab.JSON {
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(text))

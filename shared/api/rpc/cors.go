@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Preflight are the headers of the answer to a browser that asks whether a page of another origin may call. It allows every origin: the
-// answer to the call itself says whether the token's account allows the page's.
+// Preflight holds the headers that answer a browser's preflight request. They allow every origin: the answer to the call itself says
+// whether the token's account allows the page's origin.
 var Preflight = map[string]string{
 	"Access-Control-Allow-Origin":  "*",
 	"Access-Control-Allow-Methods": http.MethodPost,
@@ -17,7 +17,7 @@ var Preflight = map[string]string{
 	"Access-Control-Max-Age":       "3600",
 }
 
-// AnswerPreflight answers such a question.
+// AnswerPreflight answers a preflight request.
 func AnswerPreflight(w http.ResponseWriter) {
 	for name, value := range Preflight {
 		w.Header().Set(name, value)
@@ -25,11 +25,11 @@ func AnswerPreflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Exposed are the headers of an answer that a page of another origin may read.
+// Exposed lists the headers of an answer that a page of another origin may read.
 const Exposed = "date,retry-after,x-request-id"
 
-// origin is the origin of the page that sends a request, as far as its answer depends on it: "" for the service's own, and for programs that
-// are no browser.
+// origin returns the origin of the page that sends a request. It returns "" for the service's own pages, and for programs that are not
+// browsers.
 func origin(r *http.Request) string {
 	sent := r.Header.Get("Origin")
 	if u, err := url.Parse(sent); err == nil && u.Host != "" && u.Host == r.Host {
@@ -38,14 +38,14 @@ func origin(r *http.Request) string {
 	return sent
 }
 
-// allowOrigin lets pages of an origin, * for all, read the answer.
+// allowOrigin lets the pages of an origin, or of all origins by *, read the answer.
 func allowOrigin(h http.Header, origin string) {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", Exposed)
 	h.Add("Vary", "Origin")
 }
 
-// checkOrigin refuses a person's request from a page of an origin that the account does not allow. The page may read why.
+// checkOrigin refuses a person's request from a page of an origin that the account does not allow. The page may read the error.
 func checkOrigin(x *exchange) error {
 	from := origin(x.r)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// kind is what a person does that is counted.
+// kind is a kind of action that is limited for each person.
 type kind int
 
 const (
@@ -17,7 +17,7 @@ const (
 	mentions
 )
 
-// bounds are how often one person may do it, at once and again over the period.
+// bounds limits each kind: one person may do most of it at once, and as many again over the period.
 var bounds = [...]struct {
 	most    int
 	period  time.Duration
@@ -28,24 +28,24 @@ var bounds = [...]struct {
 	mentions: {200, time.Hour, "too many people mentioned; try again later"},
 }
 
-// remembered is how many counts a limiter keeps at least of those last used; at most twice as many.
+// remembered is the least number of counts that a limiter keeps, of those last used. It keeps at most twice as many.
 const remembered = 10_000
 
-// count names what one person does.
+// count identifies the actions of a kind by one person.
 type count struct {
 	account, user string
 	kind          kind
 }
 
-// limiter bounds what each person does by this process: the gateway's firewall bounds all processes together. A count that was not used for
-// long is forgotten, and so is free. Its zero value is ready for use.
+// limiter limits the actions of each person in this process; the gateway's firewall limits requests to all processes. It forgets counts
+// that were not used for long, which are free again by then. Its zero value is ready for use.
 type limiter struct {
 	mu      sync.Mutex
-	now     map[count]time.Time // when all that was taken will have come back
-	earlier map[count]time.Time // as now was when it was full
+	now     map[count]time.Time // when a count is free again
+	earlier map[count]time.Time // the map before now
 }
 
-// take counts n more at a time, or returns after how long they may be.
+// take counts n more at a time, or returns how long to wait for them.
 func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	b := bounds[c.kind]
 	l.mu.Lock()
@@ -68,7 +68,7 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// take counts what the call's person does; RESOURCE_EXHAUSTED where it is too much.
+// take counts n actions of the call's person. It fails with RESOURCE_EXHAUSTED beyond the bounds.
 func (c *Call) take(k kind, n int) error {
 	if c.Person == nil || n == 0 {
 		return nil
@@ -80,8 +80,8 @@ func (c *Call) take(k kind, n int) error {
 	return &collab.Error{Code: collab.ResourceExhausted, Message: bounds[k].message, RetryAfter: wait}
 }
 
-// Mentions counts people whom the call's person mentions; RESOURCE_EXHAUSTED beyond 200 an hour.
+// Mentions counts people whom the call's person mentions. It fails with RESOURCE_EXHAUSTED beyond 200 an hour.
 func (c *Call) Mentions(n int) error { return c.take(mentions, n) }
 
-// FoldersOf returns the folders that each of some documents is in, the nearest first. What does not exist is left out.
+// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
 type FoldersOf func(ctx context.Context, account, organization string, documents []string) (map[string][]string, error)

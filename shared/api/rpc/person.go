@@ -14,31 +14,31 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Person says what a person with a token may do by an endpoint. The zero value is nothing.
+// Person declares what a person with a token may do with an endpoint. The zero value allows nothing.
 type Person struct {
 	Sends string // the fields of data that a person may send: see Fields
 	Sees  string // the fields of the answer's data that reach a person: see Fields
 
 	Editor bool // the token needs this role on the documents that the request names; else any role is enough
 
-	Counts bool // it counts as a change, although nothing is written that stays
+	Counts bool // a request counts as a change, although it stores nothing that lasts
 
 	// Inbox: the request need not name a document, although the token covers less than the organization. The operation leaves out what the
 	// token does not cover.
 	Inbox bool
 
-	// Fill sets the fields that only a back end may send, and checks those that a person sends beyond their form.
+	// Fill sets the fields that only a back end may send, and checks the values of those that a person sends.
 	Fill func(p *collab.Person, data map[string]any, m *Refusals)
 }
 
 // MaxPersonBody is the largest body of a person's request, in bytes.
 const MaxPersonBody = 128 << 10
 
-// Fields are names of JSON members, each with those of its value: nil for all. The name * stands for any.
+// Fields maps names of JSON members to the members within their values: nil means all of these. The name * means any.
 type Fields map[string]Fields
 
-// ParseFields reads names that are separated by spaces, each followed in braces by the names within it where not all of these are meant:
-// `comments{commentId from{userId}}`. Arrays are passed through. It panics where the braces do not match.
+// ParseFields parses names that are separated by spaces. Braces after a name select members within it: `comments{commentId from{userId}}`.
+// Fields of an array are those of its elements. ParseFields panics if the braces do not match.
 func ParseFields(text string) Fields {
 	text = strings.NewReplacer("{", " { ", "}", " } ").Replace(text)
 	stack, last := []Fields{{}}, ""
@@ -66,7 +66,7 @@ func (f Fields) of(name string) (within Fields, ok bool) {
 	return within, ok
 }
 
-// prune copies the next value with those members alone that f has. It notes the paths of the others by leave, which may be nil.
+// prune copies the next value with only the members in f. It calls leave, unless that is nil, with the path of each other member.
 func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, leave func(jsontext.Pointer)) error {
 	if kind := from.PeekKind(); f == nil || kind != '{' && kind != '[' {
 		value, err := from.ReadValue()
@@ -114,7 +114,7 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, leave func(j
 	return err
 }
 
-// Prune returns a JSON text with the members of f alone.
+// Prune returns a JSON text with only the members in f.
 func (f Fields) Prune(text collab.JSON) collab.JSON {
 	var b bytes.Buffer
 	if err := f.prune(jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)), nil); err != nil {
@@ -123,22 +123,22 @@ func (f Fields) Prune(text collab.JSON) collab.JSON {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Refusals collects why a person's request is refused.
+// Refusals collects the reasons to refuse a person's request.
 type Refusals struct{ Violations }
 
-// Refuse notes a violation at a path, such as `data.commentIds[0]`.
+// Refuse adds a violation at a path, such as `data.commentIds[0]`.
 func (r *Refusals) Refuse(path, format string, args ...any) {
 	r.note(path, fmt.Sprintf(format, args...))
 }
 
-// onlyBackEnds is said of a field that a person may not send.
+// onlyBackEnds is the violation of a field that a person may not send.
 const onlyBackEnds = "must be left out: only a back end may set it"
 
-// personRule is a Person with its texts read.
+// personRule is a Person with its texts parsed.
 type personRule struct {
 	Person
 	sends, sees Fields
-	writes      bool // it counts as a write
+	writes      bool // the operation counts as a write
 }
 
 func newPersonRule(p Person, writes bool, shape *Shape) *personRule {
@@ -150,7 +150,7 @@ func newPersonRule(p Person, writes bool, shape *Shape) *personRule {
 	return rule
 }
 
-// check panics where a name is of no field of a shape.
+// check panics if a name is not a field of the shape.
 func (f Fields) check(shape *Shape, path string) {
 	for name, within := range f {
 		at := PathOf(path, name)
@@ -162,7 +162,7 @@ func (f Fields) check(shape *Shape, path string) {
 	}
 }
 
-// fieldOf returns the field of a name in an object, or in the objects of an array; nil for none.
+// fieldOf returns the field that has a name in an object, or in the objects of an array. It returns nil if there is none.
 func fieldOf(shape *Shape, name string) *Field {
 	for shape.Elem != nil {
 		shape = shape.Elem
@@ -176,8 +176,8 @@ func fieldOf(shape *Shape, name string) *Field {
 	return nil
 }
 
-// body returns a person's request as a back end would send it: it refuses the fields that the person may not send, checks that the token
-// covers what it names, and sets the fields that the service fills in.
+// body returns a person's request as a back end would send it. It refuses fields that a person may not send, checks that the token covers
+// the documents, and sets the fields that only a back end may send.
 func (rule *personRule) body(x *exchange, body []byte, shape *Shape) ([]byte, error) {
 	if rule == nil {
 		return nil, collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")
@@ -198,7 +198,7 @@ func (rule *personRule) body(x *exchange, body []byte, shape *Shape) ([]byte, er
 	var refusals Refusals
 	all := Fields{"data": rule.sends}
 	if err := all.prune(jsontext.NewDecoder(bytes.NewBuffer(body)), jsontext.NewEncoder(new(bytes.Buffer)), func(at jsontext.Pointer) {
-		// One that is unknown is the decoder's to refuse.
+		// The decoder refuses unknown fields.
 		if path := pointerPath("", at); known(shape.Object.Fields[0].Shape, path) {
 			refusals.note(path, onlyBackEnds)
 		}
@@ -229,10 +229,10 @@ func (rule *personRule) body(x *exchange, body []byte, shape *Shape) ([]byte, er
 	return filled, err
 }
 
-// errNoJSON says that decode tells better what is wrong with a body.
+// errNoJSON makes the caller decode the body, which fails with a more precise error.
 var errNoJSON = errors.New("the body is no JSON object with data")
 
-// known reports whether a path of data is of a field, or of a member of an open object: another is refused as unknown.
+// known reports whether a path of data names a field, or a member of an open object.
 func known(shape *Shape, path string) bool {
 	for _, name := range strings.Split(path, ".")[1:] {
 		name, _, _ = strings.Cut(name, "[")
@@ -248,8 +248,8 @@ func known(shape *Shape, path string) bool {
 	return true
 }
 
-// covers fails with PERMISSION_DENIED where the token covers the organization, or one of the documents that a request names, not at all, or not
-// with the role that the operation needs. What has no text in these fields is left to the rules of form.
+// covers fails with PERMISSION_DENIED if the token does not cover the organization or a document of a request, or not with the role that
+// the operation needs. It ignores values that are not text: validation refuses them.
 func (rule *personRule) covers(x *exchange, data map[string]any) error {
 	org, _ := data["organizationId"].(string)
 	var documents []string
@@ -281,8 +281,8 @@ func (rule *personRule) covers(x *exchange, data map[string]any) error {
 	return collab.Errorf(collab.PermissionDenied, "the token does not cover organization %q: name documents that it covers", org)
 }
 
-// Covered returns the roles that a person's token gives on documents, by id: that of the document, else of the nearest folder above it, else
-// of the organization. What it does not cover is left out. It reads folders only where the token names some.
+// Covered returns the roles that a person's token gives on documents, by id: the role on the document, else on the nearest folder above
+// it, else on the organization. It leaves out documents that the token does not cover. It reads folders only if the token names some.
 func (c *Call) Covered(ctx context.Context, org string, documents []string) (map[string]collab.Role, error) {
 	roles := map[string]collab.Role{}
 	all := c.Person.Resource(org, collab.ResourceOrganization, org)
@@ -315,7 +315,7 @@ func (c *Call) Covered(ctx context.Context, org string, documents []string) (map
 	return roles, nil
 }
 
-// seen returns what a person is answered of data.
+// seen returns the part of an answer's data that a person may receive.
 func (rule *personRule) seen(data any) any {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	mostPeople  = 30 // users that a person is answered at once
-	peoplePages = 3  // of 1,000 users of a level, that are searched for them
+	mostPeople  = 30 // users in an answer to a person
+	peoplePages = 3  // pages of 1,000 users that are searched at each level
 )
 
-// fillGet demands the document whose people a person asks for.
+// fillGet requires a document.
 func fillGet(_ *collab.Person, data map[string]any, m *rpc.Refusals) {
 	if _, ok := data["documentId"].(string); !ok {
 		m.Refuse("data.documentId", "is required")
 	}
 }
 
-// people fills a page with the users of a document and of its organization who may see the document: those that a person may mention. Of a
-// document that does not exist yet these are the users of the organization. It fails with NOT_FOUND where the person may not see the document.
+// people fills a page with the users whom the call's person may mention: those of a document and of its organization who may see the
+// document. For a document that does not exist yet, these are the users of the organization. It fails with NOT_FOUND if the person may not
+// see the document.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
 	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", []string{*req.DocumentID})
 	if err != nil {
