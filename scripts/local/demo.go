@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"collabdata/scripts/admin/console"
 	"collabdata/shared/client"
+	"collabdata/shared/words"
 )
 
 // demo is a product that uses the service as a customer's would: by the client, with tokens for browsers, and by the elements. The
@@ -66,7 +68,7 @@ func (d *demo) token(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(made)
 }
 
-// demoPage serves the product's page, /demo?as=ann.
+// demoPage serves the product's page, /demo?as=ann. With &lang=de the elements are German.
 func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	if err := p.demo.prepare(r.Context()); err != nil {
 		p.problem(w, http.StatusInternalServerError, "The demo could not begin", client.MessageOf(err))
@@ -83,7 +85,8 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 		As       client.User
 		People   []client.User
 		Document string
-	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument})
+		Lang     string
+	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
 }
 
 // prepare adds the people, a webhook at this server's receiver and a few threads, unless they are there.

@@ -2842,6 +2842,9 @@ type NewUser struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// editor reads and writes, viewer reads; a new user without is an editor
 	AccessRole Role `json:"accessRole,omitzero"`
+	// The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. What is set for the
+	// organization counts
+	Locale string `json:"locale,omitzero"`
 }
 
 // Role is one of these texts.
@@ -2913,6 +2916,8 @@ type UserWithRole struct {
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
+	// The language of mails and headlines for the user
+	Locale string `json:"locale,omitzero"`
 }
 
 // UsersUpdateRequest is the request of Users.Update.
@@ -3021,6 +3026,8 @@ type DataGrant struct {
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
+	// The language of mails and headlines for the user
+	Locale string `json:"locale,omitzero"`
 }
 
 // DataPreferences is the value of preferences: for the organization, and for documents.

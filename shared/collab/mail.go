@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -14,23 +15,56 @@ type MailLook struct {
 	FromName string `json:"fromName,omitempty"` // the sender's name; "" for none
 	Product  string `json:"product,omitempty"`  // the name of what the mails are about; "" for none
 	Link     string `json:"link,omitempty"`     // where the mails lead: a URL with names in braces, see LinkTo; "" for nowhere
+	Logo     string `json:"logo,omitempty"`     // the https URL of a picture above the mails; "" for none
+	Color    string `json:"color,omitempty"`    // of their button: #rrggbb; "" for blue
+	Footer   string `json:"footer,omitempty"`   // a line at their end; "" for none
+	Locale   string `json:"locale,omitempty"`   // the language of people who have none of their own; "" for English
+	Texts    Texts  `json:"texts,omitempty"`    // in place of some of the service's
 }
 
-// Or returns the look with what it leaves empty taken from another.
+// Texts are texts for people by language and key: see package words.
+type Texts map[string]map[string]string
+
+// Or returns the look with the sender's name, product and link taken from another where they are empty.
 func (l MailLook) Or(other MailLook) MailLook {
-	return MailLook{cmp.Or(l.FromName, other.FromName), cmp.Or(l.Product, other.Product), cmp.Or(l.Link, other.Link)}
+	l.FromName, l.Product, l.Link = cmp.Or(l.FromName, other.FromName), cmp.Or(l.Product, other.Product), cmp.Or(l.Link, other.Link)
+	return l
 }
 
-// maxMailName is how long the sender's name and that of the product may be, in bytes; maxMailLink the same of the link.
+var color = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
+
+// CheckMailColor reports the rule that a color breaks.
+func CheckMailColor(text string) error {
+	if text != "" && !color.MatchString(text) {
+		return errors.New("must be a color such as #0b57d0")
+	}
+	return nil
+}
+
+// CheckMailLogo reports the rule that the address of a logo breaks.
+func CheckMailLogo(text string) error {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "https" || u.Host == "" || len(text) > maxMailLink || strings.ContainsFunc(text, unicode.IsSpace)) {
+		return fmt.Errorf("must be an https URL of at most %d bytes", maxMailLink)
+	}
+	return nil
+}
+
+// CheckMailFooter reports the rule that a footer breaks.
+func CheckMailFooter(text string) error { return checkLine(text, maxMailLink) }
+
+// maxMailName is how long the sender's name and that of the product may be, in bytes; maxMailLink that of a link or footer.
 const (
 	maxMailName = 100
 	maxMailLink = 500
 )
 
 // CheckMailName reports the rule that the name of a sender or product breaks.
-func CheckMailName(name string) error {
-	if len(name) > maxMailName || strings.ContainsFunc(name, unicode.IsControl) || strings.TrimSpace(name) != name {
-		return fmt.Errorf("must be at most %d bytes without line ends, and without spaces around it", maxMailName)
+func CheckMailName(name string) error { return checkLine(name, maxMailName) }
+
+func checkLine(text string, most int) error {
+	if len(text) > most || strings.ContainsFunc(text, unicode.IsControl) || strings.TrimSpace(text) != text {
+		return fmt.Errorf("must be at most %d bytes without line ends, and without spaces around it", most)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -10,10 +11,10 @@ func TestMailLink(t *testing.T) {
 	if err := CheckMailLink(l.Link); err != nil {
 		t.Error(err)
 	}
-	if got, want := l.LinkTo("a b/../c", "d&e=f#g", "{commentId}+\r\n", 7), "https://app.example/a%20b%2F..%2Fc/d/d%26e%3Df%23g?thread=%7BcommentId%7D%2B%0D%0A&c=7"; got != want {
+	if got, want := l.LinkTo("a b/../c", "d&e=f#g", "{commentId}+\r\n", 7), "https://app.example/a%20b%2F..%2Fc/d/d%26e%3Df%23g?thread=%7BcommentId%7D%2B%0D%0A&c=7"; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got, want := l.LinkTo("o", "d", "", 0), "https://app.example/o/d/d?thread=&c="; got != want {
+	if got, want := l.LinkTo("o", "d", "", 0), "https://app.example/o/d/d?thread=&c="; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := (MailLook{}).LinkTo("o", "d", "a", 1); got != "" {
@@ -39,7 +40,7 @@ func TestMailName(t *testing.T) {
 
 func TestMailLookOr(t *testing.T) {
 	deployment := MailLook{FromName: "D", Product: "P", Link: "L"}
-	if got, want := (MailLook{Product: "A"}).Or(deployment), (MailLook{FromName: "D", Product: "A", Link: "L"}); got != want {
+	if got, want := (MailLook{Product: "A"}).Or(deployment), (MailLook{FromName: "D", Product: "A", Link: "L"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -65,6 +65,7 @@ func (d Document) Ref(org OrganizationRef) DocumentRef {
 type Member struct {
 	User
 	Grant
+	Locale      string `dynamodbav:"loc,omitempty"` // of the texts for the user, such as pt-BR; "" for the account's
 	CreatedAt   Millis `dynamodbav:"ca"`
 	LastUpdated Millis `dynamodbav:"lu"`
 }

@@ -115,7 +115,7 @@ func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Sub
 		return err
 	}
 	if s.Notification = nil; list[0] != nil && (len(n.CommentIDs) == 0 || len(list[0].Comments) > 0) {
-		content.Derive(n, list[0], false)
+		content.Derive(n, list[0], content.Reader{})
 		s.Notification = n
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
+	"collabdata/shared/words"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -34,7 +35,7 @@ func (s *Service) asItIs(
 	}
 	var threads []*collab.Thread
 	var viewers [][]collab.Viewer
-	member := false
+	member, locale := false, ""
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		threads, err = s.Threads.Parts(within, parts, false)
@@ -49,7 +50,7 @@ func (s *Service) asItIs(
 			members, err := s.Directory.Members(within, org, []string{user})
 			reader.UserID = user
 			if m, ok := members[user]; ok {
-				reader, member = m.User, m.Holds(call.Millis())
+				reader, member, locale = m.User, m.Holds(call.Millis()), m.Locale
 			}
 			return err
 		})
@@ -65,6 +66,7 @@ func (s *Service) asItIs(
 	if call.Person != nil {
 		reader.Email = nil
 	}
+	texts := words.In(call.Settings.MailLook.Texts, locale, call.Settings.MailLook.Locale)
 	for _, e := range entries {
 		if e.AnnotationID == "" {
 			if covered[e.DocumentID] {
@@ -90,7 +92,7 @@ func (s *Service) asItIs(
 		if call.Person != nil {
 			withoutAddresses(&e.Notification, thread)
 		}
-		content.Derive(&e.Notification, thread, e.Mentioned)
+		content.Derive(&e.Notification, thread, content.Reader{UserID: user, Mentioned: e.Mentioned, Words: texts})
 		list = append(list, e)
 	}
 	return list, reader, nil

@@ -116,11 +116,10 @@ type addition struct {
 func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) addition {
 	switch {
 	case d.Member != nil:
-		m := &UserWithRole{d.Member.User, d.Member.Role, d.Member.Expires}
+		m := new(answered(*d.Member))
 		return addition{item: m, take: func() { p.Profile.Member = m }}
 	case d.Grant != nil:
-		g := UserWithRole{d.Grant.User, d.Grant.Role, d.Grant.Expires}
-		return onto(&p.Profile.Grants, DataGrant{d.Grant.Folder, d.Grant.Document, g})
+		return onto(&p.Profile.Grants, DataGrant{d.Grant.Folder, d.Grant.Document, answered(d.Grant.Member)})
 	case d.Preferences != nil:
 		return onto(&p.Profile.Preferences, DataPreferences{d.Preferences.Document, d.Preferences.Channels()})
 	case d.Annotation != nil:

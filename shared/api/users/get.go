@@ -40,7 +40,10 @@ type UserWithRole struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
 	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"When that ends, in seconds since epoch"`
+	Locale     string      `json:"locale,omitempty" doc:"The language of mails and headlines for the user"`
 }
+
+func answered(m collab.Member) UserWithRole { return UserWithRole{m.User, m.Role, m.Expires, m.Locale} }
 
 // Get is POST /v2/users/get.
 func Get() rpc.Endpoint {
@@ -89,7 +92,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			position = m.Position
 			continue
 		}
-		text := rpc.JSON(UserWithRole{m.User, m.Role, m.Expires})
+		text := rpc.JSON(answered(m.Member))
 		if !page.AddTo(m.Document, text, rpc.WrappedLen(text)) {
 			page.Next(position)
 			return page, nil

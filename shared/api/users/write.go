@@ -3,9 +3,11 @@ package users
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/words"
 )
 
 // AddRequest is the data of POST /v2/users/add.
@@ -26,12 +28,21 @@ type UpdateRequest struct {
 type NewUser struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads; a new user without is an editor"`
+	Locale     *string     `json:"locale" rule:"notnull" doc:"The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. What is set for the organization counts"`
 }
 
-// Validate refuses two levels, and ids given twice.
+// Validate refuses two levels, ids given twice, and what is no locale.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
 	rpc.Unique(m, "users[%d].userId", r.Users, func(u *NewUser) *string { return &u.UserID })
+	for i, u := range r.Users {
+		if u.Locale == nil {
+			continue
+		}
+		if err := words.CheckLocale(*u.Locale); err != nil {
+			m.Add(fmt.Sprintf("users[%d].locale", i), "%v", err)
+		}
+	}
 }
 
 // Add is POST /v2/users/add.
@@ -77,6 +88,7 @@ func (s *Service) write(
 	errs := s.Directory.ChangeMembers(ctx, call.Request, in, ids, create, func(i int, m *collab.Member) {
 		m.User = users[i].Over(m.User)
 		m.Role = cmp.Or(users[i].AccessRole, m.Role)
+		m.Locale = cmp.Or(collab.Deref(users[i].Locale), m.Locale)
 	})
 	call.Message = "User(s) processed successfully."
 	return call.Outcomes(ids, errs, done), nil

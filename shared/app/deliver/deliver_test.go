@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -191,7 +192,7 @@ func TestFromEnvironment(t *testing.T) {
 		From: "a@example.com", ConfigurationSet: "set", Unsubscribe: "https://example.com/bye", Look: collab.MailLook{FromName: "N", Product: "P", Link: "https://l"},
 	}
 	c, err := deliver.FromEnvironment(t.Context(), environment())
-	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.Mail != wantMail || len(c.PrivateRanges) != 2 {
+	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || !reflect.DeepEqual(c.Mail, wantMail) || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")

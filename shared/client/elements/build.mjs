@@ -1,6 +1,6 @@
 // Builds the package: dist/index.js for bundlers, which bring Lit and DOMPurify themselves, and dist/elements.min.js for a script tag, with both.
 // What shows HTML is a file of its own beside each, loaded when it is needed.
-import {copyFile, readFile, writeFile} from 'node:fs/promises';
+import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
 
@@ -20,7 +20,10 @@ const squeeze = {
   },
 };
 // apart leaves what shows HTML to a file of that name.
-const apart = (path) => ({name: 'apart', setup: ({onResolve}) => onResolve({filter: /^\.\/html\.js$/}, () => ({path, external: true}))});
+const apart = (path) => ({name: 'apart', setup: ({onResolve}) => {
+  onResolve({filter: /^\.\/html\.js$/}, () => ({path, external: true}));
+  onResolve({filter: /catalogs\/..\.json$/}, ({kind, path}) => kind === 'dynamic-import' ? {path: `./${path.slice(-7, -5)}.js`, external: true} : undefined);
+}});
 
 const both = {bundle: true, format: 'esm', target: 'es2022', legalComments: 'none', outdir: 'dist'};
 for (const entry of ['index', 'html']) {
@@ -28,6 +31,16 @@ for (const entry of ['index', 'html']) {
 }
 const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, and DOMPurify (c) Cure53, Apache-2.0: NOTICES.txt of collabdata-elements */'};
 await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
+
+// The catalogs of other languages, for both.
+const catalogs = '../../words/catalogs';
+for (const file of (await readdir(catalogs)).filter((f) => f !== 'en.json')) {
+  const contents = `export {elements} from './${file}'`;
+  await build({stdin: {contents, resolveDir: catalogs}, bundle: true, format: 'esm', charset: 'utf8', minify: true, outfile: `dist/${file}`.replace(/json$/, 'js')});
+}
+// The types name no file that the package has not.
+const [types, english] = await Promise.all(['dist/src/texts.d.ts', `${catalogs}/en.json`].map((file) => readFile(file, 'utf8')));
+await writeFile('dist/src/texts.d.ts', types.replace(/import .*en\.json';/, `declare const english: ${JSON.stringify(JSON.parse(english).elements)};`));
 
 // What the package must carry: our licence, and those of what is in the files with .min.
 const notice = async (name) => `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`;

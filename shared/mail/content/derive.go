@@ -5,14 +5,22 @@ import (
 	"maps"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/words"
 )
 
+// Reader is the person for whom texts are derived; the zero value is nobody in English.
+type Reader struct {
+	UserID    string
+	Mentioned bool // a comment mentions the reader
+	words.Words
+}
+
 // Derive fills in the texts of a notification of a comment event from its thread as it is now, with those of its comments that are there.
-// What notifications update set stays. mentioned says that a comment mentions the reader.
-func Derive(n *collab.Notification, t *collab.Thread, mentioned bool) {
+// Texts that notifications update has set stay.
+func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	if n.Headline == "" {
 		data := map[string]collab.JSON{}
-		n.Headline = headline(n, &t.Annotation, mentioned, data)
+		n.Headline = headline(n, &t.Annotation, to, data)
 		maps.Copy(data, n.TemplateData)
 		if len(data) > 0 {
 			n.TemplateData = data
@@ -27,40 +35,41 @@ func Derive(n *collab.Notification, t *collab.Thread, mentioned bool) {
 }
 
 // headline returns the headline template of a notification, and adds its values to data.
-func headline(n *collab.Notification, head *collab.Annotation, mentioned bool, data map[string]collab.JSON) string {
-	set := func(variable, name string) bool {
-		if name != "" {
-			data[variable], _ = collab.EncodeJSON(name) // a text always has a JSON form
-		}
-		return name != ""
+func headline(n *collab.Notification, head *collab.Annotation, to Reader, data map[string]collab.JSON) string {
+	set := func(variable, name string) {
+		data[variable], _ = collab.EncodeJSON(name) // a text always has a JSON form
 	}
+	key := "threadChanged"
 	switch n.Event {
 	case collab.AnnotationAdded, collab.CommentAdded:
 		switch {
-		case mentioned:
-			return "{actionUser} mentioned you"
+		case to.Mentioned:
+			key = "mentioned"
 		case n.Event == collab.CommentAdded:
-			return "{actionUser} replied"
+			key = "replied"
+		default:
+			key = "commented"
 		}
-		return "{actionUser} added a comment"
 	case collab.CommentUpdated:
-		return "{actionUser} changed a comment"
+		key = "commentChanged"
 	case collab.AnnotationStatusChanged:
-		if set("status", StatusName(n.Status, head)) {
-			return "The status was changed to {status}"
+		key = "statusChanged"
+		if name := StatusName(n.Status, head); name != "" {
+			key = "statusChangedTo"
+			set("status", name)
 		}
-		return "The status was changed"
 	case collab.AnnotationAssigned:
-		id := ""
-		if n.AssignedTo != nil {
-			id = n.AssignedTo.UserID
+		switch assignee := collab.Deref(n.AssignedTo).UserID; assignee {
+		case "":
+			key = "unassigned"
+		case to.UserID:
+			key = "assignedToYou"
+		default:
+			key = "assigned"
+			set("assignedTo", AssigneeName(assignee, head))
 		}
-		if set("assignedTo", AssigneeName(id, head)) {
-			return "A thread was assigned to {assignedTo}"
-		}
-		return "A thread is assigned to nobody any more"
 	}
-	return "A thread was changed"
+	return to.Template(key)
 }
 
 // StatusName returns the name of a status that an annotation got: the annotation's own where it still has it, else the id; "" for nil.

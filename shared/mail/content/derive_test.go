@@ -37,12 +37,13 @@ func TestDerive(t *testing.T) {
 		{status("CLOSED"), collab.Comment{}, false, "The status was changed to CLOSED", ""},
 		{assigned(&collab.User{UserID: "zoe"}), collab.Comment{}, false, "A thread was assigned to zoe@example.com", ""},
 		{assigned(&collab.User{UserID: "yan"}), collab.Comment{}, false, "A thread was assigned to yan", ""},
-		{assigned(nil), collab.Comment{}, false, "A thread is assigned to nobody any more", ""},
+		{assigned(&collab.User{UserID: "bob"}), collab.Comment{}, false, "A thread was assigned to you", ""},
+		{assigned(nil), collab.Comment{}, false, "A thread is no longer assigned to anyone", ""},
 		{of(collab.AnnotationUpdated), collab.Comment{}, false, "A thread was changed", ""},
 		{collab.Notification{Event: collab.CommentAdded, Headline: "set", Body: "set"}, collab.Comment{Text: &name}, true, "set", "set"},
 	} {
 		test.n.ActionUser = collab.User{UserID: "ann", Name: &name}
-		Derive(&test.n, &collab.Thread{Annotation: head, Comments: []collab.Comment{test.comment}}, test.mentioned)
+		Derive(&test.n, &collab.Thread{Annotation: head, Comments: []collab.Comment{test.comment}}, Reader{UserID: "bob", Mentioned: test.mentioned})
 		if got := test.n.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || test.n.Body != test.body {
 			t.Errorf("%q, %q; want %q, %q", got, test.n.Body, test.headline, test.body)
 		}

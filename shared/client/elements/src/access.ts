@@ -2,6 +2,7 @@ import {LitElement} from 'lit';
 import {property} from 'lit/decorators.js';
 
 import type {Person} from './protocol.js';
+import {load} from './texts.js';
 
 /** Why a request failed: a status of the service, UNAVAILABLE where there was no answer, OFFLINE where the browser says so. */
 export class Failure extends Error {
@@ -236,6 +237,11 @@ export class Connected extends LitElement implements Source {
   @property() token = '';
   /** The organization, where the token has several. */
   @property() organization = '';
+
+  /** Waits for the texts in the language of the nearest element with a lang, which may be this one. */
+  protected override scheduleUpdate(): void | Promise<unknown> {
+    return load(this.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
+  }
 
   /** The way to a document, or to the inbox, the same for all elements of a page. */
   accessTo(documentId = ''): Access {

@@ -6,7 +6,7 @@ import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
 import {nameOf, type Attachment, type Person, type Tag, type Target} from './protocol.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
-import {texts} from './texts.js';
+import {say} from './texts.js';
 import {uploadOf, type Upload} from './uploads.js';
 
 const SHOWN = 8; // people in the list
@@ -107,23 +107,23 @@ export class Composer extends LitElement {
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
-        <button type="button" aria-label=${texts.removeFile(f.name!)} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
+        <button type="button" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
       ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
       ${this.only ? this.#chosen(this.only, open) : nothing}
-      <ul id="people" role="listbox" aria-label=${texts.peopleList} ?hidden=${!open}>
+      <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
             ${avatar(p)}<span>${nameOf(p)}</span>${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
           </li>`)}
       </ul>
-      <div class="said" role="status">${open ? texts.people(this.people.length) : this.left < 0 ? texts.tooLong : ''}</div>
+      <div class="said" role="status">${open ? say('people', {count: this.people.length}) : this.left < 0 ? say('tooLong') : ''}</div>
       <div class="row">
-        ${this.choice ? html`<div class="choice" part="choice" role="group" aria-label=${texts.whoSees}>
-          <button type="button" aria-pressed=${!this.only} @click=${() => this.#show(undefined)}>${texts.everyone}</button>
-          <button type="button" aria-pressed=${!!this.only} @click=${() => this.#show(this.only ?? this.#mentioned())}>${texts.onlyThese}</button></div>` : nothing}
-        <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? texts.left(this.left) : ''}</span>
-        <div>${this.close ? html`<button type="button" @click=${this.#cancel}>${texts.cancel}</button>` : nothing}
-        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${this.#send}>${this.submit || texts.send}</button></div>
+        ${this.choice ? html`<div class="choice" part="choice" role="group" aria-label=${say('visibleTo')}>
+          <button type="button" aria-pressed=${!this.only} @click=${() => this.#show(undefined)}>${say('everyone')}</button>
+          <button type="button" aria-pressed=${!!this.only} @click=${() => this.#show(this.only ?? this.#mentioned())}>${say('onlyThese')}</button></div>` : nothing}
+        <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? say(this.left < 0 ? 'over' : 'left', {count: Math.abs(this.left)}) : ''}</span>
+        <div>${this.close ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : nothing}
+        <button type="button" class="main" part="submit" ?disabled=${!this.#ready} @click=${this.#send}>${this.submit || say('send')}</button></div>
       </div>`;
   }
 
@@ -139,9 +139,9 @@ export class Composer extends LitElement {
 
   /** Those who will see it, each a button that takes them away, and where more are chosen. */
   #chosen(only: Person[], open: boolean): unknown {
-    return html`<div class="row seers" role="group" aria-label=${texts.onlyThese}>${lock}
-      ${only.map((p) => html`<button type="button" aria-label=${texts.removePerson(labelOf(p, only))} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
-      <input role="combobox" aria-label=${texts.addPerson} placeholder=${texts.addPerson} autocomplete="off" aria-autocomplete="list" aria-controls="people"
+    return html`<div class="row seers" role="group" aria-label=${say('onlyThese')}>${lock}
+      ${only.map((p) => html`<button type="button" aria-label=${say('removePerson', {name: labelOf(p, only)})} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
+      <input role="combobox" aria-label=${say('addPerson')} placeholder=${say('addPerson')} autocomplete="off" aria-autocomplete="list" aria-controls="people"
         aria-expanded=${open} aria-activedescendant=${open ? `p${this.chosen}` : nothing}
         @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;
   }
@@ -198,7 +198,7 @@ export class Composer extends LitElement {
     e.preventDefault();
     const upload = this.submit ? undefined : uploadOf(); // an edit changes the text alone
     if (!upload) {
-      this.said = texts.pictures;
+      this.said = say('pictures');
       return;
     }
     for (const file of data.files) void this.#upload(file, upload);
@@ -206,14 +206,14 @@ export class Composer extends LitElement {
 
   async #upload(file: File, upload: Upload): Promise<void> {
     this.uploading++;
-    this.said = texts.uploading(file.name);
+    this.said = say('uploading', {name: file.name});
     try {
       const url = await upload(file);
       this.said = '';
       this.#attach([...this.files, {name: file.name, mimeType: file.type, size: file.size, url}]);
     } catch (e) {
       console.error('collabdata: the function of setUploads failed', e);
-      this.said = texts.notUploaded(file.name);
+      this.said = say('notUploaded', {name: file.name});
     }
     this.uploading--;
   }

@@ -3,7 +3,7 @@ import {guard} from 'lit/directives/guard.js';
 
 import {nameOf, type Comment, type Tag} from './protocol.js';
 import type {Store} from './store.js';
-import {texts} from './texts.js';
+import {say} from './texts.js';
 
 type Clean = typeof import('./html.js').clean;
 
@@ -60,7 +60,7 @@ export function filesOf({attachments}: Comment): unknown {
   return html`<div class="files" part="files">${files.map(({url, name, mimeType, size}) => {
     const picture = mimeType?.startsWith('image/') && (size ?? 0) <= LARGEST;
     return html`<a href=${url!} target="_blank" rel="noopener noreferrer nofollow ugc">${picture
-      ? html`<img src=${url!} alt=${name || texts.picture} loading="lazy" decoding="async" referrerpolicy="no-referrer">` : name || url}</a>`;
+      ? html`<img src=${url!} alt=${name || say('picture')} loading="lazy" decoding="async" referrerpolicy="no-referrer">` : name || url}</a>`;
   })}</div>`;
 }
 

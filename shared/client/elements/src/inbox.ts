@@ -9,7 +9,7 @@ import {liveOf} from './live.js';
 import {Poll} from './poll.js';
 import {ask, type Answers, type Failure, type Notification} from './protocol.js';
 import {base} from './styles.js';
-import {texts, whyOf} from './texts.js';
+import {say, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 
 const FRESH = 3_600_000; // ms after which the first page is read again, for what changed in it
@@ -178,20 +178,20 @@ export class InboxElement extends Connected {
     const {failure} = this.#poll;
     const badge = this.unread ? `${this.unread}${this.more ? '+' : ''}` : '';
     return html`
-      <button type="button" class="bell" part="button" popovertarget="panel" aria-label=${texts.inbox(badge)}>
+      <button type="button" class="bell" part="button" popovertarget="panel" aria-label=${say(badge ? 'inboxUnread' : 'inbox', {unread: badge})}>
         <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4"/></svg>
         ${badge ? html`<span class="badge" part="badge" aria-hidden="true">${badge}</span>` : nothing}
       </button>
-      <div id="panel" class="panel" part="panel" popover role="dialog" tabindex="-1" autofocus aria-label=${texts.inboxTitle}
+      <div id="panel" class="panel" part="panel" popover role="dialog" tabindex="-1" autofocus aria-label=${say('inbox')}
         @beforetoggle=${this.#opening} @toggle=${this.#toggled}>
-        <div class="row head"><h2 class="grow">${texts.inboxTitle}</h2>
-          ${badge ? html`<button type="button" class="line" part="mark-all" @click=${this.#markAll}>${texts.markAllRead}</button>` : nothing}</div>
-        ${failure ? html`<p class="note error" role="alert">${this.loaded ? texts.inboxStale : `${texts.inboxNotLoaded} ${whyOf(failure)}`}</p>` : nothing}
-        ${this.loaded && !this.list.length ? html`<p class="note">${texts.inboxEmpty}</p>` : nothing}
+        <div class="row head"><h2 class="grow">${say('inbox')}</h2>
+          ${badge ? html`<button type="button" class="line" part="mark-all" @click=${this.#markAll}>${say('markAllRead')}</button>` : nothing}</div>
+        ${failure ? html`<p class="note error" role="alert">${this.loaded ? say('inboxStale') : `${say('inboxNotLoaded')} ${whyOf(failure)}`}</p>` : nothing}
+        ${this.loaded && !this.list.length ? html`<p class="note">${say('inboxEmpty')}</p>` : nothing}
         <ul role="list">${repeat(this.list, (n) => n.notificationId, (n) => this.#item(n))}</ul>
-        ${this.next ? html`<button type="button" class="line older" @click=${this.#more}>${texts.older}</button>` : nothing}
+        ${this.next ? html`<button type="button" class="line older" @click=${this.#more}>${say('older')}</button>` : nothing}
       </div>
-      <div class="said" role="status">${this.loaded ? texts.inbox(badge) : ''}</div>`;
+      <div class="said" role="status">${this.loaded ? say(badge ? 'inboxUnread' : 'inbox', {unread: badge}) : ''}</div>`;
   }
 
   #item(n: Notification): TemplateResult {
@@ -201,7 +201,7 @@ export class InboxElement extends Connected {
       <span><span class="headline">${n.displayHeadlineMessage}</span>
         ${n.displayBodyMessage ? html`<span class="text">${n.displayBodyMessage}</span>` : nothing}
         <span class="soft">${timeOf(n.createdAt)}</span></span>
-      ${read ? nothing : html`<span class="dot"><span class="said">${texts.unread}</span></span>`}
+      ${read ? nothing : html`<span class="dot"><span class="said">${say('unread')}</span></span>`}
     </button></li>`;
   }
 

@@ -4,10 +4,10 @@ import {customElement, property, state} from 'lit/decorators.js';
 import type {Access} from './access.js';
 import {ask, type Channels} from './protocol.js';
 import {base} from './styles.js';
-import {texts} from './texts.js';
+import {say} from './texts.js';
 
 const CHANNELS = ['inbox', 'email'] as const;
-const CHOICES = ['ALL', 'MINE', 'NONE'];
+const CHOICES = ['ALL', 'MINE', 'NONE'] as const;
 
 /** What the reader is told of a document: a line at the end of its threads, which asks the server once it is opened. */
 @customElement('collab-preferences')
@@ -21,11 +21,11 @@ export class Preferences extends LitElement {
   override render() {
     return html`
       <details part="preferences" @toggle=${(e: Event) => (e.target as HTMLDetailsElement).open && this.#ask()}>
-        <summary class="soft">${texts.preferences}</summary>
-        ${this.failed ? html`<p class="error" role="alert">${texts.preferencesFailed}</p>` : nothing}
-        ${this.config ? html`<div class="row">${CHANNELS.map((c) => html`<label>${texts.channels[c]}
+        <summary class="soft">${say('preferences')}</summary>
+        ${this.failed ? html`<p class="error" role="alert">${say('preferencesFailed')}</p>` : nothing}
+        ${this.config ? html`<div class="row">${CHANNELS.map((c) => html`<label>${say(`channel.${c}`)}
           <select @change=${(e: Event) => this.#ask({...this.config, [c]: (e.target as HTMLSelectElement).value})}>
-            ${CHOICES.map((v) => html`<option value=${v} ?selected=${this.config![c] === v}>${texts.choices[v]}</option>`)}
+            ${CHOICES.map((v) => html`<option value=${v} ?selected=${this.config![c] === v}>${say(`choice.${v}`)}</option>`)}
           </select></label>`)}</div>` : nothing}
       </details>`;
   }

@@ -4,7 +4,7 @@ import {added, later, overlay, type Pending, type ShownThread} from './overlay.j
 import {liveOf, type Live} from './live.js';
 import {Poll} from './poll.js';
 import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
-import {texts, whyOf} from './texts.js';
+import {say, whyOf} from './texts.js';
 
 const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
 const BEGIN = 250; // threads, if there are so many, that are known before the reader asks for older ones
@@ -456,4 +456,4 @@ export function storeOf(access: Access): Store {
 }
 
 /** Why a document's threads are not shown. */
-export const stateOf = ({failure}: Store): string => (failure ? `${texts.notLoaded} ${whyOf(failure)}` : texts.loading);
+export const stateOf = ({failure}: Store): string => (failure ? `${say('notLoaded')} ${whyOf(failure)}` : say('loading'));

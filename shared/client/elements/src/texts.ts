@@ -1,118 +1,64 @@
-import type {Failure} from './protocol.js';
+import {elements as english} from '../../../words/catalogs/en.json';
 
-const count = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
+import type {Failure} from './access.js';
 
-/** Every text that the elements show. setTexts replaces some, or all. */
-export const texts = {
-  comments: 'Comments',
-  comment: 'Comment',
-  commentOnSelection: 'Comment on the selected text',
-  open: (n: number) => `Open ${n}`,
-  resolved: (n: number) => `Resolved ${n}`,
-  mine: (n: number) => `Mine ${n}`,
-  unreadThreads: (n: number) => `Unread ${n}`,
-  noneYet: 'No threads yet.',
-  none: {open: 'No open threads.', resolved: 'No resolved threads.', mine: 'No threads that mention you or have comments by you.', unread: 'No unread threads.'},
-  howToComment: 'Select text to comment on it.',
-  gone: (n: number) => `${count(n, 'thread', 'threads')} on removed text`,
-  loading: 'Loading comments',
-  stale: 'Comments may be out of date. Retrying …',
-  notLoaded: 'Comments could not be loaded.',
-  /** The reason of a failure, by its status and the service's message; minutes until a retry makes sense, 0 if unknown. */
-  why: (status: string, message: string, minutes: number): string => {
-    switch (status) {
-      case 'OFFLINE':
-        return 'You are offline.';
-      case 'UNAUTHENTICATED':
-        return 'You are not signed in.';
-      case 'PERMISSION_DENIED':
-        return 'You do not have permission.';
-      case 'NOT_FOUND':
-        return 'It no longer exists.';
-      case 'FAILED_PRECONDITION':
-      case 'INVALID_ARGUMENT':
-        return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-      case 'RESOURCE_EXHAUSTED':
-        return `Too many requests. Try again in ${minutes > 1 ? `${minutes} minutes` : 'a minute'}.`;
-    }
-    return 'The server is not responding.';
-  },
-  missing: 'This thread no longer exists.',
-  close: 'Close',
-  draft: 'Draft',
-  continueDraft: (text: string) => `Continue: “${text.slice(0, 80)}”`,
-  left: (n: number) => (n < 0 ? `${count(-n, 'character', 'characters')} too many` : `${count(n, 'character', 'characters')} left`),
-  tooLong: 'The text is too long to send.',
-  thread: (author: string) => `Thread by ${author}`,
-  goTo: (quote: string) => `Go to the text: ${quote}`,
-  wholeDocument: 'Whole document',
-  replies: (n: number) => count(n, 'reply', 'replies'),
-  showReplies: (n: number) => `Show ${count(n, 'reply', 'replies')}`,
-  hideReplies: 'Hide replies',
-  reply: 'Reply',
-  writeReply: 'Write a reply. Type @ to mention people.',
-  writeComment: 'Write a comment. Type @ to mention people.',
-  send: 'Send',
-  whoSees: 'Visible to',
-  everyone: 'Everyone',
-  onlyThese: 'Only these people',
-  addPerson: 'Add a person',
-  removePerson: (name: string) => `Remove ${name}`,
-  you: 'you',
-  only: (names: string) => `Only ${names}`,
-  save: 'Save',
-  cancel: 'Cancel',
-  resolve: 'Resolve',
-  reopen: 'Reopen',
-  isResolved: (name: string) => (name ? `Resolved by ${name}` : 'Resolved'),
-  edit: 'Edit',
-  delete: 'Delete',
-  editOf: (time: string) => `Edit your comment from ${time}`,
-  deleteOf: (time: string) => `Delete your comment from ${time}`,
-  reallyDelete: 'Delete this comment for everyone?',
-  keep: 'Keep',
-  edited: 'edited',
-  sending: 'Sending …',
-  failed: {
-    'add-thread': 'Your comment was not sent.',
-    'add-comment': 'Your reply was not sent.',
-    'edit-comment': 'Your change was not saved.',
-    'delete-comment': 'The comment was not deleted.',
-    'resolve-thread': 'The change was not saved.',
-  } as Record<string, string>,
-  tryAgain: 'Try again',
-  discard: 'Discard',
-  earlier: (n: number) => `${n} earlier`,
-  newest: 'Jump to newest',
-  pictures: 'You cannot add files here. Upload the picture elsewhere, and paste its address.',
-  uploading: (name: string) => `Uploading ${name} …`,
-  notUploaded: (name: string) => `${name} could not be uploaded.`,
-  removeFile: (name: string) => `Remove ${name}`,
-  picture: 'Picture',
-  truncated: 'This thread has more comments that are not shown.',
-  people: (n: number) => `${count(n, 'person', 'people')} found. Use the arrow keys to choose, and Enter to select.`,
-  peopleList: 'People',
-  sent: 'Sent.',
-  newComment: (name: string) => `New comment by ${name}.`,
-  inbox: (unread: string) => (unread ? `Inbox, ${unread} unread` : 'Inbox'),
-  inboxTitle: 'Inbox',
-  inboxEmpty: 'No notifications yet.',
-  markAllRead: 'Mark all as read',
-  unread: 'Unread',
-  older: 'Show older',
-  inboxNotLoaded: 'The inbox could not be loaded.',
-  inboxStale: 'The inbox may be out of date. Retrying …',
-  now: 'just now',
-  preferences: 'Notifications for this document',
-  preferencesFailed: 'These settings could not be loaded or saved.',
-  channels: {inbox: 'Inbox', email: 'Email'},
-  choices: {ALL: 'All activity', MINE: 'Only if it concerns me', NONE: 'None'} as Record<string, string>,
+type Catalog = Record<string, string>;
+
+/** The languages other than English, each in a file of its own beside the script. */
+const CATALOGS: Record<string, () => Promise<{elements: Catalog}>> = {
+  de: () => import('../../../words/catalogs/de.json'),
+  es: () => import('../../../words/catalogs/es.json'),
+  fr: () => import('../../../words/catalogs/fr.json'),
+  ja: () => import('../../../words/catalogs/ja.json'),
+  pt: () => import('../../../words/catalogs/pt.json'),
 };
 
-/** Returns the reason of a failure as a text. */
-export const whyOf = (f: Failure): string => texts.why(f.status, f.message, Math.ceil(f.retryAfter / 60_000));
+type Form<K> = K extends `${infer Stem}.${'one' | 'other'}` ? Stem | K : K;
 
-/** Replaces texts, for another language or another tone. Call it before the elements are first shown. */
-export function setTexts(own: Partial<typeof texts>): void {
-  Object.assign(texts, own);
+/** The key of a text, without the form of its plural. */
+export type Key = Form<keyof typeof english>;
+
+let own: Catalog = {};
+let catalog: Catalog = english;
+let loaded = 'en';
+let tag: string | undefined;
+
+/** The language of the elements, such as de-AT; undefined for the browser's. */
+export const language = (): string | undefined => tag;
+
+/**
+ * Returns a text of the catalogs, with values in the place of names in braces. `count` chooses between the forms of a plural: a key that ends
+ * with .one, .few, .many or .other.
+ */
+export function say(key: Key, values: Record<string, string | number> = {}): string {
+  const find = (name: string) => own[name] ?? catalog[name] ?? (english as Catalog)[name];
+  const form = values.count === undefined ? '' : new Intl.PluralRules(loaded).select(+values.count);
+  const template = (form && find(`${key}.${form}`)) || find(key) || find(`${key}.other`) || '';
+  return template.replace(/\{(\w+)\}/g, (name, value) => `${values[value] ?? name}`);
+}
+
+/** Loads the texts in a language, which all elements of the page then have. Returns undefined if they are there. */
+export function load(lang: string | undefined): Promise<void> | undefined {
+  tag = lang || undefined;
+  const wanted = lang?.toLowerCase().split('-')[0] || 'en';
+  if (wanted === loaded) return undefined;
+  loaded = wanted;
+  const asked = CATALOGS[wanted]?.() ?? Promise.resolve({elements: english});
+  return asked.then(
+    (file) => {
+      catalog = file.elements;
+    },
+    (e) => console.error(`collabdata: the texts in the language ${wanted} could not be loaded: serve ${wanted}.js beside the script`, e),
+  );
+}
+
+/** Returns the reason of a failure as a text. Other failures say what the service says. */
+export function whyOf({status, message, retryAfter}: Failure): string {
+  if (status === 'FAILED_PRECONDITION' || status === 'INVALID_ARGUMENT') return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return say(`why.${status}` as Key, {count: Math.max(1, Math.ceil(retryAfter / 60_000))}) || say('why.other');
+}
+
+/** Replaces texts by key, for another tone. Call it before the elements are first shown. */
+export function setTexts(texts: Catalog): void {
+  own = {...own, ...texts};
 }

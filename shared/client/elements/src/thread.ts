@@ -13,7 +13,7 @@ import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {isResolved, nameOf, seersOf} from './protocol.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
-import {texts, whyOf} from './texts.js';
+import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
 
 const MORE = 100; // earlier ones that the reader asks for
@@ -162,42 +162,43 @@ export class ThreadElement extends Connected {
     if (!store) return nothing;
     if (!t) {
       if (!this.document) return nothing;
-      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? texts.missing : stateOf(store)}</p>`;
+      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? say('missing') : stateOf(store)}</p>`;
     }
     const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
     const earlier = this.open ? this.begin - 1 : 0;
     const resolved = isResolved(t);
+    const resolver = resolved ? this.#resolver(t, store) : '';
     const quote = t.targetElement?.targetText;
     const change = t.pending.find((p) => p.name === 'resolve-thread');
     return html`
-      <article part="thread" tabindex="-1" aria-label=${texts.thread(nameOf(first.from))} @click=${this.#clicked}>
+      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(first.from)})} @click=${this.#clicked}>
         <header class="row" part="thread-header">
-          ${t.unread ? html`<span class="dot"><span class="said">${texts.unread}</span></span>` : nothing}
+          ${t.unread ? html`<span class="dot"><span class="said">${say('unread')}</span></span>` : nothing}
           <div class="grow">
             ${quote
-              ? html`<button type="button" class="quote" part="quote" title=${quote} aria-label=${texts.goTo(quote)} @click=${this.#goto}>${quote}</button>`
+              ? html`<button type="button" class="quote" part="quote" title=${quote} aria-label=${say('goTo', {quote})} @click=${this.#goto}>${quote}</button>`
               : t.targetElement?.elementId
                 ? html`<button type="button" class="quote" part="quote" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
-                : html`<span class="soft">${texts.wholeDocument}</span>`}
+                : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
           ${store.canWrite && t.annotationId
             ? html`<button type="button" class="line" part="resolve" aria-disabled=${!!change && !change.failed} @click=${() => this.#resolve(t, change)}>
-                ${resolved ? texts.reopen : texts.resolve}
+                ${resolved ? say('reopen') : say('resolve')}
               </button>`
             : nothing}
         </header>
         ${this.#seers(t, store)}
-        ${resolved ? html`<p class="done">✓ ${texts.isResolved(this.#resolver(t, store))}</p>` : nothing}
+        ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: resolver})}</p>` : nothing}
         <ol>${this.#comment(first)}
-          ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${texts.earlier(earlier)}</button>
-            <button type="button" @click=${this.#newest}>${texts.newest}</button></li>` : nothing}
+          ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
+            <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
         ${change?.failed ? this.#failure(change) : nothing}
-        ${t.commentsTruncated && this.open ? html`<p class="soft">${texts.truncated}</p>` : nothing}
+        ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
         ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
           <div class="row actions">
-            <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? texts.showReplies(rest.length) : texts.reply}</button>
-            ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${texts.draft}</span>` : nothing}
+            <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? say('showReplies', {count: rest.length}) : say('reply')}</button>
+            ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${say('draft')}</span>` : nothing}
           </div>` : nothing}
       </article>`;
   }
@@ -207,8 +208,8 @@ export class ThreadElement extends Connected {
     const people = seersOf(t);
     if (!people) return nothing;
     const others = people.filter((p) => p.userId !== store.user.userId);
-    const names = [...others.map((p) => nameOf(store.named(p))), ...(others.length < people.length ? [texts.you] : [])];
-    return html`<p class="seers" part="seers">${lock}<span>${texts.only(joined(names))}</span></p>`;
+    const names = [...others.map((p) => nameOf(store.named(p))), ...(others.length < people.length ? [say('you')] : [])];
+    return html`<p class="seers" part="seers">${lock}<span>${say('only', {names: joined(names)})}</span></p>`;
   }
 
   /** The name of who resolved it, "" where it is not known. */
@@ -220,7 +221,7 @@ export class ThreadElement extends Connected {
 
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
-    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${texts.writeReply} .among=${seersOf(t)}
+    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
       .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
   }
 
@@ -234,11 +235,11 @@ export class ThreadElement extends Connected {
       <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(c.from)}
         <div class="row"><span class="name" part="author">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
-          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${texts.edited}</span>` : nothing}</div>
+          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : contentOf(c, this.store!, () => this.requestUpdate())}
           ${filesOf(c)}
-          ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${texts.sending}</span>`}
+          ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
           ${mine && !p && !editing && this.open ? this.#actions(c) : nothing}
         </div>
       </li>`;
@@ -246,19 +247,19 @@ export class ThreadElement extends Connected {
 
   #actions(c: ShownComment): TemplateResult {
     if (this.deleting === c.commentId) {
-      return html`<div class="row actions" role="group" aria-label=${texts.reallyDelete}><span>${texts.reallyDelete}</span>
-        <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${texts.delete}</button>
-        <button type="button" @click=${() => this.#keep(c)}>${texts.keep}</button></div>`;
+      return html`<div class="row actions" role="group" aria-label=${say('reallyDelete')}><span>${say('reallyDelete')}</span>
+        <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${say('delete')}</button>
+        <button type="button" @click=${() => this.#keep(c)}>${say('keep')}</button></div>`;
     }
     const time = moment(c.createdAt);
     return html`<div class="row actions">
-      <button type="button" id="edit${c.commentId}" aria-label=${texts.editOf(time)} @click=${() => this.#edit(c)}>${texts.edit}</button>
-      <button type="button" id="delete${c.commentId}" aria-label=${texts.deleteOf(time)} @click=${() => this.#ask(c)}>${texts.delete}</button>
-      ${this.store!.drafts.get(editOf(this.shown!.annotationId, c.commentId)) ? html`<span class="soft">${texts.draft}</span>` : nothing}</div>`;
+      <button type="button" id="edit${c.commentId}" aria-label=${say('editOf', {time})} @click=${() => this.#edit(c)}>${say('edit')}</button>
+      <button type="button" id="delete${c.commentId}" aria-label=${say('deleteOf', {time})} @click=${() => this.#ask(c)}>${say('delete')}</button>
+      ${this.store!.drafts.get(editOf(this.shown!.annotationId, c.commentId)) ? html`<span class="soft">${say('draft')}</span>` : nothing}</div>`;
   }
 
   #editor(c: ShownComment): TemplateResult {
-    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save} .among=${seersOf(this.shown!)}
+    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
       .done=${({text, tags, id}: Written) => {
@@ -268,9 +269,9 @@ export class ThreadElement extends Connected {
   }
 
   #failure(p: Pending): TemplateResult {
-    return html`<div class="row" role="alert"><span class="error">${texts.failed[p.name]} ${whyOf(p.failed!)}</span>
-      <button type="button" class="link" @click=${() => this.store!.retry(p)}>${texts.tryAgain}</button>
-      <button type="button" class="link" @click=${() => this.store!.discard(p)}>${texts.discard}</button></div>`;
+    return html`<div class="row" role="alert"><span class="error">${say(`failed.${p.name}`)} ${whyOf(p.failed!)}</span>
+      <button type="button" class="link" @click=${() => this.store!.retry(p)}>${say('tryAgain')}</button>
+      <button type="button" class="link" @click=${() => this.store!.discard(p)}>${say('discard')}</button></div>`;
   }
 
   #edit(c: ShownComment): void {

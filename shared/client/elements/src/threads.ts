@@ -13,7 +13,7 @@ import type {ShownThread} from './overlay.js';
 import {isResolved, nameOf, type Target} from './protocol.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
-import {texts} from './texts.js';
+import {say} from './texts.js';
 import './preferences.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
@@ -148,7 +148,7 @@ export class ThreadsElement extends Connected {
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
       const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
-      if (other) this.said = texts.newComment(nameOf(other.from));
+      if (other) this.said = say('newComment', {name: nameOf(other.from)});
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
@@ -189,27 +189,27 @@ export class ThreadsElement extends Connected {
     const list = visible.filter((t) => this.#places.get(t.key) !== null).sort((a, b) => this.#order(a, b));
     const more = store.more ? '+' : '';
     return html`
-      <section part="panel" aria-label=${texts.comments} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
+      <section part="panel" aria-label=${say('comments')} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
         <header class="row" part="header">
-          <h2>${texts.comments}</h2>
-          ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>` : nothing}
-          ${store.loaded ? html`<div class="row filter" role="group" aria-label=${texts.comments}>${FILTERS.map((f) => html`
+          <h2>${say('comments')}</h2>
+          ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>` : nothing}
+          ${store.loaded ? html`<div class="row filter" role="group" aria-label=${say('comments')}>${FILTERS.map((f) => html`
             <button type="button" aria-pressed=${f === this.filter} @click=${() => (this.filter = f)}>${this.#name(f)}${more}</button>`)}</div>` : nothing}
         </header>
-        ${store.failure ? html`<p class="error" role="alert">${store.loaded ? texts.stale : stateOf(store)}</p>` : nothing}
-        ${this.missing ? html`<p class="note" role="alert">${texts.missing} <button type="button" class="link" @click=${() => (this.missing = false)}>${texts.close}</button></p>` : nothing}
+        ${store.failure ? html`<p class="error" role="alert">${store.loaded ? say('stale') : stateOf(store)}</p>` : nothing}
+        ${this.missing ? html`<p class="note" role="alert">${say('missing')} <button type="button" class="link" @click=${() => (this.missing = false)}>${say('close')}</button></p>` : nothing}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
         ${this.draft ? this.#draft(store, this.draft) : nothing}
         ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft ? nothing
-          : html`<p class="note">${this.shown.length ? texts.none[this.filter] : texts.noneYet} ${store.canWrite && this.filter === 'open' ? texts.howToComment : ''}</p>`}
+          : html`<p class="note">${this.shown.length ? say(`none.${this.filter}`) : say('noneYet')} ${store.canWrite && this.filter === 'open' ? say('howToComment') : ''}</p>`}
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
-        ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
-        ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${texts.older}</button>` : nothing}
+        ${gone.length ? html`<details part="gone" open><summary>${say('gone', {count: gone.length})}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
+        ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${say('older')}</button>` : nothing}
         ${store.loaded ? html`<collab-preferences .access=${store.access} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
-      <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${texts.commentOnSelection}
-        @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>
+      <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${say('commentOnSelection')}
+        @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>
       <div class="said" role="status">${this.said}</div>`;
   }
 
@@ -226,7 +226,7 @@ export class ThreadsElement extends Connected {
 
   #name(filter: Filter): string {
     const n = this.shown.filter((t) => this.#fits(t, filter)).length;
-    return filter === 'unread' ? texts.unreadThreads(n) : texts[filter](n);
+    return say(filter === 'unread' ? 'unreadThreads' : filter, {count: n});
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
@@ -238,7 +238,7 @@ export class ThreadsElement extends Connected {
     return html`<div class="draft" part="draft">
       ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
       ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
-        label=${texts.writeComment} choice .close=${this.#close}
+        label=${say('writeComment')} choice .close=${this.#close}
         .done=${({text, tags, only, attachments, id}: Written) => {
           this.draft = undefined;
           this.filter = 'open';
@@ -250,7 +250,7 @@ export class ThreadsElement extends Connected {
   /** A draft of a new thread that is not being written. */
   #kept({text, target}: Draft): unknown {
     if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
-    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${texts.continueDraft(text.trim())}</button>`;
+    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: text.trim().slice(0, 80)})}</button>`;
   }
 
   #older = async (): Promise<void> => {

@@ -1,10 +1,8 @@
 import {html, type TemplateResult} from 'lit';
 
-import {texts} from './texts.js';
+import {language, say} from './texts.js';
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_536_000], ['month', 2_592_000], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
-
-const language = () => document.documentElement.lang || undefined;
 
 /** How long ago a time is, such as "2 hours ago". */
 export function ago(time: number, now = Date.now()): string {
@@ -12,7 +10,7 @@ export function ago(time: number, now = Date.now()): string {
   for (const [unit, size] of STEPS) {
     if (seconds >= size) return new Intl.RelativeTimeFormat(language(), {numeric: 'auto'}).format(-Math.floor(seconds / size), unit);
   }
-  return texts.now;
+  return say('now');
 }
 
 /** A time as the reader's language writes it. */
