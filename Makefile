@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi test e2e lint fuzz build deploy deploy-local destroy destroy-local release clean distclean
+.PHONY: help check run seed admin openapi wheel test e2e lint fuzz build deploy deploy-local destroy destroy-local release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -50,6 +50,14 @@ admin: check ## build the operator's program, .local/bin/admin
 
 openapi: check ## write what is made of the table of endpoints: mains of functions, reference, Go client, and the document to make others of
 	@go test ./functions ./shared/api/openapi -run '^(TestMains|TestDocument|TestGoClient|TestReadme)$$' -update
+
+wheel: check openapi ## build the Python client, a wheel in .local/wheel
+	@python=$$(go run ./localstack/install python) && export PATH="$$(dirname "$$python"):$$PATH" && rm -rf $(LOCAL)/python $(LOCAL)/wheel && \
+	{ cat shared/client/python/config.yaml && sed -n 's/.* Release = "\(.*\)".*/package_version_override: \1/p' shared/platform/version.go; } > $(LOCAL)/python.yaml && \
+	openapi-python-client generate --fail-on-warning --meta setup --path shared/api/openapi-clients.json --output-path $(LOCAL)/python \
+		--config $(LOCAL)/python.yaml --custom-template-path shared/client/python/templates && \
+	"$$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(LOCAL)/wheel $(LOCAL)/python && \
+	ls $(LOCAL)/wheel/*
 
 # What runs goroutines, and is tested with -race.
 CONCURRENT := ./shared/... ./scripts/local/...
@@ -118,8 +126,8 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@grep -q 'Release = "$(VERSION)"' shared/platform/version.go || { echo 'This checkout is another version: see shared/platform/version.go' >&2; exit 1; }
 	@[ -n "$$($(NOTES))" ] || { echo 'CHANGELOG.md has no section "## $(VERSION) (2026-11-23)", with the date of the release' >&2; exit 1; }
 	@[ -z "$$(git status --porcelain)" ] || { echo 'There are changes that are not committed: see git status' >&2; exit 1; }
-	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent openapi && \
-	cp shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
+	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent wheel && \
+	cp $(LOCAL)/wheel/collabdata-$(VERSION)-*.whl shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
 	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
 	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done

@@ -1,5 +1,6 @@
 // Install puts the pinned tools of the local cloud into the folder .local of
-// the repository, unless they are there already.
+// the repository, unless they are there already. With the name of another tool,
+// such as openapi-python-client, it installs that one and prints its path.
 package main
 
 import (
@@ -15,8 +16,22 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := localstack.Install(ctx, os.Stdout); err != nil {
+	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func run(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return localstack.Install(ctx, os.Stdout)
+	}
+	for _, name := range names {
+		path, err := localstack.CheckTool(ctx, name, os.Stderr)
+		if err != nil {
+			return err
+		}
+		fmt.Println(path)
+	}
+	return nil
 }

@@ -214,14 +214,14 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// inPython adds a thread, reads it and makes a mistake, by the client that is made as the README says, after the README's example.
+// inPython adds a thread, reads it and makes a mistake, by the client of the wheel, after the README's example.
 const inPython = `
-from collaboration_data_service_client import Client
-from collaboration_data_service_client.api.commentannotations import (
+from collabdata import connect
+from collabdata.api.commentannotations import (
     comment_annotations_add, comment_annotations_get, comment_annotations_get_comments)
-from collaboration_data_service_client.models import *
+from collabdata.models import *
 
-client = Client(base_url=sys.argv[1], headers={"x-service-api-key": "dev-key", "x-service-auth-token": "dev-token"})
+client = connect(sys.argv[1], "dev-key", "dev-token", timeout=30)
 thread = NewAnnotation(status=Status(id="OPEN"), comment_data=[AnnotationComment(comment_text="Is this final?", from_=UserInput(user_id="ann", name="Ann"))])
 added = comment_annotations_add.sync(client=client, body=CommentAnnotationsAddBody(data=CommentAnnotationsAddRequest(
     organization_id="acme", create_organization=True, document_id="python", create_document=True, comment_annotations=[thread])))
@@ -236,27 +236,28 @@ refused = comment_annotations_get_comments.sync(client=client, body=CommentAnnot
 print(refused.error.status.value)
 `
 
-// pythonEnvironment is an environment with the client that the README's line makes.
+// pythonEnvironment is an environment with the Python client.
 func (n *newcomer) pythonEnvironment(t *testing.T) *outside {
 	t.Helper()
 	python, err := localstack.CheckTool(t.Context(), "python", os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(filepath.Join(n.dir, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	n.do(t, ".", "make", "wheel")
+	wheels, err := filepath.Glob(filepath.Join(n.dir, ".local", "wheel", "collabdata-*.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatalf("make wheel made %q (%v)", wheels, err)
 	}
-	line := regexp.MustCompile("`(make openapi && openapi-python-client generate [^`]*)`").FindSubmatch(readme)
-	if line == nil {
-		t.Fatal("the README does not say how to make a client in Python")
-	}
-	here := &outside{dir: n.dir, env: append(n.environment(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"))}
-	here.do(t, "sh", "-c", string(line[1])+" --fail-on-warning")
-	made := filepath.Join(n.dir, "collaboration-data-service-client")
+	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n"}
+	app.install(t, python, wheels[0])
 	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython
-	return &outside{
-		dir: t.TempDir(), env: append(n.environment(), "PYTHONPATH="+made), want: "Is this final? Ann default True\nNOT_FOUND\n",
-		run: []string{python, "-c", program, "http://127.0.0.1:" + n.port},
-	}
+	app.run = []string{python, "-c", program, "http://127.0.0.1:" + n.port}
+	return app
+}
+
+// install installs a wheel beside what the tests' Python has.
+func (o *outside) install(t *testing.T, python, wheel string) {
+	t.Helper()
+	o.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel)
+	o.env = append(o.env, "PYTHONPATH="+filepath.Join(o.dir, "packages"))
 }
