@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi wheel test e2e lint fuzz build deploy deploy-local destroy destroy-local release clean distclean
+.PHONY: help check run seed admin openapi wheel test e2e lint audit fuzz build deploy deploy-local destroy destroy-local release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -90,6 +90,12 @@ ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 lint: check ## look for likely mistakes: staticcheck, errcheck (a minute or two at the first time, then seconds)
 	@echo '== staticcheck'; $(call timed,go run $(STATICCHECK) -tags e2e $$(go list ./... | grep -v '^collabdata/infra'))
 	@echo '== errcheck'; $(call timed,go run $(ERRCHECK) -ignoretests -exclude .errcheck $$(go list ./... | grep -v '^collabdata/infra'))
+
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+audit: check ## look for known vulnerabilities in dependencies: govulncheck, npm audit (asks databases on the internet)
+	@echo '== govulncheck'; go run $(GOVULNCHECK) ./...
+	@for folder in shared/client/ts shared/client/elements localstack/pins/node; do echo "== npm audit $$folder"; (cd $$folder && npm audit --package-lock-only) || exit 1; done
 
 fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 	@go run ./localstack/install
