@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var personRuns = flag.Int("persons", 6, "how many random runs of persons there are")
+var personRuns = flag.Int("persons", 3, "how many random runs of persons there are")
 
 // TestPersons makes random requests of persons with tokens, and of their back end, and holds that each answer shows what a plain model of
 // who may see and write what says, that what is refused changes nothing, and that nothing that only back ends know of is in one.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,25 +163,5 @@ func TestEventFits(t *testing.T) {
 	must.Do(t, err)
 	if rpc.WrappedLen(e.Body) != rpc.MaxBody || len(text) > lambdaTakes {
 		t.Errorf("a body of %d bytes, which count %d, is an event of %d", len(e.Body), rpc.WrappedLen(e.Body), len(text))
-	}
-}
-
-// BenchmarkLargestPage answers a page of 1,000 items and 5 MB.
-func BenchmarkLargestPage(b *testing.B) {
-	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
-	page := make([]collab.JSON, 1000)
-	for i := range page {
-		page[i] = collab.JSON(`{"annotationId":"` + strconv.Itoa(i) + `","comments":["` + strings.Repeat("text ", 990) + `"]}`)
-	}
-	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) { return page, nil }
-	h := app.ProxyHandler(rpc.Handle(server, op, rpc.Options{}))
-	e := event(`{"data":{}}`)
-	b.ReportAllocs()
-	for b.Loop() {
-		response, err := h(collab.WithIdentity(b.Context(), collab.Identity{Account: "acme", APIKey: "key"}), e)
-		if err != nil || response.StatusCode != 200 {
-			b.Fatal(response.Body, err)
-		}
-		b.SetBytes(int64(len(response.Body)))
 	}
 }

@@ -5,20 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"collabdata/shared/testing/must"
 )
-
-// TestShortUser holds that an event or a mail keeps of a user no more than it needs.
-func TestShortUser(t *testing.T) {
-	name, email, yes := strings.Repeat("n", 300), "ann@example.com", true
-	u := User{UserID: "ann", Name: &name, Email: &email, UserDetails: UserDetails{PhotoURL: &name, IsAdmin: &yes}}
-	cut := name[:200]
-	if diff := cmp.Diff(User{UserID: "ann", Name: &cut, Email: &email}, u.Short()); diff != "" {
-		t.Error(diff)
-	}
-}
 
 func FuzzCutEncoded(f *testing.F) {
 	for limit := range 70 { // more than all of it takes

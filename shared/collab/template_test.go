@@ -10,62 +10,6 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-func TestHeadline(t *testing.T) {
-	ann := "Ann"
-	mail := "bob@example.com"
-	recipient := User{UserID: "bob", Email: &mail}
-	data := map[string]JSON{
-		"text":   JSON(`"a \"b\" <i>"`),
-		"number": JSON(`1.50e3`),
-		"minus":  JSON(`-0`),
-		"yes":    JSON(`true`),
-		"named":  JSON(`{"userId":"u1","name":"Una","email":"una@example.com"}`),
-		"mailed": JSON(`{"userId":"u2","name":"","email":"duo@example.com"}`),
-		"bare":   JSON(`{"userId":"u3"}`),
-		"braces": JSON(`"{text} {"`),
-		"empty":  JSON(`""`),
-		"":       JSON(`"nameless"`),
-		"a b":    JSON(`"spaced"`),
-	}
-	tests := []struct{ name, template, want string }{
-		{"no variable", "Hello", "Hello"},
-		{"empty", "", ""},
-		{"text as it is", "x {text} y", `x a "b" <i> y`},
-		{"number as written", "{number}{minus}", "1.50e3-0"},
-		{"boolean", "{yes}", "true"},
-		{"user by name, e-mail, id", "{named} {mailed} {bare}", "Una duo@example.com u3"},
-		{"actor and recipient", "{actionUser} told {recipientUser}", "Ann told bob@example.com"},
-		{"unknown name stays", "{nobody} {Text}", "{nobody} {Text}"},
-		{"value is not expanded", "{braces}text}", "{text} {text}"},
-		{"value beside value", "{text}{text}", `a "b" <i>a "b" <i>`},
-		{"empty value", "[{empty}]", "[]"},
-		{"empty name", "{}", "nameless"},
-		{"name with a space", "{a b}{ text }", "spaced{ text }"},
-		{"innermost braces", "{{yes}} {x{yes}", "{true} {xtrue"},
-		{"open to the end", "{text", "{text"},
-		{"closed only", "text} {yes}", "text} true"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			n := Notification{Headline: test.template, ActionUser: User{UserID: "ann", Name: &ann}, TemplateData: data}
-			if got := n.RenderHeadline().For(recipient); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
-func TestHeadlinePrefersTemplateData(t *testing.T) {
-	n := Notification{
-		Headline:     "{actionUser} told {recipientUser}",
-		ActionUser:   User{UserID: "ann"},
-		TemplateData: map[string]JSON{ActionUser: JSON(`{"userId":"x","name":"A. N."}`), RecipientUser: JSON(`"you"`)},
-	}
-	if got, want := n.RenderHeadline().For(User{UserID: "bob"}), "A. N. told you"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // TestHeadlineIsBounded: neither headline nor what rendering it takes grows with template times values.
 func TestHeadlineIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 20_000)

@@ -81,6 +81,13 @@ func TestFoldersSet(t *testing.T) {
 			t.Errorf("%q in %q: %q on %q, want %q on %q", test.own, test.folder, got, on, test.want, test.on)
 		}
 	}
+	if got := tree.Access("", "free", AccessPublic) + tree.Access("", "free", "") + tree.Access("", "in", AccessPublic); got != AccessPublic+AccessOrganizationPrivate+AccessRestricted {
+		t.Errorf("by the account's default, by none, and by a folder: %s", got)
+	}
+	circle := Folders{"a": {Parent: "b"}, "b": {Parent: "a"}}
+	if got := circle.Up("a"); len(got) != 3 {
+		t.Errorf("a circle goes on: %v", got)
+	}
 }
 
 // TestWhy says to an operator by what a person may not see a document.

@@ -236,17 +236,6 @@ func header(key, token string) http.Header {
 	return h
 }
 
-func BenchmarkCheck(b *testing.B) {
-	c := credentials.Checker{Keys: credentials.Cached(newKeyring(), time.Now), Now: func() time.Time { return noon }}
-	h := header("key", "first")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := c.Check(b.Context(), h); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestHeaders: other names are the ones that count, and a name that means something else is refused.
 func TestHeaders(t *testing.T) {
 	c := credentials.Checker{Keys: newKeyring(), Now: func() time.Time { return noon }, Headers: credentials.Headers{Key: "x-other-key"}}

@@ -385,27 +385,6 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-func BenchmarkKeys(b *testing.B) {
-	for name, f := range map[string]func(){
-		"Comment": func() {
-			Comment(plan, "01jd2m6z5x0000h3k9r7v2n8p4", 1_700_000_000_000_000)
-		},
-		"LocationPartition":     func() { LocationPartition(plan.OrganizationRef, "location") },
-		"Join escaped":          func() { Join("docu ment", "100%") },
-		"UpdatedInOrganization": func() { UpdatedInOrganization(1_700_000_000_000, plan, "01jd2m6z5x0000h3k9r7v2n8p4") },
-		"ParseAnnotation":       func() { ParseAnnotation("ANN#01jd2m6z5x0000h3k9r7v2n8p4#CMT#0000001700000000") },
-		"Split":                 func() { Split("A#acct#O#organization#D#document") },
-		"Time":                  func() { Time(1_700_000_000_000) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				f()
-			}
-		})
-	}
-}
-
 // TestIndexOf finds each index by its name, and the table's own keys.
 func TestIndexOf(t *testing.T) {
 	for _, want := range append(Indexes(), Index{PartitionKey: PK, SortKey: SK}) {

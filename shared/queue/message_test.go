@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -132,22 +131,4 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkEncode(b *testing.B) {
-	e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: strings.Repeat("0", 26)}}
-	b.ReportAllocs()
-	for b.Loop() {
-		e.Encode()
-	}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	text := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: strings.Repeat("0", 26)}}.Encode()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := queue.DecodeEvent(text); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package commentannotations
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -31,20 +30,6 @@ func jsonThread(n int, text string) *collab.Thread {
 		})
 	}
 	return t
-}
-
-func TestMember(t *testing.T) {
-	for _, test := range []struct{ status, want string }{
-		{`{"id":"OPEN"}`, ``},
-		{`{"id":"OPEN","color":"#fff"}`, `"#fff"`},
-		{`{"id":"OPEN","color":""}`, `""`},
-		{`{"id":"OPEN","lightColor":"#eee","x":{"color":"red"}}`, ``},
-		{`null`, ``},
-	} {
-		if got := member(js(test.status), "color"); text(got) != test.want {
-			t.Errorf("%s: got %s, want %s", test.status, got, test.want)
-		}
-	}
 }
 
 // TestEncodeThreadFits gives a thread every room from nothing to all it takes.
@@ -83,15 +68,6 @@ func TestEncodeThreadFits(t *testing.T) {
 	}
 }
 
-func TestEncodeThreadKeepsTruncation(t *testing.T) {
-	thread := jsonThread(2, "x")
-	thread.Truncated = true
-	got, _, whole := reader{}.encode(thread, 1_000_000)
-	if whole || !strings.HasSuffix(string(got), `],"commentsTruncated":true}`) {
-		t.Errorf("whole %v: %s", whole, got)
-	}
-}
-
 // TestStoredIsOfItsType holds that the parts of an annotation with everything, which are answered as they were sent, have the form of the
 // types that they are said to be of: nothing is lost on its way through those.
 func TestStoredIsOfItsType(t *testing.T) {
@@ -122,6 +98,8 @@ func TestStoredIsOfItsType(t *testing.T) {
 	readStored(t, comment.Attachments)
 }
 
+func js(s string) collab.JSON { return collab.JSON(s) }
+
 // readStored reads a stored text as what it is of, and writes it again.
 func readStored[T any](t *testing.T, text rpc.Stored[T]) {
 	t.Helper()
@@ -143,18 +121,4 @@ func values(t *testing.T, text []byte) (v any) {
 	dec.UseNumber()
 	must.Do(t, dec.Decode(&v))
 	return v
-}
-
-func BenchmarkEncodeThread(b *testing.B) {
-	for _, comments := range []int{1, 10} {
-		b.Run(fmt.Sprint(comments, " comments"), func(b *testing.B) {
-			thread := jsonThread(comments, strings.Repeat("some text with a \"quote\" ", 10))
-			size := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				_, size, _ = reader{}.encode(thread, 1_000_000)
-			}
-			b.SetBytes(int64(size))
-		})
-	}
 }

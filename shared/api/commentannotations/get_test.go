@@ -2,13 +2,9 @@ package commentannotations_test
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,45 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/store/directory"
-	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
-// reader reads annotations of the organization org on a table of its own.
-type reader struct {
-	threads *threads.Store
-	service *commentannotations.Service
-	server  *rpc.Server
-	account string
-}
-
-func newReader(t testing.TB, documents ...string) *reader {
-	t.Helper()
-	s := storetest.New(t)
-	d := directory.New(s)
-	th := threads.New(d, outbox.New(s))
-	r := &reader{
-		threads: th,
-		service: &commentannotations.Service{Directory: d, Threads: th},
-		server:  &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
-		account: "acct",
-	}
-	must.Do(t, storetest.AddDocuments(t.Context(), d, r.document("").OrganizationRef, documents...))
-	return r
-}
-
-func (r *reader) document(id string) collab.DocumentRef {
-	return collab.OrganizationRef{Account: r.account, Organization: "org"}.Document(id)
-}
-
 // add adds an annotation with comments 1 to n of the text.
-func (r *reader) add(t testing.TB, document, id string, n int, text string) {
+func (f *fixture) add(t *testing.T, document, id string, n int, text string) {
 	t.Helper()
 	user := collab.JSON(`{"userId":"u"}`)
 	thread := &collab.Thread{Annotation: collab.Annotation{
@@ -68,19 +33,19 @@ func (r *reader) add(t testing.TB, document, id string, n int, text string) {
 	}
 	rest := thread.Comments[min(n, 1):]
 	thread.Comments = thread.Comments[:min(n, 1)]
-	if err := r.threads.AddAnnotation(t.Context(), storetest.Request(time.Now()), r.document(document), thread, collab.NewAnnotation{}); err != nil {
+	if err := f.threads.AddAnnotation(t.Context(), storetest.Request(time.Now()), f.document(document), thread, collab.NewAnnotation{}); err != nil {
 		t.Error(err)
 	}
 	for part := range slices.Chunk(rest, 10) {
 		add := collab.NewComments{Comments: part}
-		if _, err := r.threads.AddComments(t.Context(), storetest.Request(time.Now()), r.document(document), id, add); err != nil {
+		if _, err := f.threads.AddComments(t.Context(), storetest.Request(time.Now()), f.document(document), id, add); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 // addMany adds annotations 0000 to n-1 with one comment each, side by side.
-func (r *reader) addMany(t testing.TB, document string, n int, text string) (ids []string) {
+func (f *fixture) addMany(t *testing.T, document string, n int, text string) (ids []string) {
 	t.Helper()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 16)
@@ -89,7 +54,7 @@ func (r *reader) addMany(t testing.TB, document string, n int, text string) (ids
 		ids = append(ids, id)
 		slots <- struct{}{}
 		wg.Go(func() {
-			r.add(t, document, id, 1, text)
+			f.add(t, document, id, 1, text)
 			<-slots
 		})
 	}
@@ -120,10 +85,9 @@ func unmarshal(text []byte, v any) error {
 }
 
 // get sends data, less the organization, to an operation.
-func get[Data any, Req any](t testing.TB, r *reader, op rpc.Operation[Req, Data], data string) page {
+func get[Data any, Req any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) page {
 	t.Helper()
-	w := httptest.NewRecorder()
-	serve(r, op, data, w)
+	w := serve(collab.WithIdentity(t.Context(), f.identity), f, op, data)
 	var body struct {
 		Result struct {
 			Data          jsontext.Value
@@ -157,19 +121,11 @@ func get[Data any, Req any](t testing.TB, r *reader, op rpc.Operation[Req, Data]
 	return p
 }
 
-func serve[Data any, Req any](r *reader, op rpc.Operation[Req, Data], data string, w http.ResponseWriter) {
-	body := `{"data":{"organizationId":"org",` + data + `}}`
-	req := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(body))
-	req.Header.Set("Content-Type", "application/json")
-	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: r.account})
-	rpc.Handle(r.server, op, rpc.Options{}).ServeHTTP(w, req.WithContext(ctx))
-}
-
 // walk gets all pages of a list.
-func walk(t testing.TB, r *reader, data string) (pages []page, ids []string) {
+func walk(t *testing.T, f *fixture, data string) (pages []page, ids []string) {
 	t.Helper()
 	for token := ""; ; {
-		p := get(t, r, r.service.Get, data+`,"pageToken":"`+token+`"`)
+		p := get(t, f, f.Get, data+`,"pageToken":"`+token+`"`)
 		if p.code != http.StatusOK {
 			t.Fatalf("%d %s", p.code, p.message)
 		}
@@ -188,16 +144,16 @@ const maxAnswer = 5_000_000
 // TestGetEndsPagesBySize walks annotations of 30 KB whose texts grow differently when they are wrapped.
 func TestGetEndsPagesBySize(t *testing.T) {
 	t.Parallel()
-	r := newReader(t, "plain", "quotes", "controls", "separators")
+	f := newFixture(t, collab.Settings{}, "plain", "quotes", "controls", "separators")
 	for document, of := range map[string]struct {
 		text    string
 		n       int // some more than a page takes
 		grouped []bool
 	}{"plain": {"x", 175, []bool{false}}, "quotes": {`"`, 46, []bool{false}}, "controls": {"\x01", 28, []bool{false, true}}, "separators": {"\u2028", 90, []bool{false}}} {
-		want := r.addMany(t, document, of.n, strings.Repeat(of.text, 30_000/len(of.text)))
+		want := f.addMany(t, document, of.n, strings.Repeat(of.text, 30_000/len(of.text)))
 		for _, grouped := range of.grouped {
 			t.Run(fmt.Sprint(document, " ", grouped), func(t *testing.T) {
-				pages, ids := walk(t, r, fmt.Sprintf(`"documentId":%q,"groupByDocumentId":%v`, document, grouped))
+				pages, ids := walk(t, f, fmt.Sprintf(`"documentId":%q,"groupByDocumentId":%v`, document, grouped))
 				if diff := cmp.Diff(want, ids); diff != "" {
 					t.Error(diff)
 				}
@@ -218,13 +174,13 @@ func TestGetEndsPagesBySize(t *testing.T) {
 // TestGetThreadLargerThanPage has two threads that no page holds: one by the bytes stored, one only once its text is wrapped.
 func TestGetThreadLargerThanPage(t *testing.T) {
 	t.Parallel()
-	r := newReader(t, "doc", "wrapped")
-	r.add(t, "doc", "a", 1, "small")
-	r.add(t, "doc", "b", 17, strings.Repeat("x", 300_000))
-	r.add(t, "doc", "c", 1, "small")
-	r.add(t, "wrapped", "a", 1, "small")
-	r.add(t, "wrapped", "b", 7, strings.Repeat(`"`, 200_000))
-	r.add(t, "wrapped", "c", 1, "small")
+	f := newFixture(t, collab.Settings{}, "doc", "wrapped")
+	f.add(t, "doc", "a", 1, "small")
+	f.add(t, "doc", "b", 17, strings.Repeat("x", 300_000))
+	f.add(t, "doc", "c", 1, "small")
+	f.add(t, "wrapped", "a", 1, "small")
+	f.add(t, "wrapped", "b", 7, strings.Repeat(`"`, 200_000))
+	f.add(t, "wrapped", "c", 1, "small")
 	type short struct {
 		ID        string
 		Comments  int
@@ -242,7 +198,7 @@ func TestGetThreadLargerThanPage(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.query, func(t *testing.T) {
-			pages, _ := walk(t, r, test.query)
+			pages, _ := walk(t, f, test.query)
 			var got [][]short
 			for i, p := range pages {
 				if p.size > maxAnswer {
@@ -265,8 +221,8 @@ func TestGetThreadLargerThanPage(t *testing.T) {
 		})
 	}
 	for _, document := range []string{"doc", "wrapped"} {
-		checkExhausted(t, get(t, r, r.service.GetV1, `"documentId":"`+document+`"`))
-		checkExhausted(t, get(t, r, r.service.GetV1, `"documentId":"`+document+`","annotationIds":["b"]`))
+		checkExhausted(t, get(t, f, f.GetV1, `"documentId":"`+document+`"`))
+		checkExhausted(t, get(t, f, f.GetV1, `"documentId":"`+document+`","annotationIds":["b"]`))
 	}
 }
 
@@ -280,18 +236,18 @@ func checkExhausted(t *testing.T, p page) {
 // TestGetV1InOneAnswer goes on beyond what v2 answers on a page of 1,000, to the end of what an answer holds.
 func TestGetV1InOneAnswer(t *testing.T) {
 	t.Parallel()
-	r := newReader(t, "many", "large")
-	want := r.addMany(t, "many", 1_100, "x")
+	f := newFixture(t, collab.Settings{}, "many", "large")
+	want := f.addMany(t, "many", 1_100, "x")
 	var got []string
-	for _, a := range get(t, r, r.service.GetV1, `"documentId":"many"`).list {
+	for _, a := range get(t, f, f.GetV1, `"documentId":"many"`).list {
 		got = append(got, a.AnnotationID)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	r.addMany(t, "large", 17, strings.Repeat("x", 300_000))
-	checkExhausted(t, get(t, r, r.service.GetV1, `"documentId":"large"`))
-	if p := get(t, r, r.service.GetV1, `"documentId":"large","annotationIds":["0000","0003","0016"]`); len(p.list) != 3 {
+	f.addMany(t, "large", 17, strings.Repeat("x", 300_000))
+	checkExhausted(t, get(t, f, f.GetV1, `"documentId":"large"`))
+	if p := get(t, f, f.GetV1, `"documentId":"large","annotationIds":["0000","0003","0016"]`); len(p.list) != 3 {
 		t.Errorf("%d %s, %d annotations", p.code, p.message, len(p.list))
 	}
 }
@@ -300,16 +256,16 @@ func TestGetV1InOneAnswer(t *testing.T) {
 // are updated.
 func TestGetWhileOthersWrite(t *testing.T) {
 	t.Parallel()
-	r := newReader(t, "doc")
+	f := newFixture(t, collab.Settings{}, "doc")
 	const n = 100
-	want := r.addMany(t, "doc", n, strings.Repeat(`"`, 30_000)) // of 120 KB each, as they are wrapped
+	want := f.addMany(t, "doc", n, strings.Repeat(`"`, 30_000)) // of 120 KB each, as they are wrapped
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	writes := 0
 	writers.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			r.add(t, "doc", fmt.Sprintf("%04d-%d", i*37%n, i), 1, "new")
-			err := r.threads.UpdateAnnotations(t.Context(), storetest.Request(time.UnixMilli(int64(i))), r.document("doc"), []string{want[i*53%n]}, collab.AnnotationChange{
+			f.add(t, "doc", fmt.Sprintf("%04d-%d", i*37%n, i), 1, "new")
+			err := f.threads.UpdateAnnotations(t.Context(), storetest.Request(time.UnixMilli(int64(i))), f.document("doc"), []string{want[i*53%n]}, collab.AnnotationChange{
 				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 					a.Context, a.LastUpdated = collab.JSON(`{"changed":true}`), max(a.LastUpdated, collab.Millis(i))
 					return nil, nil
@@ -322,7 +278,7 @@ func TestGetWhileOthersWrite(t *testing.T) {
 		}
 	})
 	for _, query := range []string{`"documentId":"doc"`, `"statusId":"OPEN"`} {
-		pages, ids := walk(t, r, query)
+		pages, ids := walk(t, f, query)
 		var got []string
 		for _, id := range ids {
 			if len(id) == 4 {
@@ -350,8 +306,8 @@ func TestGetWhileOthersWrite(t *testing.T) {
 
 // TestGetForgedToken sends tokens whose hash is right and whose position nobody made: they are refused, or lead somewhere in the list.
 func TestGetForgedToken(t *testing.T) {
-	r := newReader(t, "doc")
-	r.addMany(t, "doc", 3, "x")
+	f := newFixture(t, collab.Settings{}, "doc")
+	f.addMany(t, "doc", 3, "x")
 	forge := func(filters, position string) string {
 		text, err := json.Marshal([]byte(position))
 		must.Do(t, err)
@@ -383,7 +339,7 @@ func TestGetForgedToken(t *testing.T) {
 			`{"d":"nobody"}`, `{"d":"nobody","k":"zzz"}`, `{"d":"doc","k":"` + strings.Repeat("k", 3_000) + `"}`, `{"k":"\u0000"}`,
 			`{"d":"` + strings.Repeat("d", 3_000) + `"}`, `{"d":"doc","k":"ANN#0001$"}`, `{"v":1,"k":"~"}`, `{"v":9223372036854775807}`,
 		} {
-			p := get(t, r, r.service.Get, query+separator+`"pageToken":"`+forge(filters, position)+`"`)
+			p := get(t, f, f.Get, query+separator+`"pageToken":"`+forge(filters, position)+`"`)
 			switch {
 			case p.code == http.StatusOK:
 				taken++
@@ -395,47 +351,4 @@ func TestGetForgedToken(t *testing.T) {
 			t.Errorf("{%s}: no token was taken for one of this query", query)
 		}
 	}
-}
-
-// BenchmarkGetLargestPage reads and answers a page of 5 MB. heap-MB is the largest heap in use when the answer is written.
-func BenchmarkGetLargestPage(b *testing.B) {
-	r := newReader(b, "doc")
-	r.addMany(b, "doc", 200, strings.Repeat("x", 30_000))
-	w := &measuringWriter{header: http.Header{}}
-	b.ReportAllocs()
-	for b.Loop() {
-		w.code, w.size = 0, 0
-		serve(r, r.service.Get, `"documentId":"doc"`, w)
-		if w.code != http.StatusOK || w.size < 4_900_000 {
-			b.Fatalf("%d with %d bytes", w.code, w.size)
-		}
-	}
-	const limit = 64
-	heap := float64(w.heap) / 1e6
-	b.ReportMetric(heap, "heap-MB")
-	if heap > limit {
-		b.Errorf("the heap in use is %.0f MB, at most %d", heap, limit)
-	}
-}
-
-// measuringWriter drops an answer, and measures the heap before its first byte.
-type measuringWriter struct {
-	header http.Header
-	code   int
-	size   int
-	heap   uint64
-}
-
-func (w *measuringWriter) Header() http.Header { return w.header }
-
-func (w *measuringWriter) WriteHeader(code int) {
-	w.code = code
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	w.heap = max(w.heap, m.HeapInuse)
-}
-
-func (w *measuringWriter) Write(p []byte) (int, error) {
-	w.size += len(p)
-	return len(p), nil
 }

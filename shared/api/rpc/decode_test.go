@@ -3,9 +3,7 @@ package rpc_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -515,29 +513,6 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q breaks a rule as %+v", body, got)
 		}
 	})
-}
-
-func BenchmarkDecode(b *testing.B) {
-	user := `{"userId":"user-1","name":"Ada Lovelace","email":"ada@example.com"}`
-	item := `{"userId":"user-2","name":"` + strings.Repeat("name ", 40) + `"}`
-	for _, bench := range []struct{ name, body string }{
-		{"small", `{"data":{"organizationId":"o","documentId":"d","user":` + user + `,"state":{"id":"OPEN"},"free":{"a":1,"b":"c"}}}`},
-		{"4MB", `{"data":{"organizationId":"o","documentId":"d","tree":{"branches":[{"leaf":"` + strings.Repeat(`"},{"leaf":"text`, 200_000) + `"}]}}}`},
-		{"free-form 4MB", `{"data":{"organizationId":"o","free":{"list":[` + item + strings.Repeat(","+item, 17_000) + `]}}}`},
-	} {
-		h := rpc.Handle(newServer(), func(context.Context, *rpc.Call, *things) (any, error) { return nil, nil }, rpc.Options{})
-		b.Run(bench.name+" "+strconv.Itoa(len(bench.body)), func(b *testing.B) {
-			b.SetBytes(int64(len(bench.body)))
-			b.ReportAllocs()
-			r := newRequest(b.Context(), bench.body)
-			for b.Loop() {
-				r.Body = io.NopCloser(strings.NewReader(bench.body))
-				if w := serve(h, r); w.Code != http.StatusOK {
-					b.Fatal(w.Body)
-				}
-			}
-		})
-	}
 }
 
 func TestDistinct(t *testing.T) {

@@ -138,19 +138,6 @@ func TestIdempotentRepeat(t *testing.T) {
 	}
 }
 
-func TestIdempotentPerAccountAndPath(t *testing.T) {
-	a := newAdder()
-	a.send(t.Context(), "k", "x")
-	r := newRequest(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
-	serve(a.h, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: "other"})))
-	r = newRequest(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
-	r.URL.Path = "/v1/things/add"
-	serve(a.h, r)
-	if a.runs != 3 {
-		t.Errorf("%d runs", a.runs)
-	}
-}
-
 func TestIdempotencyKeyForm(t *testing.T) {
 	long := strings.Repeat("k", 255)
 	for key, want := range map[string]int{long: 200, " ~": 200, long + "k": 400, "é": 400, "a\tb": 400, "a\x7f": 400} {

@@ -94,15 +94,6 @@ func FuzzWrappedLen(f *testing.F) {
 	})
 }
 
-func BenchmarkWrappedLen(b *testing.B) {
-	text := []byte(`{"commentId":1,"commentText":"` + strings.Repeat("some words of a comment ", 100) + `"}`)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		rpc.WrappedLen(text)
-	}
-}
-
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
 		"0 comments": rpc.Count(0, "comment"), "1 comment": rpc.Count(1, "comment"), "2 deliveries": rpc.Count(2, "delivery"), "1 delivery": rpc.Count(1, "delivery"),
@@ -110,27 +101,6 @@ func TestCount(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func BenchmarkEncode(b *testing.B) {
-	page := make([]collab.JSON, 1000)
-	for i := range page {
-		page[i] = collab.JSON(`{"annotationId":"` + strconv.Itoa(i) + `","comments":["` + strings.Repeat("text ", 990) + `"]}`)
-	}
-	type item struct {
-		Success bool   `json:"success"`
-		ID      string `json:"annotationId"`
-	}
-	for name, data := range map[string]any{"1000 items 5MB": page, "500 results": make(rpc.Keyed[item], 500)} {
-		h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return data, nil })
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				w := discard{}
-				h.ServeHTTP(w, newRequest(b.Context(), `{"data":{}}`))
-			}
-		})
 	}
 }
 

@@ -237,26 +237,6 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestRotate holds which secrets sign as time passes.
-func TestRotate(t *testing.T) {
-	f := newFixture(t)
-	f.mustAdd(t, "hook")
-	f.now = f.now.Add(time.Hour)
-	rotated := post[webhooks.WebhookWithSecret](t, f, f.RotateSecret, `"webhookId":"hook"`).Result.Data
-	want := []webhooks.Secret{
-		{CreatedAt: at("2026-03-04T13:00:00.000Z")},
-		{CreatedAt: at("2026-03-04T12:00:00.000Z"), Expires: at("2026-03-05T13:00:00.000Z")},
-	}
-	if diff := cmp.Diff(want, rotated.Secrets); diff != "" || rotated.Secret != "whsec_2" {
-		t.Errorf("the secret is %s\n%s", rotated.Secret, diff)
-	}
-	f.now = f.now.Add(24 * time.Hour)
-	got := post[[]webhooks.Webhook](t, f, f.Get, "").Result.Data
-	if diff := cmp.Diff(want[:1], got[0].Secrets); diff != "" {
-		t.Errorf("a day later:\n%s", diff)
-	}
-}
-
 // endpoint names the endpoint hook.
 func (f *fixture) endpoint(t *testing.T) collab.EndpointRef {
 	t.Helper()

@@ -40,51 +40,6 @@ func calls(t *testing.T, f func(ctx context.Context)) (n int) {
 	return n
 }
 
-func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
-
-func testEnsureAccount(t *testing.T, s *Store) {
-	for _, name := range []string{"First", "Second"} {
-		err := s.EnsureAccount(t.Context(), collab.Account{ID: "acct", Name: name}, "key", []collab.Token{{CreatedAt: int64(len(name))}})
-		storetest.WantCode(t, name, err, "")
-	}
-	account, err := s.Account(t.Context(), "acct")
-	if err != nil || account.Name != "First" {
-		t.Errorf("%+v, %v", account, err)
-	}
-	key, err := s.APIKey(t.Context(), "key")
-	if err != nil || len(key.Tokens) != 1 || key.Tokens[0].CreatedAt != int64(len("First")) {
-		t.Errorf("%+v, %v", key, err)
-	}
-}
-
-func TestChangeAccount(t *testing.T) { onEach(t, testChangeAccount) }
-
-func testChangeAccount(t *testing.T, s *Store) {
-	ctx := t.Context()
-	refused := errors.New("refused")
-
-	_, err := s.ChangeAccount(ctx, "acct", func(*collab.Account) error { return nil })
-	storetest.WantCode(t, "no account", err, collab.NotFound)
-	storetest.WantCode(t, "no key", s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return l, nil }), collab.NotFound)
-	storetest.WantCode(t, "account", s.AddAccount(ctx, collab.Account{ID: "acct", CreatedAt: 1}), "")
-	account, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
-		a.Disabled = true
-		return nil
-	})
-	if want := (collab.Account{ID: "acct", Disabled: true, CreatedAt: 1}); err != nil || cmp.Diff(want, account) != "" {
-		t.Errorf("%+v, %v", account, err)
-	}
-	if _, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
-		a.Disabled = false
-		return refused
-	}); !errors.Is(err, refused) {
-		t.Errorf("a refused change: %v", err)
-	}
-	if kept, err := s.Account(ctx, "acct"); err != nil || !kept.Disabled {
-		t.Errorf("a refused change was made: %+v, %v", kept, err)
-	}
-}
-
 // TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
 func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
 

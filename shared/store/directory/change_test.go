@@ -19,77 +19,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestChange(t *testing.T) { onEach(t, testChange) }
-
-func testChange(t *testing.T, s *Store) {
-	ctx := t.Context()
-	for i := range 2 {
-		var o collab.Organization
-		err := storetest.ChangeOrganization(ctx, s, acme, func(stored *collab.Organization) {
-			if stored.ID != "org" || (stored.Name == "") != (i == 0) {
-				t.Errorf("change %d gets %+v", i, stored)
-			}
-			stored.Name, stored.CreatedAt, stored.LastUpdated, stored.Metadata = stored.Name+"x", 1, int64(i), collab.JSON(`{"a":1.0}`)
-			o = *stored
-		})
-		got, readErr := s.Organizations(ctx, "acct", []string{"org"})
-		if diff := cmp.Diff([]collab.Organization{o}, got); err != nil || readErr != nil || diff != "" {
-			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
-		}
-		err = storetest.ChangeDocument(ctx, s, acme.Document("d"), func(d *collab.Document) {
-			d.Access, d.Name, d.CreatedAt = collab.AccessRestricted, d.Name+"u", 1
-		})
-		d, readErr := s.Document(ctx, acme.Document("d"))
-		want := collab.Document{
-			ID: "d", Name: strings.Repeat("u", i+1), Folder: collab.RootFolder, Access: collab.AccessRestricted,
-			AddedBy: d.AddedBy, CreatedAt: 1, LastUpdated: d.LastUpdated,
-		}
-		if diff := cmp.Diff(want, d); err != nil || readErr != nil || diff != "" {
-			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
-		}
-	}
-	err := storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Metadata = nil })
-	if got, readErr := s.Organizations(ctx, "acct", []string{"org"}); err != nil || readErr != nil || len(got) != 1 || got[0].Metadata != nil {
-		t.Errorf("metadata was not cleared: %+v, %v, %v", got, err, readErr)
-	}
-}
-
-// TestPreferences sets preferences and reads what holds.
-func TestPreferences(t *testing.T) { onEach(t, testPreferences) }
-
-func testPreferences(t *testing.T, s *Store) {
-	docs := []string{"d#1", "d2", "d3"}
-	for _, set := range []struct {
-		documents []string
-		p         collab.Preferences
-		want      []collab.Preferences
-	}{
-		{[]string{"d#1"}, collab.Preferences{Inbox: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "MINE"}, collab.DefaultPreferences, collab.DefaultPreferences}},
-		{nil, collab.Preferences{Email: "ALL"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}}},
-		{[]string{"d2"}, collab.Preferences{Email: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
-		{[]string{"d#1", "d#1"}, collab.Preferences{}, []collab.Preferences{{Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
-	} {
-		must.Do(t, s.SetPreferences(t.Context(), acme, []string{"u", "w"}, set.documents, set.p))
-		got, err := s.Preferences(t.Context(), acme, "u", docs)
-		if diff := cmp.Diff(set.want, got); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
-		}
-		for i, d := range docs {
-			got, err := s.UserPreferences(t.Context(), acme.Document(d), []string{"v", "u", "w"})
-			want := map[string]collab.Preferences{"u": set.want[i], "w": set.want[i], "v": collab.DefaultPreferences}
-			effective := map[string]collab.Preferences{}
-			for user, set := range got {
-				effective[user] = set.Effective()
-			}
-			if diff := cmp.Diff(want, effective); err != nil || diff != "" {
-				t.Errorf("%s: %v %s", d, err, diff)
-			}
-		}
-	}
-}
 
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.
 func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }

@@ -12,57 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOpenDocument opens what is there, what is not, and what is made by the flags.
-func TestOpenDocument(t *testing.T) { onEach(t, testOpenDocument) }
+// TestOpenTogether holds that of several who make a document and its organization at once all have it.
+func TestOpenTogether(t *testing.T) { onEach(t, testOpenTogether) }
 
-func testOpenDocument(t *testing.T, s *Store) {
-	ref := acme
-	check := func(document string, flags collab.CreateFlags) collab.Code {
-		return codeOf(s.OpenDocument(t.Context(), ref.Account, ref.Organization, document, flags))
-	}
-	steps := []struct {
-		document string
-		flags    collab.CreateFlags
-		want     collab.Code
-	}{
-		{"d", collab.CreateFlags{}, collab.NotFound},
-		{"d", collab.CreateFlags{Document: true}, collab.NotFound},
-		{"d", collab.CreateFlags{Organization: true}, collab.NotFound}, // the organization is made, and stays
-		{"d", collab.CreateFlags{}, collab.NotFound},
-		{"d", collab.CreateFlags{Document: true}, ""},
-		{"d", collab.CreateFlags{}, ""},
-		{"e", collab.CreateFlags{Organization: true, Document: true}, ""},
-	}
-	for i, step := range steps {
-		if got := check(step.document, step.flags); got != step.want {
-			t.Errorf("step %d: %q, want %q", i, got, step.want)
-		}
-	}
-	orgs, err := s.Organizations(t.Context(), "acct", []string{"none", "org", "org"})
-	if err != nil || len(orgs) != 1 || orgs[0].Name != "org" || orgs[0].CreatedAt == 0 {
-		t.Errorf("%+v, %v", orgs, err)
-	}
-	opened, err := s.OpenDocument(t.Context(), "acct", "org", "e", collab.CreateFlags{})
-	must.Do(t, err)
-	d, err := s.Document(t.Context(), opened)
-	if err != nil || d.Folder != collab.RootFolder {
-		t.Errorf("%+v, %v", d, err)
-	}
-	s.putOrganization(t, collab.Organization{ID: "off", Disabled: true})
-	ref.Organization = "off"
-	if got := check("d", collab.CreateFlags{Organization: true, Document: true}); got != collab.FailedPrecondition {
-		t.Errorf("a disabled organization: %q", got)
-	}
-	ref.Account = "other"
-	if got := check("d", collab.CreateFlags{}); got != collab.NotFound {
-		t.Errorf("another account's organization: %q", got)
-	}
-	ref.Organization = "twins"
+func testOpenTogether(t *testing.T, s *Store) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got := check("d", collab.CreateFlags{Organization: true, Document: true}); got != "" {
-				t.Errorf("made by several at once: %q", got)
+			if _, err := s.OpenDocument(t.Context(), "acct", "twins", "d", collab.CreateFlags{Organization: true, Document: true}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -98,24 +98,6 @@ func TestDeleteAnnotations(t *testing.T) {
 	})
 }
 
-// TestDeleteOfAll deletes more than one call does: a job deletes the others, but none that was added since.
-func TestDeleteOfAll(t *testing.T) {
-	w := newWriting(t, storetest.New(t))
-	store.All(collab.MaxDeleted+20, func(i int) {
-		w.must(w.AddAnnotation(t.Context(), newRequest(10_000), w.doc, thread(fmt.Sprint("b", i), "ann", 1), collab.NewAnnotation{}))
-	})
-	r := newRequest(0)
-	if ids, errs := w.delete(r); len(ids) != collab.MaxDeleted || slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
-		t.Fatalf("%d were deleted, %v", len(ids), errs)
-	}
-	w.must(w.AddAnnotation(t.Context(), newRequest(r.Millis()+1_000), w.doc, thread("later", "ann", 1), collab.NewAnnotation{}))
-	w.sweep(r.JobID())
-	ids, err := w.Select(t.Context(), w.doc, collab.Selector{}, collab.MaxDeleted)
-	if err != nil || !slices.Equal(ids, []string{"later"}) {
-		t.Errorf("left: %v, %v", ids, err)
-	}
-}
-
 // TestDeleteBehindLater has more threads added after a deletion than a call deletes, which is 20 here, with ids that come before those that
 // it left: its job passes them over, whatever the selector, but takes one from before whose clock was ahead.
 func TestDeleteBehindLater(t *testing.T) {

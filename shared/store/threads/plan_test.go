@@ -2,10 +2,6 @@ package threads
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +9,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -154,50 +149,6 @@ func TestSieve(t *testing.T) {
 		}
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%+v: %v, want %s", tt.q, got, tt.want)
-		}
-	}
-}
-
-// TestFilterIsOneRow reads the source of this package: what tells one filter from another stands once, in its row. The field of the query
-// is named there and, for those that select what is updated, where a selector becomes a query.
-func TestFilterIsOneRow(t *testing.T) {
-	names, err := filepath.Glob("*.go")
-	must.Do(t, err)
-	files := map[string]*ast.File{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		if files[name], err = parser.ParseFile(token.NewFileSet(), name, nil, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	count := func(of func(file, receiver, name string) bool) (n int) {
-		for file, syntax := range files {
-			ast.Inspect(syntax, func(node ast.Node) bool {
-				if s, ok := node.(*ast.SelectorExpr); ok {
-					x, _ := s.X.(*ast.Ident)
-					if x != nil && of(file, x.Name, s.Sel.Name) {
-						n++
-					}
-				}
-				return true
-			})
-		}
-		return n
-	}
-	for _, f := range []struct{ field, index, partition string }{
-		{"Locations", "IndexIn", "LocationPartition"}, {"Creators", "IndexBy", "CreatorPartition"}, {"Statuses", "IndexSt", "StatusPartition"},
-	} {
-		if n := count(func(_, x, name string) bool { return name == f.field && x != "sel" }); n != 1 {
-			t.Errorf("%s of the query is read in %d places", f.field, n)
-		}
-		// seen.go lists items of its own in an index
-		if n := count(func(file, x, name string) bool { return file != "seen.go" && x == "keys" && name == f.index }); n != 1 {
-			t.Errorf("%s stands in %d places", f.index, n)
-		}
-		if n := count(func(file, x, name string) bool { return file == "filter.go" && x == "keys" && name == f.partition }); n != 1 {
-			t.Errorf("%s stands in %d places of filter.go", f.partition, n)
 		}
 	}
 }

@@ -336,9 +336,9 @@ func testLaterVersion(t *testing.T, s *Store) {
 }
 
 // TestSelect holds which annotations of a document a selector names.
-func TestSelect(t *testing.T) { onEach(t, testSelect) }
-
-func testSelect(t *testing.T, s *Store) {
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
 	org := s.mustOrganization(t, "org", "other")
 	doc := org.Document("doc")
 	for i := range 60 {

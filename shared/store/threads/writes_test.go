@@ -162,32 +162,6 @@ func TestAddAnnotation(t *testing.T) {
 	})
 }
 
-func TestAddComments(t *testing.T) {
-	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
-		w := newWriting(t, tb)
-		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("bare", "", 0), collab.NewAnnotation{}))
-		ids, err := w.add("a", commentBy("bob", 0, 2_000), commentBy("bob", 7, 2_000), commentBy("cid", 0, 2_000))
-		w.must(err)
-		if !(ids[0] > 7 && ids[1] == 7 && ids[2] == ids[0]+1) {
-			t.Errorf("ids %v", ids)
-		}
-		head, _ := w.items("a")
-		_, err = w.add("a", commentBy("bob", 0, 9_000), commentBy("bob", 7, 9_000))
-		storetest.WantCode(t, "an id that is taken", err, collab.AlreadyExists)
-		_, err = w.add("none", commentBy("bob", 0, 9_000))
-		storetest.WantCode(t, "no such annotation", err, collab.NotFound)
-		if after, comments := w.items("a"); len(comments) != 4 || cmp.Diff(head.Text(keys.Upd), after.Text(keys.Upd)) != "" {
-			t.Errorf("a call that was refused left %d comments, the head %v", len(comments), after)
-		}
-		_, err = w.add("bare", commentBy("eve", 0, 500), commentBy("bob", 0, 500))
-		w.must(err)
-		if head, _ := w.items("bare"); head.Text(keys.Creator) != "eve" || head.Text(keys.From) != `{"userId":"eve"}` ||
-			head.Text(keys.By) != keys.CreatorPartition(w.doc.OrganizationRef, "eve") || head.Number(keys.LastUpdated) != 1_000 {
-			t.Errorf("the author of the first comment is the creator, and lastUpdated does not move back: %v", head)
-		}
-	})
-}
-
 // TestAddCommentsAgain repeats a call whose answer its caller never saw, where others took ids that it would have generated.
 func TestAddCommentsAgain(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
@@ -223,50 +197,6 @@ func TestAddCommentsAgain(t *testing.T) {
 			t.Errorf("added %v, again %v, stored %v", first, again, got)
 		}
 	}
-}
-
-func TestUpdateComments(t *testing.T) {
-	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
-		w := newWriting(t, tb)
-		_, err := w.add("a", commentBy("bob", 2, 1_000), commentBy("bob", 3, 1_000))
-		w.must(err)
-		text := "new"
-		change := collab.CommentChange{IDs: []int64{1, 2, 999}, At: 6_000, Change: func(c *collab.Comment) error {
-			if c.ID == 2 {
-				return collab.Errorf(collab.InvalidArgument, "no")
-			}
-			c.Text, c.LastUpdated = &text, 6_000
-			return nil
-		}}
-		failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", change)
-		w.must(err)
-		storetest.WantCode(t, "a refused change", failures[2], collab.InvalidArgument)
-		storetest.WantCode(t, "no such comment", failures[999], collab.NotFound)
-		first, err := w.Get(t.Context(), commentKey(w.doc, "a", 1))
-		w.must(err)
-		head, comments := w.items("a")
-		if len(failures) != 2 || *comments[0].Text != "new" || first.Number(keys.Rev) != 1 || *comments[1].Text != "hello" ||
-			head.Number(keys.LastUpdated) != 6_000 {
-			t.Errorf("%v: %v", failures, comments)
-		}
-		w.mustHold("then")
-		change.IDs = []int64{998}
-		failures, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "a", change)
-		w.must(err)
-		storetest.WantCode(t, "no such comment", failures[998], collab.NotFound)
-		if after, _ := w.items("a"); after.Text(keys.Upd) != head.Text(keys.Upd) {
-			t.Error("an update of nothing moved the time key")
-		}
-		_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "none", change)
-		storetest.WantCode(t, "no such annotation", err, collab.NotFound)
-		_, errs := w.delete(newRequest(0), "a")
-		w.must(errs[0])
-		for _, ids := range [][]int64{{1, 2, 3}, {2}} { // not swept yet; of 2 nothing is written in any case
-			change.IDs = ids
-			_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "a", change)
-			storetest.WantCode(t, "a deleted annotation", err, collab.NotFound)
-		}
-	})
 }
 
 // TestUpdateCommentsAnew changes comments, one of which can be changed only since others wrote both in between.
