@@ -89,6 +89,10 @@ var effects = map[string]effect{
 		data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
 		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`,
 	},
+	"/v1/notifications/add": {
+		data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
+		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`,
+	},
 	"/v2/notifications/update": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
 		data: `{"organizationId":"o","userId":"NAME","notifications":[
 		{"id":"NAME-1","clickedByUserIds":["NAME"],"displayBodyMessage":"x"},{"id":"NAME-2","clickedByUserIds":["NAME"]}]}`},
@@ -120,6 +124,8 @@ var effects = map[string]effect{
 		data: `{"user":{"userId":"ann"},"permissions":{"resources":[{"type":"organization","id":"NAME"},
 		{"type":"folder","id":"f","organizationId":"NAME"},{"type":"document","id":"a","organizationId":"NAME"}]}}`,
 	},
+	"/v2/auth/permissions/remove": {before: makeUsers,
+		data: `{"userId":"ann","permissions":{"resources":[{"type":"organization","id":"NAME"}]}}`},
 	"/v2/webhooks/add": {data: `{"webhookId":"NAME","url":"https://example.com"}`},
 	"/v2/webhooks/update": {before: makeWebhook,
 		data: `{"webhookId":"NAME","updatedData":{"disabled":true}}`},
