@@ -45,9 +45,9 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	// The gateway makes the log of its own errors by this name where there is none, to be kept for ever.
 	errorLog := s.addLogGroup(s.stack, "ErrorLog", "API-Gateway-Execution-Logs_"+*gateway.RestApiId()+"/"+s.settings.Stage)
 	gateway.DeploymentStage().Node().AddDependency(errorLog)
-	if s.settings.Local() { // local clouds do not read them in the definition
+	if s.settings.Local() { // LocalStack does not read them in the definition, and deploys those that it has by then
 		for _, e := range gatewayErrors(s.settings.Headers) {
-			gateway.AddGatewayResponse(jsii.String(e.kind), e.resource())
+			gateway.LatestDeployment().Node().AddDependency(gateway.AddGatewayResponse(jsii.String(e.kind), e.resource()))
 		}
 	}
 	s.addFirewall(gateway)

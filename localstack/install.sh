@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one set of tools into this folder, which has the set's lock files:
 #
-#     install.sh npm | pip MINOR | reference | browser
+#     install.sh npm | pip MINOR | localstack | reference | browser
 #
 # A failure says on its last line how to mend it.
 set -eu
@@ -22,14 +22,33 @@ npm_ci() {
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || say 'npm failed: see that it reaches its registry (npm ping) and run this again'
 }
 
+pip_install() {
+	bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: "$@" -r ./*.txt ||
+		say 'pip failed: see that it reaches its registry (pip download six) and run this again'
+}
+
 case $1 in
 npm) npm_ci ;;
 pip)
 	mend="install Python 3.$2 or newer with venv (https://www.python.org, or: apt-get install python3-venv) and run this again"
 	python3 -c "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, $2))" || say "Python is missing, too old, or without its venv module: $mend"
 	python3 -m venv . || say "$mend"
-	bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r ./*.txt ||
-		say 'pip failed: see that it reaches its registry (pip download six) and run this again'
+	pip_install
+	;;
+localstack) # with DynamoDB Local in the folder dynamodb
+	for python in "${PYTHON:-}" python3.13 python3 "$HOME"/.pyenv/versions/3.13.*/bin/python none; do
+		"$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && break
+	done
+	[ "$python" != none ] || say 'Python 3.13 is missing, which LocalStack needs: install it (https://www.python.org, or: pyenv install 3.13), or name it in the variable PYTHON, and run this again'
+	java=$(java -version 2>&1) || java=
+	java=${java#*version \"}
+	java=${java%%[!0-9]*}
+	{ [ "${java:-0}" -ge 17 ] && command -v mvn >/dev/null; } || say 'Java 17 or Maven is missing, which DynamoDB Local needs: install both (https://adoptium.net and https://maven.apache.org, or: apt-get install openjdk-17-jre-headless maven) and run this again'
+	"$python" -m venv .
+	pip_install --no-binary airspeed-ext,crontab,jsonpath-rw # which PyPI has as sources alone
+	mvn --quiet --batch-mode --strict-checksums -f dynamodb.xml dependency:copy-dependencies -DoutputDirectory="$PWD/dynamodb" ||
+		say 'Maven failed: see that it reaches Maven Central and run this again'
+	for library in dynamodb/libsqlite4java-*; do mv "$library" "${library%-*}.${library##*.}"; done # without the version
 	;;
 reference) # without its dependencies, which its bundle has; npm pack checks no hash
 	check_node

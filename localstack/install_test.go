@@ -92,9 +92,14 @@ func TestInstallSaysHowToMend(t *testing.T) {
 		{"no network for pip", pythonTools, scripts(map[string]string{
 			"python3": `case "$*" in *venv\ .) /bin/mkdir bin; /bin/ln -s "$0" bin/python;; *requirements*) exit 1;; esac`}),
 			"pip failed: see that it reaches its registry"},
+		{"no Python 3.13", cloudTools, scripts(map[string]string{"python3": "exit 1"}), "Python 3.13 is missing, which LocalStack needs: install it"},
+		{"no Java", cloudTools, scripts(map[string]string{"python3": ""}), "Java 17 or Maven is missing"},
+		{"old Java", cloudTools, scripts(map[string]string{"python3": "", "java": `echo 'java version "1.8.0_401"' >&2`, "mvn": ""}), "Java 17 or Maven is missing"},
+		{"no Maven", cloudTools, scripts(map[string]string{"python3": "", "java": `echo 'openjdk version "21" 2023-09-19' >&2`}), "Java 17 or Maven is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("PATH", test.path)
+			t.Setenv("HOME", test.path)
 			dir, err := test.tools.installIn(t.Context(), t.TempDir(), &record{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one with %q", err, test.want)

@@ -1,5 +1,6 @@
 // Package localstack installs, starts and stops the stand-ins for AWS that
-// development and tests run on: dynoxide for DynamoDB, MiniStack for the rest.
+// development and tests run on: dynoxide for DynamoDB, MiniStack for queues and mail,
+// and LocalStack for a whole deployment.
 //
 // The tools are pinned by the lock files in the folder pins, with hashes, and
 // installed into the folder .local of the repository. Every server listens on

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,12 +15,9 @@ import (
 
 // MiniStackOptions says how to start MiniStack.
 type MiniStackOptions struct {
-	Port       int       // 0: the one that DataDir was last used with, else a free one
-	DataDir    string    // keeps the state of a server that was stopped, made if need be; "": it is kept in memory
-	EnforceIAM bool      // refuse what the caller's policies do not allow, as AWS does
-	Env        []string  // further variables for it, NAME=value; they win
-	Detach     string    // the server goes on after this process, until StopDetached is called with this path; "": it ends with this process
-	Log        io.Writer // for the progress of the installation; nil: none
+	Port    int       // 0: the one that DataDir was last used with, else a free one
+	DataDir string    // keeps the state of a server that was stopped, made if need be; "": it is kept in memory
+	Log     io.Writer // for the progress of the installation; nil: none
 }
 
 // StartMiniStack starts MiniStack, installing it if need be, and returns once
@@ -50,12 +46,11 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 		}
 	}
 	return program{
-		name:   "ministack",
-		args:   func(int) []string { return []string{filepath.Join(python, pythonTools.program), "-m", "ministack"} },
-		env:    func(port int) []string { return append(ministackEnv(port, data, o.EnforceIAM), o.Env...) },
-		ready:  func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
-		probe:  "/_ministack/health",
-		detach: o.Detach,
+		name:  "ministack",
+		args:  func(int) []string { return []string{filepath.Join(python, pythonTools.program), "-m", "ministack"} },
+		env:   func(port int) []string { return ministackEnv(port, data) },
+		ready: func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
+		probe: "/_ministack/health",
 	}.start(ctx, local, o.Port)
 }
 
@@ -90,17 +85,11 @@ func keptPort(data string, wanted int) (int, error) {
 	return wanted, os.WriteFile(path, []byte(strconv.Itoa(wanted)), 0o644)
 }
 
-func ministackEnv(port int, data string, enforceIAM bool) []string {
+func ministackEnv(port int, data string) []string {
 	env := []string{
 		"BIND_HOST=127.0.0.1",
 		"GATEWAY_PORT=" + strconv.Itoa(port),
-		// The functions that it runs reach it by its own environment.
-		"AWS_ENDPOINT_URL=http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
-		"AWS_ACCESS_KEY_ID=" + AccessKeyID,
-		"AWS_SECRET_ACCESS_KEY=" + SecretAccessKey,
-		"AWS_DEFAULT_REGION=" + Region,
 		"MINISTACK_REGION=" + Region,
-		"AUTH=" + strconv.FormatBool(enforceIAM),
 		"IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0", // these listen on every address, where the libraries that they need are installed
 		"PYTHONUNBUFFERED=1",
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -19,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = time.Minute
+	startTimeout = 3 * time.Minute // on a busy machine
 	stopTimeout  = 10 * time.Second
 	logsKept     = 24 * time.Hour
 )
@@ -63,12 +62,11 @@ func (s *Server) Stop() (err error) {
 
 // program is a server that has yet to be started.
 type program struct {
-	name   string // of its log file
-	args   func(port int) []string
-	env    func(port int) []string
-	ready  func(port int) string // what it prints once it listens
-	probe  string                // path that it answers with 200
-	detach string                // the FIFO that stops it, where it is to outlive its starter
+	name  string // of its log file
+	args  func(port int) []string
+	env   func(port int) []string
+	ready func(port int) string // what it prints once it listens
+	probe string                // path that it answers with 200
 }
 
 // start starts the program on the given port, or on a free one when port is 0,
@@ -97,11 +95,9 @@ func (p program) start(ctx context.Context, local string, port int) (*Server, er
 }
 
 // supervisor runs its arguments as a command, in a process group of which it is
-// the leader, and sends SIGTERM to the group when its standard input ends or has
-// a line. That is a pipe whose other end the starter holds, so the group ends
-// with the starter even if that is killed, on every Unix; or, for a server that
-// is detached, a FIFO, which the supervisor holds open until all is done. Last it
-// removes the temporary files.
+// the leader, and sends SIGTERM to the group when its standard input ends. That
+// is a pipe whose other end the starter holds, so the group ends with the starter
+// even if that is killed, on every Unix. Last it removes the temporary files.
 const supervisor = `
 trap : TERM
 exec 3<&0 </dev/null
@@ -131,7 +127,7 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	cmd.Env = append(append(baseEnv(), "TMPDIR="+tmp), p.env(port)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	alive, err := p.hold(cmd)
+	alive, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -160,66 +156,6 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 			p.name, err, s.Log, tail(string(printed), 10))
 	}
 	return s, nil
-}
-
-// hold gives the supervisor its standard input, and returns what stops the
-// server when it is closed.
-func (p program) hold(cmd *exec.Cmd) (io.Closer, error) {
-	if p.detach == "" {
-		return cmd.StdinPipe()
-	}
-	if err := os.Remove(p.detach); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if err := syscall.Mkfifo(p.detach, 0o600); err != nil {
-		return nil, fmt.Errorf("make %s: %w", p.detach, err)
-	}
-	fifo, err := os.OpenFile(p.detach, os.O_RDWR, 0) // waits for no other end, and never ends
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdin = fifo
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return lastLine{fifo}, nil
-}
-
-// lastLine writes a line before it closes the file.
-type lastLine struct{ *os.File }
-
-func (l lastLine) Close() error {
-	_, err := l.WriteString("\n")
-	return errors.Join(err, l.File.Close())
-}
-
-// StopDetached stops the server that was started with the path as its Detach,
-// and returns once it is gone. One that is gone is no error.
-func StopDetached(ctx context.Context, path string) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for asked := false; ; asked = true {
-		fifo, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case errors.Is(err, syscall.ENXIO): // nobody holds its other end
-			return os.Remove(path)
-		case err != nil:
-			return err
-		}
-		if asked {
-			err = fifo.Close()
-		} else {
-			err = lastLine{fifo}.Close()
-		}
-		if err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
 }
 
 // await returns once this very server listens (its log says so; another

@@ -11,12 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
@@ -25,19 +23,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/localstack"
-	"collabdata/shared/platform"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/must"
 )
 
-var root = credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")
-
 func dynamoDB(url string) *dynamodb.Client {
 	return dynamodb.NewFromConfig(localstacktest.Config(url))
-}
-
-func queues(url string, as aws.CredentialsProvider) *sqs.Client {
-	return sqs.NewFromConfig(platform.AWSAt(url, localstack.Region, as), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
 }
 
 func TestDynamoDBKeepsItsData(t *testing.T) {
@@ -90,7 +81,7 @@ func TestMiniStackKeepsItsQueues(t *testing.T) {
 	queue := &sqs.CreateQueueInput{QueueName: aws.String("kept")}
 
 	first := start()
-	client := queues(first.URL, root)
+	client := sqs.NewFromConfig(localstacktest.Config(first.URL))
 	made, err := client.CreateQueue(t.Context(), queue)
 	must.Do(t, err)
 	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: made.QueueUrl, MessageBody: aws.String("hello")}); err != nil {
@@ -102,36 +93,13 @@ func TestMiniStackKeepsItsQueues(t *testing.T) {
 	if second.URL != first.URL {
 		t.Fatalf("restarted on %s, want %s: its queues belong to their port", second.URL, first.URL)
 	}
-	client = queues(second.URL, root)
+	client = sqs.NewFromConfig(localstacktest.Config(second.URL))
 	if made, err = client.CreateQueue(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
 	got, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: made.QueueUrl})
 	if err != nil || len(got.Messages) != 1 || aws.ToString(got.Messages[0].Body) != "hello" {
 		t.Errorf("after the restart: received %+v, error %v; want the one message", got, err)
-	}
-}
-
-func TestMiniStackEnforcesIAM(t *testing.T) {
-	stranger := credentials.NewStaticCredentialsProvider("AKIAIOSFODNN7EXAMPLE", "secret", "")
-	for _, test := range []struct {
-		enforce bool
-		as      aws.CredentialsProvider
-		allowed bool
-	}{
-		{enforce: true, as: stranger, allowed: false},
-		{enforce: true, as: root, allowed: true},
-		{enforce: false, as: stranger, allowed: true},
-	} {
-		server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{EnforceIAM: test.enforce})
-		must.Do(t, err)
-		_, err = queues(server.URL, test.as).ListQueues(t.Context(), &sqs.ListQueuesInput{})
-		if (err == nil) != test.allowed {
-			t.Errorf("enforce %t: error %v, want it allowed: %t", test.enforce, err, test.allowed)
-		}
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -228,43 +196,8 @@ func TestOnlyLoopback(t *testing.T) {
 // TestDiesWithItsStarter kills a process that started a server and looks
 // whether the server ends too.
 func TestDiesWithItsStarter(t *testing.T) {
-	url := startAndKill(t, "STARTER=1")
-	if err := gone(t.Context(), url); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestDetached kills a process that started a server to go on, and stops the
-// server then.
-func TestDetached(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "cloud")
-	url := startAndKill(t, "STARTER_DETACH="+fifo)
-	if !localstack.Answers(t.Context(), url+"/_ministack/health") {
-		t.Error("the server ended with the process that started it")
-	}
-	for range 2 { // what is gone may be stopped again
-		must.Do(t, localstack.StopDetached(t.Context(), fifo))
-		if localstack.Answers(t.Context(), url+"/_ministack/health") {
-			t.Error("the server still answers")
-		}
-	}
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil { // as a machine that was switched off leaves it
-		t.Fatal(err)
-	}
-	if err := localstack.StopDetached(t.Context(), fifo); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(fifo); err == nil {
-		t.Error("a FIFO of no server is still there")
-	}
-}
-
-// startAndKill starts a server in another process, kills that, and returns the
-// server's address.
-func startAndKill(t *testing.T, variable string) string {
-	t.Helper()
 	starter := exec.Command(os.Args[0], "-test.run=^TestStarter$", "-test.v")
-	starter.Env = append(os.Environ(), "LOCALSTACK_"+variable)
+	starter.Env = append(os.Environ(), "LOCALSTACK_STARTER=1")
 	out, err := starter.StdoutPipe()
 	must.Do(t, err)
 	must.Do(t, starter.Start())
@@ -280,23 +213,17 @@ func startAndKill(t *testing.T, variable string) string {
 	if url == "" {
 		t.Fatal("the starter started nothing")
 	}
-	return url
+	if err := gone(t.Context(), url); err != nil {
+		t.Error(err)
+	}
 }
 
-// TestStarter is the process that startAndKill kills.
+// TestStarter is the process that TestDiesWithItsStarter kills.
 func TestStarter(t *testing.T) {
-	detach := os.Getenv("LOCALSTACK_STARTER_DETACH")
-	switch {
-	case detach != "":
-		server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{Detach: detach})
-		must.Do(t, err)
-		fmt.Println("started", server.URL)
-	case os.Getenv("LOCALSTACK_STARTER") != "":
+	if os.Getenv("LOCALSTACK_STARTER") != "" {
 		fmt.Println("started", startDynamoDB(t, "").URL)
-	default:
-		return
+		<-t.Context().Done()
 	}
-	<-t.Context().Done()
 }
 
 // gone waits until nothing answers at url any more.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,11 +31,6 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	cfg, where, err := d.reachAWS(ctx, settings["stage"])
 	if err != nil {
 		return err
-	}
-	if settings["mailFrom"] != "" && slices.Contains(withoutSES, cfg.Region) {
-		return fmt.Errorf(
-			"setting mailFrom: AWS has no SES in region %s, which sends the mails: choose another region, or deploy without mailFrom", cfg.Region,
-		)
 	}
 	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
 	name := stackOf(settings["stage"])
@@ -113,11 +107,6 @@ func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, pl
 	return cfg, place{*caller.Account, cfg.Region}, nil
 }
 
-// withoutSES are the regions without AWS::SES::EmailIdentity. A test compares them with what cfn-lint knows of the regions.
-var withoutSES = []string{
-	"ap-east-1", "ap-east-2", "ap-southeast-4", "ap-southeast-6", "ap-southeast-7", "cn-north-1", "cn-northwest-1", "eu-south-2", "mx-central-1",
-}
-
 // lookAround looks at what the AWS account has that the stage needs, says what is missing, and settles the settings that follow from it.
 func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack string, settings map[string]string) error {
 	if settings["concurrency"] == "" {
@@ -142,7 +131,7 @@ func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack strin
 	if settings["mailFrom"] != "" {
 		text, err := fewMails(ctx, cfg)
 		if err != nil {
-			return fmt.Errorf("asking SES how many mails it takes: %w", err)
+			return fmt.Errorf("asking SES in %s, which AWS does not have in every region, how many mails it takes: %w", cfg.Region, err)
 		}
 		fmt.Fprint(d.progress, text)
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	mail "github.com/aws/aws-sdk-go-v2/service/sesv2/types"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A stage is removed by who types its name, and its table stays.
@@ -148,49 +145,5 @@ func TestOfQuota(t *testing.T) {
 		if (said == "") != (want == "") || !strings.Contains(said, want) {
 			t.Errorf("of %v mails: %q, want %q", most, said, want)
 		}
-	}
-}
-
-// cfn-lint knows which regions have what.
-func TestWithoutSES(t *testing.T) {
-	lint, err := localstack.CheckTool(t.Context(), "cfn-lint", os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(lint), "../lib/python3*/site-packages/cfnlint/data/schemas/providers/*-*.json"))
-	if err != nil || len(files) < 30 {
-		t.Fatalf("%d regions, %v", len(files), err)
-	}
-	var without []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Contains(text, []byte(`"AWS::SES::EmailIdentity"`)) {
-			without = append(without, strings.TrimSuffix(filepath.Base(file), ".json"))
-		}
-	}
-	slices.Sort(without)
-	if diff := cmp.Diff(without, withoutSES); diff != "" {
-		t.Errorf("regions without SES (-cfn-lint +here):\n%s", diff)
-	}
-}
-
-func TestMailNeedsSES(t *testing.T) {
-	endpoint := localstacktest.MiniStack(t)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": endpoint, "AWS_REGION": "eu-south-2",
-		"AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
-	} {
-		t.Setenv(name, value)
-	}
-	local, err := localstack.Dir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &deployment{root: filepath.Dir(local), args: []string{"-c", "mailFrom=no-reply@example.com"}, progress: new(bytes.Buffer)}
-	if err := d.toAWS(t.Context()); err == nil || !strings.Contains(err.Error(), "no SES in region eu-south-2") {
-		t.Errorf("error %v", err)
 	}
 }

@@ -95,21 +95,8 @@ func TestContextArguments(t *testing.T) {
 	}
 }
 
-func TestS3Endpoint(t *testing.T) {
-	for endpoint, want := range map[string]string{
-		"http://127.0.0.1:4566":                   "",
-		"http://localhost.localstack.cloud:4566":  "http://s3.localhost.localstack.cloud:4566",
-		"https://localhost.localstack.cloud:4566": "https://s3.localhost.localstack.cloud:4566",
-	} {
-		if got := s3Endpoint(endpoint); got != want {
-			t.Errorf("%s: got %q, want %q", endpoint, got, want)
-		}
-	}
-}
-
 func TestLocalURL(t *testing.T) {
-	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4577/")
-	got := localURL("https://abc.execute-api.us-east-1.amazonaws.com/local")
+	got := localURL("http://127.0.0.1:4577", "https://abc.execute-api.us-east-1.amazonaws.com/local")
 	if want := "http://127.0.0.1:4577/_aws/execute-api/abc/local"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -5,30 +5,27 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/url"
+	"io/fs"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
+	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
-)
-
-// The local cloud that is started when none is named.
-const (
-	cloudPort = 4566
-	cloudURL  = "http://127.0.0.1:4566"
 )
 
 const localStack = "collabdata-local"
@@ -40,8 +37,8 @@ const (
 	devToken   = "dev-token"
 )
 
-// localSettings are the context values of a deployment to a local cloud: with nothing that LocalStack has in its paid plans alone, and
-// webhooks may call this machine.
+// localSettings are the context values of a deployment to a local cloud: without the parts that LocalStack has in paid plans only, and
+// with webhooks that may call this machine.
 func localSettings() []string {
 	arch := "x86_64"
 	if runtime.GOARCH == "arm64" {
@@ -50,27 +47,25 @@ func localSettings() []string {
 	return []string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
 }
 
-// localEndpoint is where the local cloud is.
-func localEndpoint() string {
+// localEndpoint returns the address of the local cloud, and whether startCloud starts it.
+func localEndpoint() (endpoint string, ours bool) {
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
-		return strings.TrimSuffix(endpoint, "/")
+		return strings.TrimSuffix(endpoint, "/"), false
 	}
-	return cloudURL
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "4566"
+	}
+	return "http://127.0.0.1:" + port, true
 }
 
-// reachLocal makes this process and those that it starts reach the local cloud, whatever credentials the environment has: they are not
-// for it.
-func reachLocal(ctx context.Context) (aws.Config, error) {
-	endpoint := localEndpoint()
-	values := map[string]string{
+// reachLocal makes this process and those that it starts reach the local cloud with its own credentials.
+func reachLocal(ctx context.Context, endpoint string) (aws.Config, error) {
+	err := errors.Join(os.Unsetenv("AWS_PROFILE"), os.Unsetenv("AWS_SESSION_TOKEN"))
+	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": endpoint, "AWS_REGION": localstack.Region, "AWS_DEFAULT_REGION": localstack.Region,
 		"AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey, "AWS_EC2_METADATA_DISABLED": "true",
-	}
-	if s3 := s3Endpoint(endpoint); s3 != "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
-		values["AWS_ENDPOINT_URL_S3"] = s3
-	}
-	err := errors.Join(os.Unsetenv("AWS_PROFILE"), os.Unsetenv("AWS_SESSION_TOKEN"))
-	for name, value := range values {
+	} {
 		err = errors.Join(err, os.Setenv(name, value))
 	}
 	if err != nil {
@@ -79,34 +74,23 @@ func reachLocal(ctx context.Context) (aws.Config, error) {
 	return platform.LoadAWS(ctx)
 }
 
-// localCDK is cdk as newCDK returns it, with the settings for a local cloud.
-func (d *deployment) localCDK(ctx context.Context) (cdk, error) {
-	d.args = append(localSettings(), d.args...)
-	return d.newCDK(ctx, contextArguments(d.args)["arch"], d.root)
-}
-
-// s3Endpoint is where S3 is at LocalStack's own host name, which knows a bucket's name before s3 alone; "" elsewhere.
-func s3Endpoint(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Hostname() != "localhost.localstack.cloud" {
-		return ""
-	}
-	u.Host = "s3." + u.Host
-	return u.String()
-}
-
 func (d *deployment) toLocal(ctx context.Context) error {
 	start := time.Now()
-	cfg, err := reachLocal(ctx)
-	if err != nil {
-		return err
-	}
-	if !answers(ctx, cfg) {
-		if err := d.startCloud(ctx); err != nil {
+	endpoint, ours := localEndpoint()
+	if !answers(ctx, endpoint) {
+		if !ours {
+			return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", endpoint)
+		}
+		if err := d.startCloud(ctx, endpoint); err != nil {
 			return err
 		}
 	}
-	c, err := d.localCDK(ctx)
+	cfg, err := reachLocal(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	d.args = append(localSettings(), d.args...)
+	c, err := d.newCDK(ctx, contextArguments(d.args)["arch"], d.root)
 	if err != nil {
 		return err
 	}
@@ -116,7 +100,7 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err := c.begin(ctx, cfg, localStack); err != nil {
 		return err
 	}
-	err = d.step("Deploying to "+localEndpoint(), func() error {
+	err = d.step("Deploying to "+endpoint, func() error {
 		return quietly(ctx, c.onStack(ctx, "deploy", "--require-approval", "never"))
 	})
 	if err != nil {
@@ -127,6 +111,10 @@ func (d *deployment) toLocal(ctx context.Context) error {
 		return err
 	}
 	if err := addDevAccount(ctx, cfg, outputs["TableName"]); err != nil {
+		return err
+	}
+	url := localURL(endpoint, outputs["BaseUrl"])
+	if err := d.step("Sending a request to "+url, func() error { return tryOut(ctx, url) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.progress, `
@@ -144,17 +132,16 @@ The operator's commands, among them members, settings and pending work:
     .local/bin/admin --stack %s --help
 
 make destroy-local removes it.
-`, time.Since(start).Seconds(), localURL(outputs["BaseUrl"]), devKey, devToken,
-		localEndpoint(), localstack.Region, localstack.AccessKeyID, localstack.SecretAccessKey, localStack)
+`, time.Since(start).Seconds(), url, devKey, devToken, endpoint, localstack.Region, localstack.AccessKeyID, localstack.SecretAccessKey, localStack)
 	return nil
 }
 
 // localURL is the address of a deployed stage on the local cloud, made from the address that it would have on AWS:
 // https://<api>.execute-api.<region>.amazonaws.com/<stage>.
-func localURL(onAWS string) string {
+func localURL(endpoint, onAWS string) string {
 	host, stage, _ := strings.Cut(strings.TrimPrefix(onAWS, "https://"), "/")
 	api, _, _ := strings.Cut(host, ".")
-	return localEndpoint() + "/_aws/execute-api/" + api + "/" + stage
+	return endpoint + "/_aws/execute-api/" + api + "/" + stage
 }
 
 // bootstrapLocal prepares the local cloud for the CDK.
@@ -163,20 +150,12 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 	if err != nil || ready {
 		return err
 	}
-	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("asking %s for its account: %w", localEndpoint(), err)
-	}
-	account := aws.ToString(caller.Account)
 	return c.step("Preparing the local cloud for the CDK", func() error {
-		if err := quietly(ctx, c.command(ctx, "bootstrap", "--no-notices", "aws://"+account+"/"+cfg.Region)); err != nil {
+		caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+		if err != nil {
 			return err
 		}
-		// The bucket's policy refuses plain HTTP, which is what local clouds speak.
-		bucket := "cdk-hnb659fds-assets-" + account + "-" + cfg.Region
-		_, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).
-			DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: &bucket})
-		return err
+		return quietly(ctx, c.command(ctx, "bootstrap", "--no-notices", "aws://"+aws.ToString(caller.Account)+"/"+cfg.Region))
 	})
 }
 
@@ -188,54 +167,152 @@ func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 			devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }
 
-// destroyLocal removes the stack, and stops the local cloud if startCloud started it.
-func (d *deployment) destroyLocal(ctx context.Context) error {
-	cfg, err := reachLocal(ctx)
+// tryOut sends a request that reads, and succeeds wherever the service works.
+func tryOut(ctx context.Context, url string) error {
+	const path = "/v2/organizations/get"
+	c := client.New(client.Config{BaseURL: url, APIKey: devKey, AuthToken: devToken})
+	answer, err := c.Send(ctx, http.MethodPost, path, nil, []byte(`{"data": {}}`))
 	if err != nil {
 		return err
 	}
-	if answers(ctx, cfg) {
-		err := d.step("Destroying the stack at "+localEndpoint(), func() error { return stack.Delete(ctx, cfg, localStack) })
+	if answer.Status != http.StatusOK {
+		return fmt.Errorf("%s is answered %d %.300s\nEither functions do not run there, which LocalStack's containers need Docker for, "+
+			"or they do not reach the table: the log of the local cloud says which", path, answer.Status, answer.Body)
+	}
+	return nil
+}
+
+// destroyLocal removes the stack, and stops the local cloud if startCloud started it.
+func (d *deployment) destroyLocal(ctx context.Context) error {
+	endpoint, ours := localEndpoint()
+	if answers(ctx, endpoint) {
+		cfg, err := reachLocal(ctx, endpoint)
 		if err != nil {
 			return err
 		}
+		if err := d.step("Destroying the stack at "+endpoint, func() error { return stack.Delete(ctx, cfg, localStack) }); err != nil {
+			return err
+		}
 	}
-	if _, err := os.Stat(d.cloud()); localEndpoint() != cloudURL || errors.Is(err, os.ErrNotExist) {
-		return nil // it was started by someone else
+	if !ours {
+		return nil
 	}
-	return d.step("Stopping the local cloud", func() error { return localstack.StopDetached(ctx, d.cloud()) })
+	return d.stopCloud(ctx)
 }
 
-// diffLocal fails when the deployed stack differs from a fresh build.
-func (d *deployment) diffLocal(ctx context.Context) error {
-	if _, err := reachLocal(ctx); err != nil {
+// answers reports whether anything speaks HTTP at the address.
+func answers(ctx context.Context, endpoint string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, endpoint, nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return true
+}
+
+// cloud is the path of the file that serveCloud locks, and that holds the id of its process.
+func (d *deployment) cloud() string { return filepath.Join(d.local, "cloud") }
+
+// startCloud starts a process that is serveCloud and outlives this one, and returns once the local cloud answers.
+func (d *deployment) startCloud(ctx context.Context, endpoint string) error {
+	if err := localstack.InstallLocalStack(ctx, d.progress); err != nil {
 		return err
 	}
-	c, err := d.localCDK(ctx)
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	return d.step("Comparing with "+localEndpoint(), func() error { return quietly(ctx, c.onStack(ctx, "diff", "--fail")) })
+	return d.step("Starting LocalStack at "+endpoint, func() error {
+		log, err := os.Create(filepath.Join(d.local, "cloud.log"))
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		cmd := exec.Command(self, "cloud", endpoint[strings.LastIndexByte(endpoint, ':')+1:])
+		cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case err := <-ended:
+				said, _ := os.ReadFile(log.Name())
+				return fmt.Errorf("%w: %s", err, said)
+			case <-ctx.Done():
+				return errors.Join(ctx.Err(), cmd.Process.Signal(syscall.SIGTERM))
+			case <-tick.C:
+				if answers(ctx, endpoint) {
+					return nil
+				}
+			}
+		}
+	})
 }
 
-// answers reports whether a local cloud is there: something that says who calls it, whatever it is.
-func answers(ctx context.Context, cfg aws.Config) bool {
-	_, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(ctx, nil)
-	return err == nil
-}
-
-// cloud is the path by which the local cloud that startCloud started is stopped.
-func (d *deployment) cloud() string { return filepath.Join(d.local, "cloud") }
-
-// startCloud starts a local cloud that goes on after this program has ended, and returns once it answers.
-func (d *deployment) startCloud(ctx context.Context) error {
-	if localEndpoint() != cloudURL {
-		return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", localEndpoint())
-	}
-	return d.step("Starting the local cloud on port "+strconv.Itoa(cloudPort), func() error {
-		_, err := localstack.StartMiniStack(ctx, localstack.MiniStackOptions{
-			Port: cloudPort, EnforceIAM: true, Detach: d.cloud(), Log: d.progress,
-		})
+// serveCloud runs LocalStack until this process is asked to end.
+func (d *deployment) serveCloud(ctx context.Context, port string) (err error) {
+	n, err := strconv.Atoi(port)
+	if err != nil {
 		return err
+	}
+	unlock, err := localstack.TryLock(d.cloud())
+	if err != nil {
+		return err
+	}
+	if unlock == nil {
+		return errors.New("the local cloud of this checkout runs on another port: make destroy-local, with the PORT that it was started with")
+	}
+	defer func() { err = errors.Join(err, os.Remove(d.cloud()), unlock()) }()
+	if err := os.WriteFile(d.cloud(), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
+		return err
+	}
+	server, err := localstack.StartLocalStack(ctx, n, nil)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-server.Done():
+	}
+	return server.Stop()
+}
+
+// stopCloud stops the process that startCloud started, and returns once it has ended.
+func (d *deployment) stopCloud(ctx context.Context) error {
+	pid, err := os.ReadFile(d.cloud())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	unlock, err := localstack.TryLock(d.cloud())
+	if err != nil {
+		return err
+	}
+	if unlock != nil { // it was killed
+		return errors.Join(os.Remove(d.cloud()), unlock())
+	}
+	return d.step("Stopping the local cloud", func() error {
+		n, err := strconv.Atoi(string(pid))
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(n, syscall.SIGTERM); err != nil {
+			return err
+		}
+		unlock, err := localstack.Lock(ctx, d.cloud())
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.Remove(d.cloud()), unlock())
 	})
 }

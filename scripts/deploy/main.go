@@ -21,12 +21,12 @@ import (
 const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c stage=test]
 
   aws            build, and deploy to the AWS account of the environment's credentials
-  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else at http://127.0.0.1:4566, which is started when nothing
-                 answers there
+  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else to LocalStack on port PORT, else 4566, which is started when
+                 nothing answers there
   destroy        remove the stage of -c stage=..., after a question; its table stays
   destroy-local  remove what local deployed, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64), for cdk deploy in the folder infra
-  diff           compare what is deployed on the local cloud with a fresh build
+  cloud PORT     run LocalStack on a port, as local does
 
 --built takes the functions that this machine built last.
 `
@@ -61,8 +61,11 @@ func run(ctx context.Context, args []string) error {
 		return d.destroy(ctx, os.Stdin)
 	case "destroy-local":
 		return d.destroyLocal(ctx)
-	case "diff":
-		return d.diffLocal(ctx)
+	case "cloud":
+		if len(args) != 1 {
+			return errors.New(usage)
+		}
+		return d.serveCloud(ctx, args[0])
 	case "build":
 		settings, err := d.settings()
 		if err != nil {
