@@ -23,8 +23,8 @@ timed = start=$$(date +%s); $(1); code=$$?; echo "== it took $$(( $$(date +%s) -
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# What is missing is said before anything fails for want of it. Node.js and
-# Python are checked where they are used, by localstack/install.sh.
+# What is missing is said before anything fails for want of it. Node.js, Python
+# and Java are checked where they are used, by localstack/install.sh.
 check:
 	@command -v go >/dev/null || { echo 'Go is missing: install Go $(GOLEAST) or newer from https://go.dev/dl (distributions often have an older one).' >&2; exit 1; }
 	@version=$$(go env GOVERSION 2>/dev/null | sed 's/^go//; s/[^0-9.].*//'); \
@@ -76,7 +76,7 @@ test: check ## check every rule: format, vet, the tests of every package (seven 
 	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
 	$(call timed,go test -shuffle=on -vet=off -timeout 10m $$packages)
 
-e2e: check ## check the whole: a deployment to the local cloud, its pages in a browser, what a newcomer does (eight minutes on two cores)
+e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (eight minutes on two cores)
 	@go run ./localstack/install
 	@echo '== go test -tags e2e (a line for each package as it ends)'
 	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */ | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
@@ -115,14 +115,14 @@ build: check ## compile the functions for AWS (ARCH=x86_64 instead of arm64) int
 deploy: check ## deploy to AWS with the environment's credentials (ARGS='-c stage=test' for settings)
 	@$(call run_program,deploy) aws $(ARGS)
 
-deploy-local: check ## deploy to the local cloud on port 4566, or to the one AWS_ENDPOINT_URL names
+deploy-local: check ## deploy to LocalStack, started on port 4566 (PORT=... for another), or to the one that AWS_ENDPOINT_URL names
 	@$(call run_program,deploy) local $(ARGS)
 
 destroy: check ## remove a stage from AWS: make destroy STAGE=test; it asks, and its table stays
 	@[ -n '$(STAGE)' ] || { echo 'Which stage? Say make destroy STAGE=test' >&2; exit 1; }
 	@$(call run_program,deploy) destroy -c stage='$(STAGE)'
 
-destroy-local: check ## remove what deploy-local deployed
+destroy-local: check ## remove what deploy-local deployed, and stop what it started
 	@$(call run_program,deploy) destroy-local $(ARGS)
 
 RELEASE := $(LOCAL)/release/$(VERSION)

@@ -118,7 +118,7 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))
 	}
 	if granted&rpc.SendEvents != 0 {
-		statements = append(statements, s.allowSend(s.events))
+		statements = append(statements, allowSend(s.events))
 	}
 	return statements
 }

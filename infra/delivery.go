@@ -27,12 +27,12 @@ func (s *service) addQueues() {
 		name := strings.ToUpper(q.Name[:1]) + q.Name[1:]
 		dead := awssqs.NewQueue(s.stack, jsii.String(name+"Dead"), &awssqs.QueueProps{
 			Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
-			EnforceSSL:      s.settings.enforceTLS(),
+			EnforceSSL:      jsii.Bool(true),
 			RetentionPeriod: seconds(q.DeadRetention),
 		})
 		made := queue{dead: dead, live: awssqs.NewQueue(s.stack, jsii.String(name), &awssqs.QueueProps{
 			Encryption:        awssqs.QueueEncryption_SQS_MANAGED,
-			EnforceSSL:        s.settings.enforceTLS(),
+			EnforceSSL:        jsii.Bool(true),
 			VisibilityTimeout: seconds(q.VisibilityTimeout),
 			RetentionPeriod:   seconds(q.Retention),
 			DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(q.MaxReceives)},
@@ -59,7 +59,7 @@ func (s *service) addDelivery() awslambda.Function {
 				readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, liveItems, connections, tickets,
 			),
 			s.allowItems(changeItems, dataItems, dueItems, webhookItems, mailSecrets, liveItems, connections, tickets),
-			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
+			allowReceive(s.events), allowReceive(s.webhooks), allowSend(s.events), allowSend(s.webhooks),
 		}, mayMail...),
 		environment: mail,
 	})
@@ -88,7 +88,7 @@ func (s *service) addDelivery() awslambda.Function {
 		rights: []awsiam.PolicyStatement{
 			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
 			s.allowItems(changeItems, dueItems),
-			s.allowSend(s.events), s.allowSend(s.webhooks),
+			allowSend(s.events), allowSend(s.webhooks),
 			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
 		},
 	})
@@ -112,22 +112,14 @@ func (s *service) addDelivery() awslambda.Function {
 	return deliver
 }
 
-func (s *service) allowSend(q queue) awsiam.PolicyStatement {
-	return s.allowMessages(q, []string{"sqs:SendMessage"}, "sqs:SendMessageBatch")
+func allowSend(q queue) awsiam.PolicyStatement {
+	return allow([]string{"sqs:SendMessage"}, *q.live.QueueArn())
 }
 
-func (s *service) allowReceive(q queue) awsiam.PolicyStatement {
-	return s.allowMessages(q, []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"},
-		"sqs:DeleteMessageBatch", "sqs:ChangeMessageVisibilityBatch")
-}
-
-// allowMessages allows the actions on the queue. On AWS they cover the batch forms, which have no action of their own there; local
-// clouds ask for one.
-func (s *service) allowMessages(q queue, actions []string, batches ...string) awsiam.PolicyStatement {
-	if s.settings.Local() {
-		actions = append(actions, batches...)
-	}
-	return allow(actions, *q.live.QueueArn())
+func allowReceive(q queue) awsiam.PolicyStatement {
+	return allow(
+		[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, *q.live.QueueArn(),
+	)
 }
 
 // addMail makes the SES identity of the sender's domain, unless there is one already, and what mails are sent with. It returns the
@@ -141,7 +133,7 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 		identity := awsses.NewEmailIdentity(
 			s.stack, jsii.String("MailIdentity"), &awsses.EmailIdentityProps{Identity: awsses.Identity_Domain(&domain)},
 		)
-		for i, record := range s.dkimRecords(identity) {
+		for i, record := range *identity.DkimRecords() {
 			s.output("DkimRecord"+string(rune('1'+i)), "CNAME record that proves the sender's domain to SES",
 				jsii.String(*record.Name+" CNAME "+*record.Value))
 		}
@@ -156,9 +148,6 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 		Resources:  jsii.Strings(arn("identity", "*"), arn("configuration-set", *configuration)),
 		Conditions: &map[string]any{"StringEquals": map[string]any{"ses:FromAddress": s.settings.MailFrom}},
 	})
-	if s.settings.Local() {
-		maySend = allow([]string{"ses:SendEmail"}, "*") // local clouds do not say which identity sends, nor as whom
-	}
 	return map[string]*string{
 		"MAIL_FROM":              &s.settings.MailFrom,
 		"MAIL_FROM_NAME":         &s.settings.MailFromName,
@@ -176,12 +165,4 @@ func (s *service) addMailConfiguration() *string {
 		SuppressionReasons: awsses.SuppressionReasons_BOUNCES_AND_COMPLAINTS,
 		ReputationMetrics:  jsii.Bool(true),
 	}).ConfigurationSetName()
-}
-
-// dkimRecords are those that SES has for the identity. Local clouds have none.
-func (s *service) dkimRecords(identity awsses.EmailIdentity) []*awsses.DkimRecord {
-	if s.settings.Local() {
-		return nil
-	}
-	return *identity.DkimRecords()
 }

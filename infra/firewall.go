@@ -17,9 +17,7 @@ const (
 )
 
 // addFirewall limits the requests of each address, those of each address with one API key, and those of each person's token. No rule counts a
-// key alone: the firewall
-// cannot tell who has its token, and so whoever knows a key could use up its owner's share. A local cloud has no firewall to attach: it
-// only gets the rules.
+// key alone: the firewall cannot tell who has its token, so that anyone who knows a key could use up its owner's share.
 func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 	if !s.settings.Firewall {
 		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "The setting firewall is off.")
@@ -52,10 +50,6 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 			}),
 		},
 	})
-	if s.settings.Local() {
-		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "A local cloud has no association of a firewall.")
-		return
-	}
 	awswafv2.NewCfnWebACLAssociation(s.stack, jsii.String("FirewallAssociation"), &awswafv2.CfnWebACLAssociationProps{
 		ResourceArn: gateway.DeploymentStage().StageArn(),
 		WebAclArn:   firewall.AttrArn(),

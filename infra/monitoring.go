@@ -41,7 +41,7 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApiBase, deliver awsla
 // addAlarms adds the alarms, and the topic for them. Its messages are names and numbers of metrics, so they are not encrypted
 // with a key: CloudWatch can only use one that costs a dollar a month.
 func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
-	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: s.settings.enforceTLS()})
+	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
 	// A topic with a policy of its own, such as one against plain HTTP, takes messages of an AWS service only where that policy allows it.
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},

@@ -11,7 +11,7 @@ import (
 // queriedLogs is how many logs a query of Logs Insights takes.
 const queriedLogs = 50
 
-// addQueries adds the queries of Logs Insights by which an operator finds who causes load, and what failed. Local clouds have none.
+// addQueries adds the queries of Logs Insights by which an operator finds who causes load, and what failed. LocalStack has none.
 func (s *service) addQueries() {
 	if s.settings.Local() {
 		return

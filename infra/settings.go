@@ -17,7 +17,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
-	"github.com/aws/jsii-runtime-go"
 )
 
 // localStage is the stage for a local cloud: its data goes with it, and functions may call back to this machine.
@@ -270,9 +269,6 @@ func retentionDays() string {
 	slices.Sort(days)
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(days), " ", ", "), "[]")
 }
-
-// enforceTLS says whether queues and topics refuse plain HTTP, which is what local clouds speak.
-func (s Settings) enforceTLS() *bool { return jsii.Bool(!s.Local()) }
 
 // removal says what becomes of things that hold data, or serve others too, when they leave the stack.
 func (s Settings) removal() awscdk.RemovalPolicy {

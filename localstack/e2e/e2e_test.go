@@ -1,19 +1,17 @@
 //go:build e2e
 
-// Package e2e deploys the CDK app to the local cloud, with IAM enforced, and holds the whole service to its interface: API Gateway, the
-// compiled functions, the table and the queues.
+// Package e2e deploys the CDK app to LocalStack, and holds the whole service to its interface: API Gateway, the compiled functions, the
+// table and the queues.
 package e2e
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -40,38 +38,20 @@ import (
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/apigateway"
-	apigatewaytypes "github.com/aws/aws-sdk-go-v2/service/apigateway/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
 const stackName = "collabdata-local"
 
-// dear are the settings of a stage local with all that it can have: by default it has nothing that is in paid plans of LocalStack alone.
-var dear = []string{"-c", "firewall=on", "-c", "live=on", "-c", "mailFrom=no-reply@example.com"}
-
 func TestDeployment(t *testing.T) {
-	guard := newGuard(t, func(call string) { t.Errorf("a function's role does not allow %s", call) })
-	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{
-		EnforceIAM: true, Env: []string{"AWS_ENDPOINT_URL_DYNAMODB=" + guard.URL}, Log: os.Stderr, // functions inherit the variable
-	})
-	must.Do(t, err)
-	t.Cleanup(func() {
-		if err := cloud.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	d := newDeployment(t, cloud.URL)
-	d.failFirst(t)
-	d.deploy(t, "local", append([]string{"--built"}, dear...)...)
+	d := newDeployment(t)
+	t.Cleanup(func() { d.deploy(t, "destroy-local") })
+	d.deploy(t, "local", "--built")
 	d.connect(t)
-	guard.protect(t, d.aws, d.cloud, d.functions(t))
 	d.addAccount(t)
 
 	t.Run("gateway errors", d.gatewayErrors)
-	t.Run("rights", func(t *testing.T) { d.rights(t, guard) })
-	t.Run("live", d.live)
 	r := d.subscribe(t)
 	t.Run("a rebuild during delivery", func(t *testing.T) {
 		t.Run("delivery", func(t *testing.T) {
@@ -80,7 +60,7 @@ func TestDeployment(t *testing.T) {
 		})
 		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
 			t.Parallel()
-			d.deploy(t, "diff", dear...)
+			d.plainCDK(t, "diff", "--fail")
 		})
 	})
 	t.Run("scripts during relay", func(t *testing.T) {
@@ -109,9 +89,6 @@ func TestDeployment(t *testing.T) {
 			})
 		})
 	})
-	if guard.seen() == 0 {
-		t.Error("the functions do not reach the table through the guard")
-	}
 	t.Run("writes stopped", d.stopWrites)
 	t.Run("destroy", d.destroy)
 }
@@ -130,41 +107,28 @@ type deployment struct {
 	token     string
 }
 
-func newDeployment(t *testing.T, cloud string) *deployment {
+func newDeployment(t *testing.T) *deployment {
 	t.Helper()
-	d := &deployment{programs: t.TempDir(), cloud: cloud}
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	must.Do(t, err)
+	d := &deployment{programs: t.TempDir(), cloud: "http://" + port.Addr().String()}
+	must.Do(t, port.Close())
 	cmd := exec.Command("go", "build", "-o", d.programs+string(filepath.Separator), "collabdata/scripts/deploy", "collabdata/scripts/admin")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	d.aws = localstacktest.Config(cloud)
+	d.aws = localstacktest.Config(d.cloud)
 	return d
 }
 
-// deploy runs a command of scripts/deploy against the cloud, which succeeds.
-func (d *deployment) deploy(t *testing.T, command string, args ...string) {
+// deploy runs a command of scripts/deploy, which starts and stops the cloud.
+func (d *deployment) deploy(t *testing.T, args ...string) {
 	t.Helper()
-	must.Do(t, d.try(t, append([]string{command}, args...)...))
-}
-
-func (d *deployment) try(t *testing.T, args ...string) error {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "deploy"), args...)
-	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(d.programs, "deploy"), args...)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL=", "PORT="+d.cloud[strings.LastIndexByte(d.cloud, ':')+1:])
 	out, err := cmd.CombinedOutput()
 	t.Logf("deploy %q:\n%s", args, out)
-	return err
-}
-
-// failFirst deploys with a tag that IAM refuses, as it differs from one of the stack's own by case alone. What is left is as protected as
-// any stack, and the next deployment has to get rid of it.
-func (d *deployment) failFirst(t *testing.T) {
-	if err := d.try(t, "local", "--tags", "Service=other"); err == nil {
-		t.Fatal("roles are made with two tags of one name")
-	}
-	if left, err := stack.Unfinished(t.Context(), d.aws, stackName); !left || err != nil {
-		t.Errorf("the first deployment failed and left nothing to be removed: %v, %v", left, err)
-	}
+	must.Do(t, err)
 }
 
 // admin runs a command of scripts/admin on the deployment, and returns its result.
@@ -195,7 +159,7 @@ func (d *deployment) connect(t *testing.T) {
 	d.accounts, d.directory = accounts.New(table), directory.New(table)
 }
 
-// addAccount makes an account as the operator does, one whose mails wait for no others.
+// addAccount makes an account as the operator does.
 func (d *deployment) addAccount(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(d.admin(t, "accounts", "add", "e2e")) {
@@ -207,7 +171,6 @@ func (d *deployment) addAccount(t *testing.T) {
 			d.token = value
 		}
 	}
-	d.admin(t, "settings", "update", "e2e", "--mail-grouping-off", "true")
 }
 
 func (d *deployment) addToken(t *testing.T, key, token string) {
@@ -290,18 +253,6 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4)).expect(t, 400, collab.InvalidArgument) // an id is not as long
 		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4+1)).expect(t, 413, collab.InvalidArgument)
 	})
-	t.Run("throttled", func(t *testing.T) {
-		d.throttle(t, 0)
-		a := d.send(t, "POST", getOrganizations, body)
-		a.expect(t, 429, collab.ResourceExhausted)
-		if a.retryAfter == "" {
-			t.Error("no Retry-After")
-		}
-		d.throttle(t, 1000)
-		if a := d.send(t, "POST", getOrganizations, body); a.status != 200 {
-			t.Errorf("still %d %s", a.status, a.body)
-		}
-	})
 	t.Run("credentials cannot be read", func(t *testing.T) {
 		key, token := rand.Text(), rand.Text() // no verdict on these is remembered
 		d.addToken(t, key, token)
@@ -317,22 +268,6 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 			t.Errorf("still %d %s", a.status, a.body)
 		}
 	})
-}
-
-// throttle sets the rate of the stage's operation organizations get, in requests per second.
-func (d *deployment) throttle(t *testing.T, rate int) {
-	t.Helper()
-	const setting = "/~1v2~1organizations~1get/POST/throttling/"
-	var patch []apigatewaytypes.PatchOperation
-	for _, name := range []string{"rateLimit", "burstLimit"} {
-		patch = append(patch, apigatewaytypes.PatchOperation{
-			Op: apigatewaytypes.OpReplace, Path: aws.String(setting + name), Value: aws.String(fmt.Sprint(rate)),
-		})
-	}
-	_, err := apigateway.NewFromConfig(d.aws).UpdateStage(t.Context(), &apigateway.UpdateStageInput{
-		RestApiId: &d.api, StageName: aws.String("local"), PatchOperations: patch,
-	})
-	must.Do(t, err)
 }
 
 // functions returns all of the deployment.
@@ -371,74 +306,25 @@ func (d *deployment) setTable(t *testing.T, f lambdatypes.FunctionConfiguration,
 	t.Helper()
 	variables := maps.Clone(f.Environment.Variables)
 	variables["TABLE_NAME"] = table
-	_, err := lambda.NewFromConfig(d.aws).UpdateFunctionConfiguration(t.Context(), &lambda.UpdateFunctionConfigurationInput{
+	client := lambda.NewFromConfig(d.aws)
+	_, err := client.UpdateFunctionConfiguration(t.Context(), &lambda.UpdateFunctionConfigurationInput{
 		FunctionName: f.FunctionName, Environment: &lambdatypes.Environment{Variables: variables},
 	})
 	must.Do(t, err)
+	updated := lambda.NewFunctionUpdatedV2Waiter(client, func(o *lambda.FunctionUpdatedV2WaiterOptions) { o.MinDelay = 100 * time.Millisecond })
+	must.Do(t, updated.Wait(t.Context(), &lambda.GetFunctionInput{FunctionName: f.FunctionName}, patience))
 }
 
-// setProgram gives the function the program of another one, named by its folder below functions/.
-func (d *deployment) setProgram(t *testing.T, f lambdatypes.FunctionConfiguration, folder string) {
-	t.Helper()
-	local, err := localstack.Dir()
-	must.Do(t, err)
-	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
-	program, err := os.ReadFile(filepath.Join(local, "functions", arch, filepath.FromSlash(folder), "bootstrap"))
-	must.Do(t, err)
-	var archive bytes.Buffer
-	w := zip.NewWriter(&archive)
-	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Store}
-	header.SetMode(0o755)
-	file, err := w.CreateHeader(header)
-	if err == nil {
-		_, err = file.Write(program)
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	_, err = lambda.NewFromConfig(d.aws).UpdateFunctionCode(t.Context(), &lambda.UpdateFunctionCodeInput{
-		FunctionName: f.FunctionName, ZipFile: archive.Bytes(),
-	})
-	must.Do(t, err)
-}
-
-// rights holds that a function which is given another's work is refused by IAM: the get function with the program of add may read,
-// and neither write the table nor send events; with that of webhooks get, it may not read the signing secrets.
-func (d *deployment) rights(t *testing.T, guard *guard) {
-	const get, add = "v2/organizations/get", "v2/commentannotations/add"
-	f := d.function(t, "POST /"+get)
-	work := `{"data": {"organizationId": "rights", "createOrganization": true, "documentId": "d", "createDocument": true,
-		"commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}`
-
-	d.setProgram(t, f, add)
-	d.send(t, "POST", "/"+get, work).expect(t, 500, collab.Internal)
-	if made, err := d.directory.Organizations(t.Context(), "e2e", []string{"rights"}); err != nil || len(made) > 0 {
-		t.Errorf("organizations %v, error %v; want none", made, err)
-	}
-
-	d.setProgram(t, f, "v2/webhooks/get")
-	refused := guard.refusals(func() { d.send(t, "POST", "/"+get, `{"data": {}}`).expect(t, 500, collab.Internal) })
-	if want := []string{`Query: dynamodb:Query on ["HOOK#e2e"]`}; !slices.Equal(refused, want) {
-		t.Errorf("refused %q, want %q", refused, want)
-	}
-
-	d.setProgram(t, f, get)
-	if a := d.send(t, "POST", "/"+get, `{"data": {}}`); a.status != 200 {
-		t.Errorf("with its own program: %d %s", a.status, a.body)
-	}
-	if a := d.send(t, "POST", "/"+add, work); a.status != 200 {
-		t.Errorf("add itself: %d %s", a.status, a.body)
-	}
-}
-
-// plainCDK deploys as README says, with the CDK's own command in the folder of the app.
-func (d *deployment) plainCDK(t *testing.T, settings ...string) {
+// plainCDK runs a command as README says, with the CDK's own program in the folder of the app.
+func (d *deployment) plainCDK(t *testing.T, args ...string) {
 	t.Helper()
 	cdk, err := localstack.CDK(t.Context(), os.Stderr)
 	must.Do(t, err)
 	local, err := localstack.Dir()
 	must.Do(t, err)
-	cmd := exec.CommandContext(t.Context(), cdk, append([]string{"deploy", "--require-approval", "never"}, settings...)...)
+	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
+	cmd := exec.CommandContext(t.Context(), cdk, append(args, "-c", "stage=local", "-c", "arch="+arch, "-c", "firewall=off", "-c", "live=off",
+		"-c", "allowedPrivateCidrs=127.0.0.0/8")...)
 	cmd.Dir = filepath.Join(filepath.Dir(local), "infra")
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
 		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
@@ -449,8 +335,7 @@ func (d *deployment) plainCDK(t *testing.T, settings ...string) {
 
 // stopWrites deploys again with a setting alone changed, so that what writes is refused and what reads is not.
 func (d *deployment) stopWrites(t *testing.T) {
-	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
-	d.plainCDK(t, append([]string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "writes=off"}, dear...)...)
+	d.plainCDK(t, "deploy", "--require-approval", "never", "-c", "writes=off")
 	a := d.send(
 		t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`,
 	)
@@ -461,9 +346,7 @@ func (d *deployment) stopWrites(t *testing.T) {
 	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
 		t.Errorf("a read is answered %d %s", a.status, a.body)
 	}
-	queues := slices.DeleteFunc(d.mappings(t), func(m lambdatypes.EventSourceMappingConfiguration) bool { // the third is the table's stream
-		return !strings.Contains(aws.ToString(m.EventSourceArn), ":sqs:")
-	})
+	queues := d.mappings(t)
 	if len(queues) != 2 {
 		t.Errorf("%d mappings of queues", len(queues))
 	}
@@ -476,13 +359,7 @@ func (d *deployment) stopWrites(t *testing.T) {
 
 func (d *deployment) destroy(t *testing.T) {
 	d.deploy(t, "destroy-local")
-	if _, err := stack.Outputs(context.Background(), d.aws, stackName); !errors.Is(err, stack.ErrNone) {
-		t.Errorf("the stack is there: %v", err)
-	}
-	if left := d.functions(t); len(left) > 0 {
-		t.Errorf("functions are left: %v", left)
-	}
-	if _, err := d.accounts.Account(t.Context(), "e2e"); err == nil {
-		t.Error("the table is left")
+	if localstack.Answers(t.Context(), d.cloud+"/_localstack/health") {
+		t.Error("LocalStack still runs")
 	}
 }
