@@ -2,40 +2,101 @@ package localstack
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
+	"time"
 )
 
-// InstallLocalStack installs LocalStack and DynamoDB Local, unless they are
-// installed. It needs Python 3.13, Java and Maven. Progress goes to a writer,
-// nil for none.
-func InstallLocalStack(ctx context.Context, progress io.Writer) error {
-	_, err := cloudTools.install(ctx, progress)
-	return err
-}
-
-// StartLocalStack starts LocalStack on a port, 0 for a free one, and returns
-// once it answers. It installs LocalStack if need be, and reports that to
-// progress, nil for none. The context bounds the start, not the server.
-// LocalStack forgets everything when it ends.
-func StartLocalStack(ctx context.Context, port int, progress io.Writer) (*Server, error) {
+// StartLocalStack starts LocalStack on a port of 127.0.0.1, installing it if
+// need be, and returns once it answers. It goes on after this process, until
+// StopLocalStack, and forgets everything then. Progress goes to a writer, nil for
+// none.
+func StartLocalStack(ctx context.Context, port string, progress io.Writer) error {
+	tools, err := cloudTools.install(ctx, progress)
+	if err != nil {
+		return err
+	}
 	local, err := Dir()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	dir, err := cloudTools.install(ctx, progress)
+	tmp := cloudFolder(local, port)
+	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(tmp, 0o755), os.MkdirAll(filepath.Join(local, "log"), 0o755)); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(local, "log", "localstack-"+port+".log"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return program{
-		name: "localstack",
-		args: func(port int) []string {
-			start := filepath.Join(filepath.Dir(local), "localstack", "start.py")
-			return []string{filepath.Join(dir, cloudTools.program), start, strconv.Itoa(port), filepath.Join(dir, "dynamodb")}
-		},
-		env:   func(int) []string { return []string{"PYTHONUNBUFFERED=1"} },
-		ready: func(int) string { return "Ready." },
-		probe: "/_localstack/health",
-	}.start(ctx, local, port)
+	defer log.Close()
+	cmd := exec.Command(filepath.Join(tools, cloudTools.program), filepath.Join(filepath.Dir(local), "localstack", "start.py"),
+		port, filepath.Join(tools, "dynamodb"))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = local, log, log
+	cmd.Env = append(baseEnv(), "TMPDIR="+tmp, "PYTHONUNBUFFERED=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("LocalStack did not answer within %v: its log is %s", startTimeout, log.Name()))
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !Answers(ctx, "http://127.0.0.1:"+port+"/_localstack/health") {
+		select {
+		case err := <-ended:
+			printed, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("LocalStack did not start: %w: its log %s ends with:\n%s", err, log.Name(), tail(string(printed), 10))
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
+		case <-tick.C:
+		}
+	}
+	return nil
 }
+
+// StopLocalStack ends what StartLocalStack started on the port, and returns once
+// it has ended. It does nothing where nothing was started, or nothing is left.
+func StopLocalStack(ctx context.Context, port string) error {
+	local, err := Dir()
+	if err != nil {
+		return err
+	}
+	tmp := cloudFolder(local, port)
+	text, err := os.ReadFile(filepath.Join(tmp, "pid"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	pid, wrong := strconv.Atoi(string(text))
+	if err = errors.Join(err, wrong); err != nil {
+		return err
+	}
+	health := "http://127.0.0.1:" + port + "/_localstack/health"
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for Answers(ctx, health) { // else its id may be another process's by now
+		if err := syscall.Kill(-pid, syscall.SIGTERM); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return os.RemoveAll(tmp)
+}
+
+// cloudFolder holds the temporary files of the LocalStack on a port, and the id
+// of its process group.
+func cloudFolder(local, port string) string { return filepath.Join(local, "cloud", port) }

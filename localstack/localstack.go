@@ -1,11 +1,12 @@
 // Package localstack installs, starts and stops the stand-ins for AWS that
-// development and tests run on: dynoxide for DynamoDB, MiniStack for queues and mail,
-// and LocalStack for a whole deployment.
+// development and tests run on: dynoxide for DynamoDB, MiniStack for queues and
+// mail, and LocalStack for a whole deployment.
 //
 // The tools are pinned by the lock files in the folder pins, with hashes, and
 // installed into the folder .local of the repository. Every server listens on
-// 127.0.0.1 only, and ends when the process that started it ends, however that
-// happens. See README.md for where the stand-ins differ from AWS.
+// 127.0.0.1 only. All except LocalStack end when the process that started them
+// ends, however that happens. See README.md for where the stand-ins differ from
+// AWS.
 package localstack
 
 import (

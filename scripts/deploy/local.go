@@ -1,19 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"collabdata/infra/stack"
@@ -47,16 +43,13 @@ func localSettings() []string {
 	return []string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
 }
 
-// localEndpoint returns the address of the local cloud, and whether startCloud starts it.
-func localEndpoint() (endpoint string, ours bool) {
+// localEndpoint returns the address of the local cloud, and its port where it is for this program to start.
+func localEndpoint() (endpoint, port string) {
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
-		return strings.TrimSuffix(endpoint, "/"), false
+		return strings.TrimSuffix(endpoint, "/"), ""
 	}
-	port := os.Getenv("PORT")
-	if port == "" {
-		port = "4566"
-	}
-	return "http://127.0.0.1:" + port, true
+	port = cmp.Or(os.Getenv("PORT"), "4566")
+	return "http://127.0.0.1:" + port, port
 }
 
 // reachLocal makes this process and those that it starts reach the local cloud with its own credentials.
@@ -76,12 +69,13 @@ func reachLocal(ctx context.Context, endpoint string) (aws.Config, error) {
 
 func (d *deployment) toLocal(ctx context.Context) error {
 	start := time.Now()
-	endpoint, ours := localEndpoint()
+	endpoint, port := localEndpoint()
 	if !answers(ctx, endpoint) {
-		if !ours {
+		if port == "" {
 			return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", endpoint)
 		}
-		if err := d.startCloud(ctx, endpoint); err != nil {
+		err := d.step("Starting LocalStack at "+endpoint, func() error { return localstack.StartLocalStack(ctx, port, d.progress) })
+		if err != nil {
 			return err
 		}
 	}
@@ -182,9 +176,9 @@ func tryOut(ctx context.Context, url string) error {
 	return nil
 }
 
-// destroyLocal removes the stack, and stops the local cloud if startCloud started it.
+// destroyLocal removes the stack, and stops the local cloud if toLocal started it.
 func (d *deployment) destroyLocal(ctx context.Context) error {
-	endpoint, ours := localEndpoint()
+	endpoint, port := localEndpoint()
 	if answers(ctx, endpoint) {
 		cfg, err := reachLocal(ctx, endpoint)
 		if err != nil {
@@ -194,10 +188,10 @@ func (d *deployment) destroyLocal(ctx context.Context) error {
 			return err
 		}
 	}
-	if !ours {
+	if port == "" {
 		return nil
 	}
-	return d.stopCloud(ctx)
+	return localstack.StopLocalStack(ctx, port)
 }
 
 // answers reports whether anything speaks HTTP at the address.
@@ -212,107 +206,4 @@ func answers(ctx context.Context, endpoint string) bool {
 	}
 	res.Body.Close()
 	return true
-}
-
-// cloud is the path of the file that serveCloud locks, and that holds the id of its process.
-func (d *deployment) cloud() string { return filepath.Join(d.local, "cloud") }
-
-// startCloud starts a process that is serveCloud and outlives this one, and returns once the local cloud answers.
-func (d *deployment) startCloud(ctx context.Context, endpoint string) error {
-	if err := localstack.InstallLocalStack(ctx, d.progress); err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return d.step("Starting LocalStack at "+endpoint, func() error {
-		log, err := os.Create(filepath.Join(d.local, "cloud.log"))
-		if err != nil {
-			return err
-		}
-		defer log.Close()
-		cmd := exec.Command(self, "cloud", endpoint[strings.LastIndexByte(endpoint, ':')+1:])
-		cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, &syscall.SysProcAttr{Setsid: true}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case err := <-ended:
-				said, _ := os.ReadFile(log.Name())
-				return fmt.Errorf("%w: %s", err, said)
-			case <-ctx.Done():
-				return errors.Join(ctx.Err(), cmd.Process.Signal(syscall.SIGTERM))
-			case <-tick.C:
-				if answers(ctx, endpoint) {
-					return nil
-				}
-			}
-		}
-	})
-}
-
-// serveCloud runs LocalStack until this process is asked to end.
-func (d *deployment) serveCloud(ctx context.Context, port string) (err error) {
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		return err
-	}
-	unlock, err := localstack.TryLock(d.cloud())
-	if err != nil {
-		return err
-	}
-	if unlock == nil {
-		return errors.New("the local cloud of this checkout runs on another port: make destroy-local, with the PORT that it was started with")
-	}
-	defer func() { err = errors.Join(err, os.Remove(d.cloud()), unlock()) }()
-	if err := os.WriteFile(d.cloud(), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
-		return err
-	}
-	server, err := localstack.StartLocalStack(ctx, n, nil)
-	if err != nil {
-		return err
-	}
-	select {
-	case <-ctx.Done():
-	case <-server.Done():
-	}
-	return server.Stop()
-}
-
-// stopCloud stops the process that startCloud started, and returns once it has ended.
-func (d *deployment) stopCloud(ctx context.Context) error {
-	pid, err := os.ReadFile(d.cloud())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	unlock, err := localstack.TryLock(d.cloud())
-	if err != nil {
-		return err
-	}
-	if unlock != nil { // it was killed
-		return errors.Join(os.Remove(d.cloud()), unlock())
-	}
-	return d.step("Stopping the local cloud", func() error {
-		n, err := strconv.Atoi(string(pid))
-		if err != nil {
-			return err
-		}
-		if err := syscall.Kill(n, syscall.SIGTERM); err != nil {
-			return err
-		}
-		unlock, err := localstack.Lock(ctx, d.cloud())
-		if err != nil {
-			return err
-		}
-		return errors.Join(os.Remove(d.cloud()), unlock())
-	})
 }

@@ -26,7 +26,6 @@ const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c s
   destroy        remove the stage of -c stage=..., after a question; its table stays
   destroy-local  remove what local deployed, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64), for cdk deploy in the folder infra
-  cloud PORT     run LocalStack on a port, as local does
 
 --built takes the functions that this machine built last.
 `
@@ -61,11 +60,6 @@ func run(ctx context.Context, args []string) error {
 		return d.destroy(ctx, os.Stdin)
 	case "destroy-local":
 		return d.destroyLocal(ctx)
-	case "cloud":
-		if len(args) != 1 {
-			return errors.New(usage)
-		}
-		return d.serveCloud(ctx, args[0])
 	case "build":
 		settings, err := d.settings()
 		if err != nil {
