@@ -145,7 +145,7 @@ release: check ## make the release of this checkout in .local/release, with its 
 	echo '  npm publish $(RELEASE)/collabdata-client-$(VERSION).tgz && npm publish $(RELEASE)/collabdata-elements-$(VERSION).tgz'
 
 clean: ## remove data, logs and builds, keep the installed tools
-	@for port in $$(ls $(LOCAL)/cloud 2>/dev/null); do echo "LocalStack is running: PORT=$$port make destroy-local first." >&2; exit 1; done
+	@for port in $$(ls $(LOCAL)/localstack 2>/dev/null); do echo "LocalStack is running: PORT=$$port make destroy-local first." >&2; exit 1; done
 	@if [ -x $(LOCAL)/bin/local ] && [ -e $(LOCAL)/data ]; then $(LOCAL)/bin/local -unused; fi
 	@if [ -d $(LOCAL) ]; then find $(LOCAL) -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +; fi
 	@rm -rf cdk.out infra/cdk.out shared/client/ts/dist shared/client/elements/dist

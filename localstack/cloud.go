@@ -99,4 +99,4 @@ func StopLocalStack(ctx context.Context, port string) error {
 
 // cloudFolder holds the temporary files of the LocalStack on a port, and the id
 // of its process group.
-func cloudFolder(local, port string) string { return filepath.Join(local, "cloud", port) }
+func cloudFolder(local, port string) string { return filepath.Join(local, "localstack", port) }

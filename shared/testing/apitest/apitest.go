@@ -85,6 +85,7 @@ type Target struct {
 	Client  *http.Client // nil for http.DefaultClient
 	Seeder  Seeder       // writes into the table of the service at BaseURL
 	Gateway bool         // API Gateway is in front of the handlers
+	Without string       // path of an endpoint whose scripts are left out, as the deployment has it switched off; "" for none
 
 	Operator http.Handler // serves the operator's operations on that table
 }
@@ -102,7 +103,7 @@ func Run(t *testing.T, target Target) {
 		skipped = general("direct")
 	}
 	for _, s := range list {
-		if s.folder == skipped {
+		if s.folder == skipped || s.folder == target.Without {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
