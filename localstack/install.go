@@ -32,7 +32,7 @@ var (
 	nodeTools      = tools{"node", "DynamoDB emulator and CDK CLI from npm", []string{"npm"}, "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"}
 	referenceTools = tools{"reference", "Scalar's API reference from npm", []string{"reference"}, "standalone.js"}
 	pythonTools    = tools{"python", "MiniStack from PyPI", []string{"pip", "10"}, "bin/python"}
-	cloudTools     = tools{"localstack", "LocalStack from PyPI and DynamoDB Local from Maven Central (600 MB)", []string{"localstack"}, "bin/python"}
+	cloudTools     = tools{"localstack", "LocalStack from PyPI and DynamoDB Local from Maven Central (290 MB)", []string{"localstack"}, "bin/python"}
 	checkTools     = tools{"checks", "cfn-lint and Schemathesis from PyPI (240 MB, for tests)", []string{"pip", "11"}, "bin/python"}
 	clientTools    = tools{"clients", "openapi-python-client from PyPI (for tests)", []string{"pip", "11"}, "bin/python"}
 	lintTools      = tools{"lint", "Redocly and Spectral from npm (80 MB, for tests)", []string{"npm"}, "node_modules/.bin/redocly"}
