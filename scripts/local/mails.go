@@ -121,7 +121,7 @@ func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {
 		Mails                        []mail
 		All, Found                   int
 		Query, Problem, Window, Curl string
-	}{p.view("Mail", "/mail", true), mails[:min(found, maxMails)], all, found, query, problem, fmt.Sprintf("%.0f seconds", mailWindow.Seconds()), tagCurl(p.url)})
+	}{p.view("Mail", "/mail", true), mails[:min(found, maxMails)], all, found, query, problem, fmt.Sprintf("%.0f seconds", mailDelay.Seconds()), tagCurl(p.url)})
 }
 
 // has reports whether a mail's recipient, subject or text has the words, whatever the case of their letters.

@@ -36,8 +36,8 @@ const (
 	name     = "collabdata" // of the table; begins those of the queues
 	mailFrom = "collabdata@localhost.example"
 
-	// mailWindow is how long mails about one thread wait for one another: long enough to see it, short enough to wait for it.
-	mailWindow = 5 * time.Second
+	// mailDelay is how long mails about one thread wait for one another: long enough to see it, short enough to wait for it.
+	mailDelay = 5 * time.Second
 )
 
 // private is where webhooks and permission providers of this machine are.

@@ -118,7 +118,7 @@ func prepareDelivery(
 		EventsURL:     queues[keys.EventsQueue],
 		WebhooksURL:   queues[keys.WebhooksQueue],
 		PrivateRanges: private,
-		MailWindow:    mailWindow,
+		MailDelay:     mailDelay,
 		Log:           log,
 	}
 	if c.ses != nil {

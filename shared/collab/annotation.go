@@ -90,6 +90,73 @@ type Annotation struct {
 	ByAgent    bool   `dynamodbav:"agt,omitempty"` // an agent wrote its first comment
 
 	Visibility *Visibility `dynamodbav:"vis,omitempty"` // nil for public
+	Follows    *Follows    `dynamodbav:"flw,omitempty"` // nil where nobody set anything
+}
+
+// Level is of which of a thread's events a person is notified.
+type Level string
+
+// The levels. Where nothing is set, a person is notified who wrote in the thread, is mentioned or assigned.
+const (
+	LevelAll      Level = "all"
+	LevelMentions Level = "mentions"
+	LevelNone     Level = "none"
+)
+
+// Values returns all levels.
+func (Level) Values() []string { return texts(LevelAll, LevelMentions, LevelNone) }
+
+// Follows are the ids of the users who have set a level for a thread, each in one of the lists. Nil has none.
+type Follows struct {
+	All      []string `dynamodbav:"all,omitempty"`
+	Mentions []string `dynamodbav:"mentions,omitempty"`
+	None     []string `dynamodbav:"none,omitempty"`
+}
+
+// MaxFollows is how many users may set a level for a thread.
+const MaxFollows = 500
+
+// Of returns the level that a user has set, "" for none.
+func (f *Follows) Of(user string) Level {
+	switch {
+	case f == nil:
+	case slices.Contains(f.All, user):
+		return LevelAll
+	case slices.Contains(f.Mentions, user):
+		return LevelMentions
+	case slices.Contains(f.None, user):
+		return LevelNone
+	}
+	return ""
+}
+
+// Set returns the lists with the level of a user changed; "" for none. f stays as it is.
+func (f *Follows) Set(user string, level Level) *Follows {
+	others := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == user })
+	}
+	old := Deref(f)
+	set := &Follows{others(old.All), others(old.Mentions), others(old.None)}
+	switch level {
+	case LevelAll:
+		set.All = append(set.All, user)
+	case LevelMentions:
+		set.Mentions = append(set.Mentions, user)
+	case LevelNone:
+		set.None = append(set.None, user)
+	}
+	if set.Len() == 0 {
+		return nil
+	}
+	return set
+}
+
+// Len is how many users have set a level.
+func (f *Follows) Len() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.All) + len(f.Mentions) + len(f.None)
 }
 
 // maxTargetText is how much is shown of the text that an annotation is anchored on, in bytes.
@@ -106,10 +173,12 @@ func (a *Annotation) TargetText() string {
 	return Cut(element.TargetText, maxTargetText)
 }
 
-// Tag is a user whom a comment tags.
+// Tag is a user whom a comment tags, or a group of users.
 type Tag struct {
 	UserID  string `json:"userId"`
-	Contact *User  `json:"contact,omitempty"` // as the request named the user
+	Contact *User  `json:"contact,omitempty"`                 // as the request named the user
+	GroupID string `json:"organizationUserGroupId,omitempty"` // in the place of a user
+	Text    string `json:"text,omitempty"`                    // of a group: its name where the comment was written
 }
 
 // Tags reads the tags of a comment; nil for none.

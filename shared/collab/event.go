@@ -167,4 +167,7 @@ const (
 	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
 	FailedWork WorkKind = "failed" // events whose delivery has failed for hours: an operator retries them
 	JobWork    WorkKind = "job"    // jobs of deletions: the ID is the job's
+
+	MailWork     WorkKind = "mail"      // mails that wait for up to queue.MaxDelay: the ID is the mail's
+	LateMailWork WorkKind = "late-mail" // mails that wait for longer
 )

@@ -7,8 +7,77 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 )
+
+// MailBatch says which events become one mail to a person.
+type MailBatch string
+
+// The batches.
+const (
+	BatchEvent  MailBatch = "event"  // each event is a mail, at once
+	BatchThread MailBatch = "thread" // those on one thread
+	BatchPerson MailBatch = "person" // all of the person's
+)
+
+// Values returns all batches.
+func (MailBatch) Values() []string { return texts(BatchEvent, BatchThread, BatchPerson) }
+
+// The delays of mails that an account may set, and the default, in seconds.
+const (
+	MinMailDelay = 10
+	MailDelay    = 300
+	MaxMailDelay = 180 * 24 * 60 * 60
+)
+
+// MailFrequency is how often a person gets mails.
+type MailFrequency string
+
+// The frequencies.
+const (
+	MailInstant MailFrequency = "instant" // as the account's settings say
+	MailHourly  MailFrequency = "hourly"  // one each full hour
+	MailDaily   MailFrequency = "daily"   // one a day, at an hour of the person's
+)
+
+// Values returns all frequencies.
+func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily) }
+
+// MailTimes say when a person gets mails. The zero value is MailInstant.
+type MailTimes struct {
+	Frequency MailFrequency `json:"mailFrequency" dynamodbav:"mfr,omitempty"`
+	Hour      int64         `json:"mailHour" dynamodbav:"mhr,omitempty"` // of MailDaily: 0 to 23, in Zone
+	Zone      string        `json:"timeZone" dynamodbav:"mtz,omitempty"` // of the IANA database, such as Europe/Berlin; "" is UTC
+}
+
+// Next returns when the next hourly or daily mail after a time leaves; the zero time for MailInstant. A zone that is not known is UTC.
+func (m MailTimes) Next(now time.Time) time.Time {
+	switch m.Frequency {
+	case MailHourly:
+		return now.Truncate(time.Hour).Add(time.Hour)
+	case MailDaily:
+		zone, err := time.LoadLocation(m.Zone)
+		if err != nil {
+			zone = time.UTC
+		}
+		year, month, day := now.In(zone).Date()
+		at := time.Date(year, month, day, int(m.Hour), 0, 0, 0, zone)
+		if !at.After(now) {
+			at = time.Date(year, month, day+1, int(m.Hour), 0, 0, 0, zone)
+		}
+		return at
+	}
+	return time.Time{}
+}
+
+// CheckZone reports the rule that the name of a time zone breaks.
+func CheckZone(name string) error {
+	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" || len(name) > 64 {
+		return errors.New("must be a time zone of the IANA database, such as Europe/Berlin")
+	}
+	return nil
+}
 
 // MailLook is what an operator says about the mails of a deployment or of an account.
 type MailLook struct {

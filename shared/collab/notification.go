@@ -61,6 +61,7 @@ func EffectivePreferences(document, organization Preferences) Preferences {
 type UserPreferences struct {
 	User, Document string // Document is "" for the organization
 	Preferences
+	Mail MailTimes // of the organization
 }
 
 // PreferencePosition is a place in the list of all preferences of an organization.
@@ -70,7 +71,10 @@ type PreferencePosition struct {
 }
 
 // PreferencesSet are what a person has set, "" where nothing.
-type PreferencesSet struct{ Document, Organization Preferences }
+type PreferencesSet struct {
+	Document, Organization Preferences
+	Mail                   MailTimes
+}
 
 // Effective returns what holds: see EffectivePreferences.
 func (p PreferencesSet) Effective() Preferences {

@@ -79,10 +79,11 @@ type Settings struct {
 	AdvancedQueriesOff         bool `json:"advancedQueriesOff,omitempty"`
 	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
 	// webhook events for every change, not only where triggerNotification is true
-	AllEvents         bool     `json:"allEvents,omitempty"`
-	MailGroupingOff   bool     `json:"mailGroupingOff,omitempty"`   // one mail per event, not one per thread and 5 minutes
-	MailToMembersOnly bool     `json:"mailToMembersOnly,omitempty"` // no mail to addresses that members do not have
-	MailLook          MailLook `json:"mailLook,omitzero"`           // what is empty is as the deployment has it
+	AllEvents         bool      `json:"allEvents,omitempty"`
+	MailDelaySeconds  int64     `json:"mailDelaySeconds,omitempty"`  // of a mail after the first event that it tells of; 0 is the deployment's
+	MailBatch         MailBatch `json:"mailBatch,omitempty"`         // "" is BatchThread
+	MailToMembersOnly bool      `json:"mailToMembersOnly,omitempty"` // no mail to addresses that members do not have
+	MailLook          MailLook  `json:"mailLook,omitzero"`           // what is empty is as the deployment has it
 	// of folders and documents that inherit none; "" is AccessOrganizationPrivate
 	DefaultAccess Access `json:"defaultAccess,omitempty"`
 	// it has one, which is to be asked: accounts.Store.SetPermissionProvider sets this with it
@@ -99,6 +100,9 @@ type Settings struct {
 	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`    // at most MaxWebhooks
 	LiveConnections     int64 `json:"liveConnections,omitempty"`     // at the same time; Unlimited for any number
 }
+
+// MaxGroupMention is how many members of a group are notified of a comment that tags the group.
+const MaxGroupMention = 200
 
 // Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.
 const (

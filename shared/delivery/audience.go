@@ -95,8 +95,8 @@ const (
 	threadBytes    = 1_000_000 // after which no further portion is read
 )
 
-// named returns, by id, the people whom an event names: those of notifyUsers; else those whom its comments tag now, its assignee, and those
-// in its thread.
+// named returns, by id, the people whom an event names: those of notifyUsers; else those whom its comments tag now, by themselves or by their
+// groups, its assignee, those in its thread, and those who follow it.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
@@ -111,20 +111,38 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		return nil, err
 	}
 	for _, id := range ev.NotifyingIDs() {
-		if c := r.notices.comments[id]; c != nil {
+		if c := r.comments[id]; c != nil {
 			for _, u := range c.tagged {
 				all.add(person{User: u})
 			}
 		}
 	}
-	assignee := userOf(r.head.AssignedTo)
-	if assignee.UserID != ev.After.AssigneeID {
-		assignee = collab.User{UserID: ev.After.AssigneeID}
+	mentioned, err := r.mentioned(ctx)
+	if err != nil {
+		return nil, err
 	}
-	all.add(person{User: assignee})
+	for _, id := range mentioned {
+		all.add(person{User: collab.User{UserID: id}})
+	}
+	all.add(person{User: r.assignee()})
 	all.most = len(all.list) + collab.MaxPeople
-	err := r.addThread(ctx, &all)
+	err = r.addThread(ctx, &all)
+	if f := r.head.Follows; f != nil {
+		all.most = len(all.list) + collab.MaxFollows
+		for _, id := range f.All {
+			all.add(person{User: collab.User{UserID: id}})
+		}
+	}
 	return all.sorted(), err
+}
+
+// assignee returns the user whom the thread is assigned to, as the event has it.
+func (r *eventRun) assignee() collab.User {
+	assignee := userOf(r.head.AssignedTo)
+	if assignee.UserID != r.event.After.AssigneeID {
+		assignee = collab.User{UserID: r.event.After.AssigneeID}
+	}
+	return assignee
 }
 
 // addThread adds the creator of the event's thread, the authors of the last comments before the event's own, and the people tagged in them.
@@ -178,6 +196,9 @@ func userOf(object collab.JSON) collab.User {
 func tagged(contacts collab.JSON) []collab.User {
 	var list []collab.User
 	for _, tag := range collab.Tags(contacts) {
+		if tag.GroupID != "" {
+			continue
+		}
 		u := collab.Deref(tag.Contact)
 		u.UserID = tag.UserID
 		list = append(list, u.Short())

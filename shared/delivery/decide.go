@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
@@ -13,7 +14,9 @@ import (
 // decision is what an event means for one person: each channel reaches the person, or has the first reason why not.
 type decision struct {
 	person
+	of          *eventRun
 	inbox, mail reason
+	times       collab.MailTimes // of the person, where mail reaches them
 }
 
 // reason is why a channel does not reach a person; "" where it does.
@@ -27,6 +30,9 @@ const (
 	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
 	unsubscribed reason = "unsubscribed"
+	muted        reason = "muted"
+	seen         reason = "seen"
+	deleted      reason = "deleted"
 	rejected     reason = "the mail service rejected it"
 
 	preferenceOfDocument     reason = "preference for the document"
@@ -39,36 +45,41 @@ func (d *decision) refuse(why reason) {
 	d.inbox, d.mail = cmp.Or(d.inbox, why), cmp.Or(d.mail, why)
 }
 
-// rules decide in this order. Each looks only at the channels that have no reason yet, and reads at once what it needs for all of them.
-var rules = []func(*eventRun, context.Context, []*decision) error{
-	(*eventRun).byAccess,
-	(*eventRun).byPreference,
-	(*eventRun).byAddress,
-	(*eventRun).bySubscription,
+// rules decide in this order. Each looks only at the channels that have no reason yet, and reads at once what it needs for all of them: they
+// are about one event, or about one person, of one organization.
+var rules = []func(*Deliverer, context.Context, collab.OrganizationRef, collab.Settings, []*decision) error{
+	(*Deliverer).byLevel,
+	(*Deliverer).byAccess,
+	(*Deliverer).byPreference,
+	(*Deliverer).byAddress,
+	(*Deliverer).bySubscription,
 }
 
 // decide returns what the event means for each of the people, now.
 func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, error) {
-	list := make([]*decision, len(people))
-	for i, p := range people {
-		d := &decision{person: p}
-		if r.event.Actor != nil && r.event.Actor.UserID == p.UserID {
-			d.refuse(ownAction)
+	list := collab.Map(people, func(p person) *decision { return &decision{person: p, of: r} })
+	return list, r.decideAll(ctx, r.document.OrganizationRef, r.settings, list)
+}
+
+// decideAll decides what events mean for people.
+func (d *Deliverer) decideAll(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
+	for _, of := range list {
+		if ev := of.of.event; ev.Actor != nil && ev.Actor.UserID == of.UserID {
+			of.refuse(ownAction)
 		}
-		if r.listed() {
-			d.inbox = cmp.Or(d.inbox, inList)
+		if of.of.listed() {
+			of.inbox = cmp.Or(of.inbox, inList)
 		}
-		if r.Mailer == nil {
-			d.mail = cmp.Or(d.mail, mailOff)
+		if d.Mailer == nil {
+			of.mail = cmp.Or(of.mail, mailOff)
 		}
-		list[i] = d
 	}
 	for _, rule := range rules {
-		if err := rule(r, ctx, list); err != nil {
-			return nil, err
+		if err := rule(d, ctx, org, s, list); err != nil {
+			return err
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // idsWhere returns the ids of the users whom a condition holds for.
@@ -84,88 +95,116 @@ func idsWhere(list []*decision, holds func(*decision) bool) []string {
 
 func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
 
+// byLevel leaves those who have not muted the event's thread.
+func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ collab.Settings, list []*decision) error {
+	for _, of := range list {
+		if of.of.head == nil || !reached(of) {
+			continue
+		}
+		switch of.of.head.Follows.Of(of.UserID) {
+		case collab.LevelNone:
+			of.refuse(muted)
+		case collab.LevelMentions:
+			mentioned, err := of.of.mentioned(ctx)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(mentioned, of.UserID) {
+				of.refuse(muted)
+			}
+		}
+	}
+	return nil
+}
+
 // byAccess leaves those who may see the event's thread. A notification of somebody's own names its people itself: of these it leaves those
 // who may see the document, where it asks for that.
-func (r *eventRun) byAccess(ctx context.Context, list []*decision) error {
-	ids := idsWhere(list, reached)
-	switch {
-	case len(ids) == 0:
-		return nil
-	case r.event.AnnotationID != "":
-		return r.bySight(ctx, list, ids)
-	case !r.event.VerifyAccess:
+func (d *Deliverer) byAccess(ctx context.Context, _ collab.OrganizationRef, s collab.Settings, list []*decision) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(of *decision) bool { return !reached(of) })
+	var docs []collab.DocumentRef // of threads
+	var users []string
+	members := false
+	named := map[collab.DocumentRef][]*decision{} // by notifications that ask for access
+	for _, of := range list {
+		switch doc := of.of.document; {
+		case of.of.event.AnnotationID != "":
+			if !slices.Contains(docs, doc) {
+				docs = append(docs, doc)
+			}
+			users = append(users, of.UserID)
+			members = members || of.of.head.Visibility != nil
+		case of.of.event.VerifyAccess:
+			named[doc] = append(named[doc], of)
+		}
+	}
+	for doc, list := range named {
+		allowed, err := d.access.MaySee(ctx, s, doc, collab.Map(list, func(of *decision) string { return of.UserID }))
+		if err = d.answered(err); err != nil {
+			return err
+		}
+		for _, of := range list {
+			if !allowed[of.UserID] {
+				of.refuse(noAccess)
+			}
+		}
+	}
+	if docs == nil {
 		return nil
 	}
-	allowed, err := r.allowed(ctx, ids)
-	if err != nil {
+	slices.Sort(users)
+	users = slices.Compact(users)
+	viewers, err := d.access.Viewers(ctx, s, docs, users, members)
+	if err = d.answered(err); err != nil {
 		return err
 	}
-	for _, d := range list {
-		if !allowed[d.UserID] {
-			d.refuse(noAccess)
+	for _, of := range list {
+		if of.of.event.AnnotationID == "" {
+			continue
+		}
+		for _, v := range viewers[slices.Index(docs, of.of.document)] {
+			switch {
+			case v.User != of.UserID:
+			case !v.May:
+				of.refuse(reason(v.Why))
+			case !v.Sees(of.of.head.Visibility, of.of.head.CreatorID):
+				of.refuse(notVisible)
+			}
 		}
 	}
 	return nil
-}
-
-// bySight leaves those who may see the event's thread.
-func (r *eventRun) bySight(ctx context.Context, list []*decision, ids []string) error {
-	viewers, err := r.access.Viewers(ctx, r.settings, []collab.DocumentRef{r.document}, ids, r.head.Visibility != nil)
-	if err = r.answered(err); err != nil {
-		return err
-	}
-	why := make(map[string]reason, len(ids))
-	for _, v := range viewers[0] {
-		switch {
-		case !v.May:
-			why[v.User] = reason(v.Why)
-		case !v.Sees(r.head.Visibility, r.head.CreatorID):
-			why[v.User] = notVisible
-		}
-	}
-	for _, d := range list {
-		d.refuse(why[d.UserID])
-	}
-	return nil
-}
-
-// allowed returns those of the users who may see the event's document.
-func (r *eventRun) allowed(ctx context.Context, users []string) (map[string]bool, error) {
-	allowed, err := r.access.MaySee(ctx, r.settings, r.document, users)
-	return allowed, r.answered(err)
 }
 
 // answered counts those about whom the permission provider gave no answer, and drops that error: they are not told.
-func (r *eventRun) answered(err error) error {
+func (d *Deliverer) answered(err error) error {
 	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
-		r.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
+		d.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
 		return nil
 	}
 	return err
 }
 
 // byPreference leaves the channels that the users prefer for the document.
-func (r *eventRun) byPreference(ctx context.Context, list []*decision) error {
-	ids := idsWhere(list, reached)
-	if len(ids) == 0 {
-		return nil
-	}
-	preferences := map[string]collab.PreferencesSet{}
-	if !r.settings.NotificationPreferencesOff {
+func (d *Deliverer) byPreference(ctx context.Context, _ collab.OrganizationRef, s collab.Settings, list []*decision) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(of *decision) bool { return !reached(of) })
+	preferences := make([]collab.PreferencesSet, len(list))
+	if !s.NotificationPreferencesOff && len(list) > 0 {
 		var err error
-		if preferences, err = r.Directory.UserPreferences(ctx, r.document, ids); err != nil {
+		preferences, err = d.Directory.PreferencesOf(ctx, len(list), func(i int) (string, collab.DocumentRef) {
+			return list[i].UserID, list[i].of.document
+		})
+		if err != nil {
 			return err
 		}
 	}
-	mine := !r.event.NotifyAll
-	for _, d := range list {
-		set := preferences[d.UserID]
+	for i, of := range list {
+		mine, set := !of.of.event.NotifyAll, preferences[i]
 		p := set.Effective()
+		of.times = set.Mail
 		if !p.Inbox.Wants(mine) {
-			d.inbox = cmp.Or(d.inbox, notPreferred(set.Document.Inbox, set.Organization.Inbox))
+			of.inbox = cmp.Or(of.inbox, notPreferred(set.Document.Inbox, set.Organization.Inbox))
 		}
 		if !p.Email.Wants(mine) {
-			d.mail = cmp.Or(d.mail, notPreferred(set.Document.Email, set.Organization.Email))
+			of.mail = cmp.Or(of.mail, notPreferred(set.Document.Email, set.Organization.Email))
 		}
 	}
 	return nil
@@ -184,41 +223,43 @@ func notPreferred(document, organization collab.Preference) reason {
 
 // byAddress gives those who get mail the address that it goes to: the one that the event names, else the member's, else the one that the
 // thread knows; the member's alone where the account wants that.
-func (r *eventRun) byAddress(ctx context.Context, list []*decision) error {
-	only := r.settings.MailToMembersOnly
-	ask := idsWhere(list, func(d *decision) bool { return d.mail == "" && (only || collab.Deref(d.Email) == "") })
-	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, ask)
+func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
+	only := s.MailToMembersOnly
+	ask := idsWhere(list, func(of *decision) bool { return of.mail == "" && (only || collab.Deref(of.Email) == "") })
+	members, err := d.Directory.Members(ctx, org, ask)
 	if err != nil {
 		return err
 	}
-	for _, d := range list {
-		if m, ok := members[d.UserID]; ok {
-			d.Email, d.Name = m.Email, cmp.Or(d.Name, m.Name)
+	for _, of := range list {
+		if m, ok := members[of.UserID]; ok && (only || collab.Deref(of.Email) == "") {
+			of.Email, of.Name = m.Email, cmp.Or(of.Name, m.Name)
 		} else if only {
-			d.Email = nil
+			of.Email = nil
 		}
-		if !only && d.hint != "" && collab.Deref(d.Email) == "" {
-			d.Email = &d.hint
+		if !only && of.hint != "" && collab.Deref(of.Email) == "" {
+			of.Email = &of.hint
 		}
-		if d.User = d.User.Short(); collab.Deref(d.Email) == "" {
-			d.mail = cmp.Or(d.mail, noAddress)
+		if of.User = of.User.Short(); collab.Deref(of.Email) == "" {
+			of.mail = cmp.Or(of.mail, noAddress)
 		}
 	}
 	return nil
 }
 
 // bySubscription leaves those whose address has not unsubscribed.
-func (r *eventRun) bySubscription(ctx context.Context, list []*decision) error {
+func (d *Deliverer) bySubscription(ctx context.Context, org collab.OrganizationRef, _ collab.Settings, list []*decision) error {
 	var mailed []collab.User
-	for _, d := range list {
-		if d.mail == "" {
-			mailed = append(mailed, d.User)
+	for _, of := range list {
+		if of.mail == "" && !slices.ContainsFunc(mailed, func(u collab.User) bool {
+			return u.UserID == of.UserID && collab.Deref(u.Email) == collab.Deref(of.Email)
+		}) {
+			mailed = append(mailed, of.User)
 		}
 	}
-	off, err := r.Accounts.Unsubscribed(ctx, r.document.OrganizationRef, mailed)
-	for _, d := range list {
-		if off[d.UserID] {
-			d.mail = cmp.Or(d.mail, unsubscribed)
+	off, err := d.Accounts.Unsubscribed(ctx, org, mailed)
+	for _, of := range list {
+		if off[of.UserID] {
+			of.mail = cmp.Or(of.mail, unsubscribed)
 		}
 	}
 	return err

@@ -139,7 +139,7 @@ func TestDeletedDocument(t *testing.T) {
 	org := a.doc.OrganizationRef
 	itemKeys := []keys.Key{
 		keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID), keys.UserNotification(org, "bob", ev.Time, ev.ID),
-		keys.AllNotification(org, all.Time, all.ID), keys.MailEntry(a.doc, "thread", "bob", ev.ID),
+		keys.AllNotification(org, all.Time, all.ID), keys.MailEnd(a.doc.OrganizationRef, "bob", ev.ID),
 	}
 	if found, err := w.outbox.GetAll(t.Context(), itemKeys, true); err != nil || len(found) > 0 {
 		t.Errorf("there are %v, %v", found, err)

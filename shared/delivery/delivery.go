@@ -2,9 +2,11 @@
 //
 // An event goes through the stages of event.go, and the table holds at which it stands. First each webhook endpoint gets a delivery in its
 // lane, and lanes without a holder are woken by a message. A notification to everyone goes into the list for all. Then, page by page, the
-// rules of decide.go decide for each person whom the event concerns which channels reach them, and inboxes are served; each further page has
-// a message of its own. Last, mails are sent, page by page. Mails about a thread wait for later events on it, unless the account does not
-// want that. When an event is done its work is deleted.
+// rules of decide.go decide for each person whom the event concerns which channels reach them: inboxes are served, and the event is added to
+// the mail that the person gets next. Each further page has a message of its own. When an event is done its work is deleted.
+//
+// A mail is work of its own: a person, the events that it tells of, and when it leaves. Then mails.go decides about each event again, and
+// drops what the person has seen.
 //
 // An event is a reference: who is concerned, what they may see and what they read of it is found out when they are notified.
 //
@@ -71,8 +73,8 @@ type Options struct {
 	Webhooks  Webhooks
 	Mailer    Mailer // nil: no mail is sent
 
-	MailWindow time.Duration // 0 is the constant MailWindow
-	PageSize   int           // most people that one message notifies; 0 is the constant PageSize
+	MailDelay time.Duration // of accounts that set none; 0 is collab.MailDelay
+	PageSize  int           // most people that one message notifies; 0 is the constant PageSize
 
 	Guard   *webhook.Guard        // the addresses that webhooks and permission providers may have
 	Client  webhook.ClientOptions // how they are called; permission providers have a time-out of their own
@@ -89,6 +91,8 @@ type Deliverer struct {
 	access    *access.Checker
 	postTime  time.Duration
 	known     *cache.Cache[string, collab.Account]
+	sentTo    *cache.Cache[string, []collab.User] // the recipients of notifications, by event
+	secrets   *cache.Cache[string, []byte]        // that sign tokens to unsubscribe, by account
 	ledger    *quota.Ledger
 	rendering chan struct{} // holds one for each payload that is being rendered
 }
@@ -102,13 +106,22 @@ const (
 	mostAccounts = 1_000
 )
 
+const secretTTL = time.Hour // an account's secret never changes
+
+// The cache of recipients of notifications: for each of them a mail looks for the address.
+const (
+	namedTTL  = time.Minute
+	mostNamed = 10 // of collab.MaxPeople each
+)
+
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
-	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, PageSize)
+	o.MailDelay, o.PageSize = cmp.Or(o.MailDelay, collab.MailDelay*time.Second), cmp.Or(o.PageSize, PageSize)
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),
-		known:     cache.New[string, collab.Account](mostAccounts),
+		known:  cache.New[string, collab.Account](mostAccounts),
+		sentTo: cache.New[string, []collab.User](mostNamed), secrets: cache.New[string, []byte](mostAccounts),
 		ledger:    &quota.Ledger{Store: o.Accounts, Now: o.Now, Log: o.Log},
 		rendering: make(chan struct{}, renderings),
 	}

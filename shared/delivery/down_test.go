@@ -121,7 +121,7 @@ func (a *account) deliveries(to []endpoint, n int) {
 			if err != nil {
 				return err
 			}
-			if err := a.outbox.KeepEvent(a.Context(), outbox.Work{EventRef: ref(ev), Body: string(body), Expires: outbox.Expiry(ev.Time)}); err != nil {
+			if err := a.outbox.KeepEvent(a.Context(), outbox.Work{EventRef: ref(ev), Body: string(body), Expires: outbox.Expiry(ev.Time)}, 0); err != nil {
 				return err
 			}
 			for _, e := range to {

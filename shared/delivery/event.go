@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"collabdata/shared/collab"
@@ -14,20 +13,22 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// eventRun is what one message does for the delivery of an event.
+// eventRun is what one message does for the delivery of an event, or a mail for one of its events.
 type eventRun struct {
 	*Deliverer
+	*thread
 	stored   outbox.Work // where the table says that the delivery stands
 	event    *collab.Event
 	document collab.DocumentRef
-	settings collab.Settings // of the account
-	hops     int             // of the message
-	portion  int             // comments of a thread that are read at once to know who is in it; 0 is threadPortion
+	settings collab.Settings      // of the account
+	custom   *collab.Notification // of a mail about a notification: it, as it is; nil where it was deleted
+	hops     int                  // of the message
+	portion  int                  // comments of a thread that are read at once to know who is in it; 0 is threadPortion
+}
 
-	decided []*decision        // about the first page of the audience, where this run decided and there is no other
-	head    *collab.Annotation // of the event's thread, as it was last read; nil where it is gone, or the event is about none
-	mailed  atomic.Int64       // mails sent
-	notices notices
+// about returns the run of an event.
+func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread) *eventRun {
+	return &eventRun{Deliverer: d, thread: of, event: ev, document: ev.Document(), settings: settings}
 }
 
 // stages are an event's way. Each does its part where the work stands, and returns the work as it goes on: at another stage or with another
@@ -36,7 +37,6 @@ var stages = map[outbox.Stage]func(*eventRun, context.Context, outbox.Work) (out
 	outbox.StageNew:        (*eventRun).webhooks,
 	outbox.StageList:       (*eventRun).listForAll,
 	outbox.StageRecipients: (*eventRun).inboxes,
-	outbox.StageMail:       (*eventRun).mails,
 	outbox.StageEnd:        (*eventRun).end,
 }
 
@@ -47,10 +47,9 @@ func then(w outbox.Work, stage outbox.Stage) outbox.Work {
 }
 
 const (
-	mostDeaths = 3                // attempts at an event that never reported an end: then its delivery has failed
-	mostTries  = 10               // times that the relay has sent an event where it stands, over hours: the same
-	endTime    = 5 * time.Second  // of a run that is left when it ends whatever it waits for: it reports that
-	mailTime   = 12 * time.Second // of a run that is left when it begins no further mail
+	mostDeaths = 3               // attempts at an event that never reported an end: then its delivery has failed
+	mostTries  = 10              // times that the relay has sent an event where it stands, over hours: the same
+	endTime    = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
 )
 
 // Event delivers an event from where it stands, up to the end of a page of its audience. The next page has a message of its own. Of a job
@@ -61,8 +60,11 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-endTime))
 		defer cancel()
 	}
-	if m.Kind == collab.JobWork {
+	switch m.Kind {
+	case collab.JobWork:
 		return d.job(ctx, m)
+	case collab.MailWork, collab.LateMailWork:
+		return d.mail(ctx, m)
 	}
 	read := d.Outbox.Pending
 	if m.Again {
@@ -96,9 +98,8 @@ func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) e
 		return d.fail(ctx, w, "it can't be read")
 	}
 	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
-	r := &eventRun{
-		Deliverer: d, stored: w, event: ev, document: ev.Document(), settings: account.Settings, hops: m.Hops,
-	}
+	r := d.about(ev, account.Settings, &thread{})
+	r.stored, r.hops = w, m.Hops
 	switch {
 	case err != nil:
 		return err
@@ -108,7 +109,7 @@ func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) e
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event of a deleted account", slog.String("account", w.Account), slog.String("event", w.ID))
 		return d.Outbox.Finish(ctx, w)
 	}
-	defer func() { charge(w.Account, r.settings, float64(r.mailed.Load())) }()
+	defer charge(w.Account, r.settings, 0)
 	if w.Kind == collab.ParkedWork {
 		w.Kind, w.Since, w.Next = collab.EventWork, d.millis(), 0
 		if moved, err := r.advance(ctx, w); err != nil || !moved {
@@ -118,8 +119,7 @@ func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) e
 	return r.goThrough(ctx)
 }
 
-// goThrough calls stage after stage until the work goes on later, or is done. Mails begin only once the table has that everyone's inbox is
-// served.
+// goThrough calls stage after stage until the work goes on later, or is done.
 func (r *eventRun) goThrough(ctx context.Context) error {
 	for w := r.stored; w.Stage != outbox.StageDone; {
 		next, err := stages[w.Stage](r, ctx, w)
@@ -128,10 +128,6 @@ func (r *eventRun) goThrough(ctx context.Context) error {
 			return err
 		case next.Next != 0:
 			return r.leave(ctx, next)
-		case next.Stage == outbox.StageMail:
-			if moved, err := r.advance(ctx, next); err != nil || !moved {
-				return err
-			}
 		}
 		w = next
 	}

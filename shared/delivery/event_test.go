@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/delivery"
 	"collabdata/shared/metrics"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,8 +37,8 @@ func TestCommentReachesEveryone(t *testing.T) {
 		t.Error("a mail about a thread did not wait")
 	}
 	w.settle(p)
-	if waited := time.Duration(w.millis()-ev.Time) * time.Millisecond; waited < delivery.MailWindow ||
-		waited > delivery.MailWindow+time.Minute {
+	if waited := time.Duration(w.millis()-ev.Time) * time.Millisecond; waited < collab.MailDelay*time.Second ||
+		waited > collab.MailDelay*time.Second+time.Minute {
 		t.Errorf("it was over after %v", waited)
 	}
 	mails := w.mails()

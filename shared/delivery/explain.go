@@ -76,9 +76,8 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{eventRun: &eventRun{
-		Deliverer: d, event: ev, document: ev.Document(), settings: account.Settings, portion: explainedPortion,
-	}}
+	e := &explanation{eventRun: d.about(ev, account.Settings, &thread{})}
+	e.portion = explainedPortion
 	return e, e.seekObstacle(ctx, ref)
 }
 
@@ -97,9 +96,6 @@ func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) err
 		if w != nil {
 			stage, e.notYet = w.Stage, why+w.Failure
 		}
-	}
-	if e.notYet == notYet && stage == outbox.StageMail && e.ledger.Account(ctx, ref.Account, e.settings).Admit(quota.Mails) != nil {
-		e.notYet = "not yet: the account has used up its quota of mails"
 	}
 	e.unlisted = stage == outbox.StageNew || stage == outbox.StageList
 	var err error
@@ -131,9 +127,9 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 // withFacts joins what the rules decide with how the event has reached the people. Whom the list for all reaches is said by the list, which
 // is read with preferences.
 func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explanation, error) {
-	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person} })
+	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person, of: d.of} })
 	if e.listed() {
-		if err := e.byPreference(ctx, listed); err != nil {
+		if err := e.byPreference(ctx, e.document.OrganizationRef, e.settings, listed); err != nil {
 			return nil, err
 		}
 	}
@@ -142,14 +138,18 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 	if err != nil {
 		return nil, err
 	}
-	mails, err := e.Outbox.MailEnds(ctx, e.thread(""), e.event.ID, users)
+	mails, err := e.Outbox.MailEnds(ctx, e.document.OrganizationRef, e.event.ID, users)
+	if err != nil {
+		return nil, err
+	}
+	waits, err := e.mailsWait(ctx, users)
 	if err != nil {
 		return nil, err
 	}
 	explained := make([]Explanation, len(list))
 	for i, d := range list {
 		x := Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}}
-		of, sent := reached[d.UserID], mails[d.UserID]
+		of, end := reached[d.UserID], mails[d.UserID]
 		shown := d.inbox == inList && listed[i].inbox == "" && !e.unlisted
 		if d.inbox == inList {
 			x.Inbox.Why = string(listed[i].inbox)
@@ -166,14 +166,41 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 			x.Inbox.Why = e.notYet
 		}
 		switch {
-		case sent.Why != "":
-			x.Mail.Why = sent.Why
-		case sent.At != 0:
-			x.Mail = Outcome{At: sent.At}
+		case end.Why != "":
+			x.Mail.Why = end.Why
+		case end.At != 0:
+			x.Mail = Outcome{At: end.At}
+		case x.Mail.Why == "" && of.DeletedAt != 0:
+			x.Mail.Why = inbox.OutOfInbox
 		case x.Mail.Why == "":
-			x.Mail.Why = e.notYet
+			x.Mail.Why = cmp.Or(e.notYet, waits[d.UserID])
 		}
 		explained[i] = x
 	}
 	return explained, nil
+}
+
+// mailsWait returns why the mails to users that wait, and tell of the event, have not left.
+func (e *explanation) mailsWait(ctx context.Context, users []string) (map[string]string, error) {
+	why := notYet
+	if e.ledger.Account(ctx, e.event.Account, e.settings).Admit(quota.Mails) != nil {
+		why += ": the account has used up its quota of mails"
+	}
+	var mails []outbox.MailRef
+	for _, u := range users {
+		for _, kind := range []collab.WorkKind{collab.MailWork, collab.LateMailWork} {
+			for _, of := range []string{"", e.event.ID, outbox.ThreadMail(e.document, e.event.AnnotationID)} {
+				to := outbox.Recipient{OrganizationRef: e.document.OrganizationRef, User: u}
+				mails = append(mails, outbox.MailRef{Recipient: to, Kind: kind, Of: of})
+			}
+		}
+	}
+	waits, err := e.Outbox.MailWaits(ctx, mails, e.event.ID)
+	list := map[string]string{}
+	for i, m := range mails {
+		if err == nil && waits[i] {
+			list[m.User] = why
+		}
+	}
+	return list, err
 }

@@ -143,16 +143,23 @@ func TestExplainObstacles(t *testing.T) {
 	w.send(held)
 	w.drain(p)
 	check(held, "reached ", "not yet: the account has used up its quota of mails")
-	w.must(w.outbox.Fail(t.Context(), *w.work(held), "it ends the process"))
+	waiting, err := w.outbox.ClaimMail(t.Context(), a.mailOf("bob", held.ID), collab.MailWork, w.millis())
+	w.must(err)
+	if waiting != nil {
+		t.Errorf("a mail over the quota is due: %+v", waiting)
+	}
+	w.add(2 * time.Hour)
+	waiting, err = w.outbox.ClaimMail(t.Context(), a.mailOf("bob", held.ID), collab.MailWork, w.millis())
+	w.must(err)
+	w.must(w.outbox.FailMail(t.Context(), waiting, "it ends the process"))
 	check(held, "reached ", "failed: it ends the process")
 	w.must(w.outbox.Retry(t.Context(), ref(held)))
-	_, err := w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error {
+	_, err = w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error {
 		c.Settings.MailsPerDay = 0
 		return nil
 	})
 	w.must(err)
 	w.must(w.accounts.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
-	w.add(2 * time.Hour)
 	w.settle(p)
 	check(held, "reached ", "unsubscribed")
 }

@@ -12,7 +12,7 @@ func (d *Deliverer) Reasons(ctx context.Context, ev *collab.Event) (map[string][
 	if err != nil {
 		return nil, err
 	}
-	r := &eventRun{Deliverer: d, event: ev, document: ev.Document(), settings: account.Settings}
+	r := d.about(ev, account.Settings, &thread{})
 	people, _, err := r.audience(ctx, "")
 	if err != nil {
 		return nil, err

@@ -180,8 +180,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what is on its way arrives
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if bytes.Contains(body, []byte(`"`+keys.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) &&
-		!bytes.Contains(body, []byte("ConditionExpression")) {
+	if strings.HasSuffix(name, ".PutItem") && bytes.Contains(body, []byte(`"sa"`)) {
 		p.marked++
 	}
 	return response, err
@@ -387,7 +386,7 @@ func (w *world) pending() []outbox.Work {
 	w.Helper()
 	var all []outbox.Work
 	b := w.backlog()
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.MailWork, collab.LateMailWork} {
 		for shard := range keys.DueShards {
 			list, next, err := b.Work(w.Context(), kind, shard, "", 10_000, func(err error) { w.Log(err) })
 			if w.must(err); next != "" {
@@ -533,6 +532,12 @@ func (a *account) put(document string, change func(*collab.Document)) {
 		err = a.directory.ChangeDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
 	}
 	a.must(err)
+}
+
+// mailOf names the mail to a user of an Of.
+func (a *account) mailOf(user, of string) collab.EventRef {
+	to := outbox.Recipient{OrganizationRef: a.doc.OrganizationRef, User: user}
+	return outbox.MailRef{Recipient: to, Of: of}.EventRef()
 }
 
 // user is a user with an e-mail address.

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
@@ -26,7 +27,7 @@ func (r *eventRun) listForAll(ctx context.Context, w outbox.Work) (outbox.Work, 
 	return then(w, outbox.StageRecipients), nil
 }
 
-// inboxes decides about one page of the audience, and puts the notification into inboxes. Mails follow the last page.
+// inboxes decides about one page of the audience, puts the notification into inboxes, and adds the event to mails.
 func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, error) {
 	if r.stored.Stage == outbox.StageNew {
 		r.Metrics.Add(metrics.Events, "", 1)
@@ -42,32 +43,20 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	if err != nil {
 		return w, err
 	}
-	mailed := withMail(decided)
+	mailed := slices.DeleteFunc(slices.Clone(decided), func(d *decision) bool { return d.mail != "" })
 	if inboxed := idsWhere(decided, func(d *decision) bool { return d.inbox == "" }); len(inboxed)+len(mailed) > 0 {
 		if there, err := r.serve(ctx, inboxed); err != nil || !there {
 			return then(w, outbox.StageEnd), err
 		}
 	}
-	if r.waits() { // mails about earlier events on the thread may include these
-		err := eachOf(mailed, func(d *decision) error { return r.Outbox.AddMail(ctx, r.thread(d.UserID), w.ID) })
-		if err != nil {
-			return w, err
-		}
+	if err := r.addMails(ctx, mailed); err != nil {
+		return w, err
 	}
-	switch {
-	case next != "":
+	if next != "" {
 		w.Cursor, w.Next = next, r.millis()
 		return w, nil
-	case r.Mailer == nil || w.Cursor == "" && len(mailed) == 0:
-		return then(w, outbox.StageEnd), nil
-	case w.Cursor == "":
-		r.decided = decided
 	}
-	w = then(w, outbox.StageMail)
-	if at := r.mailsAt(); at > r.millis() {
-		w.Next = at
-	}
-	return w, nil
+	return then(w, outbox.StageEnd), nil
 }
 
 // serve puts the notification into the inboxes of users. It reports false, and puts it into none, where the document or the notification
@@ -90,7 +79,11 @@ func (r *eventRun) serve(ctx context.Context, users []string) (there bool, err e
 			return false, err
 		}
 	}
-	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, r.notification(id), users, r.mentioned(r.event)...); err != nil {
+	mentioned, err := r.mentioned(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, r.notification(id), users, mentioned...); err != nil {
 		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
@@ -113,17 +106,4 @@ func (r *eventRun) there(ctx context.Context) (bool, error) {
 	}
 	deleted, err := r.Inbox.Deleted(ctx, r.event)
 	return err == nil && !deleted, err
-}
-
-// waits reports whether the mails about the event wait, so that several on one thread become one.
-func (r *eventRun) waits() bool {
-	return r.Mailer != nil && r.event.AnnotationID != "" && !r.settings.MailGroupingOff
-}
-
-// mailsAt is when the mails about the event are sent, 0 for at once.
-func (r *eventRun) mailsAt() collab.Millis {
-	if r.waits() {
-		return r.event.Time + r.MailWindow.Milliseconds()
-	}
-	return 0
 }

@@ -26,7 +26,7 @@ type scenario struct {
 }
 
 func grouping(off bool) func(*collab.Settings) {
-	return func(s *collab.Settings) { s.MailGroupingOff = off }
+	return func(s *collab.Settings) { s.MailBatch = map[bool]collab.MailBatch{true: collab.BatchEvent}[off] }
 }
 
 func scenarios() []scenario {

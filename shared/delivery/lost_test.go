@@ -156,7 +156,7 @@ func TestExpired(t *testing.T) {
 		w.add(time.Millisecond)
 	}
 	good := a.quiet()
-	w.must(w.outbox.KeepEvent(t.Context(), *w.work(good)))
+	w.must(w.outbox.KeepEvent(t.Context(), *w.work(good), 0))
 	w.must(w.outbox.Finish(t.Context(), *w.work(good)))
 	wait(good, w.Now())
 	_, err := w.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(*collab.Webhook) error { return nil }) // the relay wakes the lane

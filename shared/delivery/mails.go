@@ -4,195 +4,381 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/quota"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
 const (
-	// MailWindow is how long the first mail about a thread waits, so that several events become one mail. Options may say otherwise.
-	MailWindow = 5 * time.Minute
+	mailLease = 2 * time.Minute // of a claim on a mail: then another run may claim it. No run takes as long.
 
-	mailPortion = 25 // people for whom what a mail says, and who may know it, is read at once
-
-	mailLease = 2 * time.Minute // of a claim on mails: then another run may claim them. No run takes as long.
+	mailUnits   = 60 // read units of a mail at most, where no comment is larger than 4 KB
+	threadUnits = 8  // of one more thread, at most
 )
 
-// Errors that end the mails of a page early.
-var (
-	errNoTime   = errors.New("the run's time is over: the other mails of the page are sent later")
-	errDisabled = errors.New("the account or organization was disabled while its mails were sent")
-	errGone     = errors.New("what the mails are about was deleted")
-)
-
-// deletedWhy is why a mail leaves an event out whose comments were deleted.
-const deletedWhy = "deleted"
-
-// mails sends the mails to one page of the audience.
-func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	if at := r.mailsAt(); at > r.millis() {
-		w.Next = max(w.Next, at)
-		return w, nil
-	}
-	if until, err := r.heldUntil(ctx); err != nil || until != 0 {
-		w.Next = until
-		return w, err
-	}
-	decided, next := r.decided, ""
-	if r.decided = nil; decided == nil {
-		people, further, err := r.audience(ctx, w.Cursor)
-		if err == nil {
-			decided, err = r.decideAgain(ctx, people)
+// addMails adds the event to the mails that people get next, and sends messages for those that are new.
+func (r *eventRun) addMails(ctx context.Context, list []*decision) error {
+	var mu sync.Mutex
+	messages := map[time.Duration][]queue.Event{} // by delay
+	err := each(len(list), concurrency, func(i int) error {
+		m, due := r.mailFor(list[i])
+		wait := max(time.UnixMilli(due).Sub(r.Now()), 0)
+		send := wait <= queue.MaxDelay && r.hops < maxHops
+		next := due
+		if send {
+			next = r.Now().Add(wait + time.Minute).UnixMilli() // should the message be lost
 		}
-		if errors.Is(err, errGone) {
-			return then(w, outbox.StageEnd), nil
+		created, err := r.Outbox.AddMail(ctx, m, r.event.ID, due, next)
+		if err == nil && created && send {
+			mu.Lock()
+			defer mu.Unlock()
+			messages[wait] = append(messages[wait], queue.Event{EventRef: m.EventRef(), Kind: m.Kind, Hops: r.hops + 1})
+		}
+		return err
+	})
+	for wait, events := range messages {
+		err = errors.Join(err, r.Events.SendEventsIn(ctx, wait, events...))
+	}
+	return err
+}
+
+// mailFor returns the mail to a person that tells of the event, and when it is due.
+func (r *eventRun) mailFor(of *decision) (outbox.MailRef, collab.Millis) {
+	m := outbox.MailRef{Recipient: outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: of.UserID}, Kind: collab.LateMailWork}
+	if next := of.times.Next(r.Now()); !next.IsZero() {
+		return m, next.UnixMilli()
+	}
+	delay := r.mailDelay(r.settings)
+	switch {
+	case r.settings.MailBatch == collab.BatchPerson:
+	case r.settings.MailBatch == collab.BatchEvent || r.event.AnnotationID == "":
+		m.Of, delay = r.event.ID, 0
+	default:
+		m.Of = outbox.ThreadMail(r.document, r.event.AnnotationID)
+	}
+	if delay <= queue.MaxDelay {
+		m.Kind = collab.MailWork
+	}
+	return m, r.event.Time + delay.Milliseconds()
+}
+
+// mailDelay is how long the mails of an account wait.
+func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
+	return cmp.Or(time.Duration(s.MailDelaySeconds)*time.Second, d.MailDelay)
+}
+
+// mailRun is what one message does for a mail.
+type mailRun struct {
+	*Deliverer
+	*outbox.Mail
+	account collab.Account
+	counted int // events that the mail only counts
+	sent    bool
+}
+
+// mail sends a mail that is due. It decides again about each of its events: what the mail says, and who may know it, is as it is now.
+func (d *Deliverer) mail(ctx context.Context, m queue.Event) error {
+	var counted *outbox.Work
+	if m.Again {
+		var err error
+		if counted, err = d.Outbox.CountAttempt(ctx, m.EventRef, m.Kind); err != nil || counted == nil {
+			return err
+		}
+	}
+	claimed, err := d.Outbox.ClaimMail(ctx, m.EventRef, m.Kind, d.Now().Add(mailLease).UnixMilli())
+	if err != nil || claimed == nil {
+		return err
+	}
+	r := &mailRun{Deliverer: d, Mail: claimed}
+	if claimed.Deaths >= mostDeaths {
+		return r.fail(ctx, "three attempts at its mail never reported an end")
+	}
+	ctx, charge := d.metered(ctx)
+	due, err := r.run(ctx)
+	charge(r.Account, r.account.Settings, map[bool]float64{true: 1}[r.sent])
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
+	defer cancel()
+	switch {
+	case err != nil && m.Again && claimed.Postponed >= mostTries:
+		return errors.Join(err, r.fail(ending, err.Error()))
+	case err != nil:
+		err = errors.Join(err, d.Outbox.FreeMail(ending, claimed, 0))
+	case due != 0:
+		err = d.Outbox.FreeMail(ending, claimed, due)
+	}
+	if m.Again {
+		err = errors.Join(err, d.Outbox.ReportEnd(ending, claimed.Work))
+	}
+	return err
+}
+
+// fail parks the events of the mail until an operator retries them.
+func (r *mailRun) fail(ctx context.Context, failure string) error {
+	r.Metrics.Add(metrics.EventsFailed, "", 1)
+	r.Log.LogAttrs(ctx, slog.LevelError, "mail failed: "+failure, slog.String("account", r.Account), slog.String("mail", r.ID))
+	return r.Outbox.FailMail(ctx, r.Mail, failure)
+}
+
+// run sends the mail, or returns when it is due anew.
+func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
+	account, enabled, err := r.enabled(ctx, r.Account, r.For.Organization)
+	if err != nil {
+		return 0, err
+	}
+	r.account = account
+	if !enabled {
+		return r.Now().Add(shortHold).UnixMilli(), nil
+	}
+	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.Account, account.Settings).Admit(quota.Mails)); used {
+		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
+	}
+	threads, decided, err := r.decide(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if len(threads) > 0 {
+		notice, err := r.notice(ctx, threads)
+		if err == nil {
+			err = r.Mailer.Send(ctx, notice)
+		}
+		switch {
+		case err == nil:
+			r.sent = true
+			r.Metrics.Add(metrics.Deliveries, metrics.Email, 1)
+		case errors.Is(err, mail.ErrRejected):
+			r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
+			r.Log.LogAttrs(ctx, slog.LevelWarn, "mail rejected", slog.String("account", r.Account), slog.String("mail", r.ID))
+			for id, why := range decided {
+				decided[id] = cmp.Or(why, rejected)
+			}
+		case errors.Is(err, mail.ErrThrottled):
+			return r.hold(ctx, "SES takes no more now", shortHold, withoutText(err))
+		default:
+			r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
+			return 0, withoutText(err)
+		}
+	}
+	by := map[reason][]string{}
+	for id, why := range decided {
+		by[why] = append(by[why], id)
+	}
+	for why, events := range by {
+		if err := r.Outbox.EndMail(ctx, r.For.OrganizationRef, r.For.User, string(why), events...); err != nil {
+			return 0, err
+		}
+	}
+	return 0, r.Outbox.FinishMail(ctx, r.Mail, r.Now().Add(r.mailDelay(account.Settings)).UnixMilli())
+}
+
+// mailThread is a thread, or a notification, that a mail tells of.
+type mailThread struct {
+	*thread
+	runs      []*eventRun       // of its events, oldest first
+	readUntil collab.Millis     // events before are seen
+	to        collab.User       // the recipient
+	document  string            // its name
+	earlier   []*collab.Comment // than the events
+}
+
+// decide returns the threads that the mail tells of, the one with the newest event first, and by event why the mail does not tell of it, ""
+// where it does. It reads threads until mailUnits are used; events of the others are counted.
+func (r *mailRun) decide(ctx context.Context) (threads []*mailThread, decided map[string]reason, err error) {
+	org, user := r.For.OrganizationRef, r.For.User
+	ended, err := r.Outbox.MailsEnded(ctx, org, user, r.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := slices.DeleteFunc(slices.Sorted(slices.Values(r.Events)), func(id string) bool { _, is := ended[id]; return is })
+	decided = map[string]reason{}
+	for _, id := range ids {
+		decided[id] = deleted
+	}
+	shown := ids[max(0, len(ids)-outbox.MaxMailEvents):]
+	for _, id := range ids[:len(ids)-len(shown)] {
+		decided[id] = outbox.CountedAlone
+	}
+	events, err := r.Outbox.Events(ctx, r.Account, shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	told, err := r.Inbox.Told(ctx, org, user, events)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, ev := range slices.Backward(events) {
+		switch {
+		case ev.Time < r.account.CreatedAt || told[i].Gone:
+			continue
+		case told[i].DeletedAt != 0:
+			decided[ev.ID] = inbox.OutOfInbox
+			continue
+		case told[i].ReadAt != 0:
+			decided[ev.ID] = seen
+			continue
+		}
+		run := r.about(ev, r.account.Settings, nil)
+		at := slices.IndexFunc(threads, func(t *mailThread) bool {
+			of := t.runs[0]
+			return ev.AnnotationID != "" && of.document == run.document && of.event.AnnotationID == ev.AnnotationID
+		})
+		if at < 0 {
+			at, threads = len(threads), append(threads, &mailThread{thread: &thread{}})
+		}
+		run.thread = threads[at].thread
+		threads[at].runs = slices.Insert(threads[at].runs, 0, run)
+	}
+	threads, err = r.choose(ctx, threads, decided)
+	return threads, decided, err
+}
+
+// recipient returns the recipient of the mail with the address that the event names, and the one that the comments have that were read.
+func (r *eventRun) recipient(ctx context.Context, user string) (person, error) {
+	one := roster{at: map[string]int{}, most: 1}
+	add := func(p person) {
+		if p.UserID == user {
+			one.add(p)
+		}
+	}
+	add(person{User: collab.User{UserID: user}})
+	if r.custom != nil {
+		users, known := r.sentTo.Get(r.event.ID, r.Now())
+		if !known {
+			var err error
+			if users, err = r.Inbox.Recipients(ctx, r.event); err != nil {
+				return person{}, err
+			}
+			r.sentTo.Put(r.event.ID, users, r.Now().Add(namedTTL))
+		}
+		for _, u := range users {
+			add(person{User: u.Short()})
+		}
+		return one.list[0], nil
+	}
+	add(person{User: r.assignee()})
+	for id, c := range r.comments {
+		if c == nil {
+			continue
+		}
+		for _, u := range c.tagged {
+			if p := (person{User: u}); slices.Contains(r.event.NotifyingIDs(), id) {
+				add(p)
+			} else {
+				add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
+			}
+		}
+		add(person{collab.User{UserID: c.from.UserID, Name: c.from.Name}, collab.Deref(c.from.Email)})
+	}
+	return one.list[0], nil
+}
+
+// choose returns those of the threads that the mail tells of, with those of their events, and puts the reasons of all into decided.
+func (r *mailRun) choose(ctx context.Context, threads []*mailThread, decided map[string]reason) ([]*mailThread, error) {
+	usage := collab.UsageOf(ctx)
+	begin, _, _ := usage.Total()
+	var list []*decision
+	for i, t := range threads {
+		if read, _, _ := usage.Total(); i > 0 && read-begin > mailUnits-3*threadUnits {
+			for _, run := range t.runs {
+				decided[run.event.ID] = outbox.CountedAlone
+			}
+			continue
+		}
+		doc, err := r.Directory.Document(ctx, t.runs[0].document)
+		there := err == nil
+		if t.document = doc.Name; there {
+			err = r.readThread(ctx, t)
+		} else if collab.CodeOf(err) == collab.NotFound {
+			err = nil
 		}
 		if err != nil {
-			return w, err
+			return nil, err
 		}
-		next = further
-	}
-	first := true
-	for portion := range slices.Chunk(withMail(decided), mailPortion) {
-		switch err := r.mailPortion(ctx, portion, first); {
-		case errors.Is(err, errGone):
-			return then(w, outbox.StageEnd), nil
-		case errors.Is(err, errDisabled):
-			return r.parked(w), nil
-		case errors.Is(err, mail.ErrThrottled):
-			w.Next, err = r.hold(ctx, "SES takes no more now", shortHold, err)
-			return w, err
-		case err != nil:
-			return w, err
+		for _, run := range t.runs {
+			switch ev := run.event; {
+			case !there, ev.AnnotationID != "" && (t.head == nil || !run.said(ev)), ev.NotificationID != "" && run.custom == nil:
+				decided[ev.ID] = deleted
+			case ev.Time < t.readUntil:
+				decided[ev.ID] = seen
+			default:
+				p, err := run.recipient(ctx, r.For.User)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, &decision{person: p, of: run})
+			}
 		}
-		first = false
 	}
-	if next != "" {
-		w.Cursor, w.Next = next, r.millis()
-		return w, nil
-	}
-	return then(w, outbox.StageEnd), nil
-}
-
-// decideAgain decides about people whose inboxes were served earlier. It drops the pending mails of those who get none by now. It fails with
-// errGone where the document, the thread, the event's comments or its notification were deleted.
-func (r *eventRun) decideAgain(ctx context.Context, people []person) ([]*decision, error) {
-	there, err := r.there(ctx)
-	if err == nil && there && r.event.AnnotationID != "" {
-		err = r.readThread(ctx, r.event)
-		there = r.head != nil && r.said(r.event)
-	}
-	if err == nil && !there {
-		err = errGone
-	}
-	if err != nil {
+	if err := r.decideAddressed(ctx, list); err != nil {
 		return nil, err
 	}
-	list, err := r.decide(ctx, people)
-	if err != nil || !r.waits() {
-		return list, err
+	for _, of := range list {
+		decided[of.of.event.ID] = of.mail
 	}
-	refused := slices.DeleteFunc(slices.Clone(list), func(d *decision) bool { return d.mail == "" || d.mail == ownAction })
-	ends, err := r.Outbox.MailEnds(ctx, r.thread(""), r.event.ID, collab.Map(refused, func(d *decision) string { return d.UserID }))
+	var told []*mailThread
+	for _, t := range threads {
+		t.runs = slices.DeleteFunc(t.runs, func(run *eventRun) bool { return decided[run.event.ID] != "" })
+		for _, of := range list {
+			if of.mail == "" && of.of.thread == t.thread {
+				t.to = of.User
+			}
+		}
+		if len(t.runs) > 0 {
+			told = append(told, t)
+		}
+	}
+	r.counted = int(r.More)
+	for _, why := range decided {
+		if why == outbox.CountedAlone {
+			r.counted++
+		}
+	}
+	return told, nil
+}
+
+// decideAddressed is decideAll. Who has no address by the comments that were read may have one in the rest of the thread.
+func (r *mailRun) decideAddressed(ctx context.Context, list []*decision) error {
+	if err := r.decideAll(ctx, r.For.OrganizationRef, r.account.Settings, list); err != nil {
+		return err
+	}
+	var again []*decision
+	for _, of := range list {
+		if of.mail != noAddress || of.of.event.AnnotationID == "" || r.account.Settings.MailToMembersOnly {
+			continue
+		}
+		people, err := of.of.among(ctx, r.For.User)
+		if err != nil {
+			return err
+		}
+		if len(people) > 0 && cmp.Or(people[0].hint, collab.Deref(people[0].Email)) != "" {
+			of.person, of.mail = people[0], ""
+			again = append(again, of)
+		}
+	}
+	if again == nil {
+		return nil
+	}
+	return r.decideAll(ctx, r.For.OrganizationRef, r.account.Settings, again)
+}
+
+// hold tells the operator that the mail waits, for that time and up to another shortHold, and returns until when.
+func (r *mailRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
+	part, err := r.random()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return list, eachOf(refused, func(d *decision) error {
-		if !ends[d.UserID].Pending {
-			return nil
-		}
-		return r.dropMail(ctx, d)
-	})
-}
-
-// mailPortion sends people the mail about the event. But for the first portion, which was decided about a moment ago, it decides again: what
-// a mail says, and who may know it, is as it is now.
-func (r *eventRun) mailPortion(ctx context.Context, list []*decision, first bool) error {
-	if !first {
-		r.notices = notices{}
-		var err error
-		if list, err = r.decideAgain(ctx, collab.Map(list, func(d *decision) person { return d.person })); err != nil {
-			return err
-		}
-	}
-	return eachOf(withMail(list), func(d *decision) error {
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
-			return errNoTime
-		}
-		if _, enabled, err := r.enabled(ctx, r.event.Account, r.document.Organization); err != nil || !enabled {
-			return cmp.Or(err, errDisabled)
-		}
-		return r.sendMail(ctx, d.User)
-	})
-}
-
-// thread is the event's thread as a user gets mail about it.
-func (r *eventRun) thread(user string) outbox.MailThread {
-	return outbox.MailThread{DocumentRef: r.document, Annotation: r.event.AnnotationID, User: user}
-}
-
-// withMail returns the decisions for those whom mail reaches.
-func withMail(all []*decision) []*decision {
-	return slices.DeleteFunc(slices.Clone(all), func(d *decision) bool { return d.mail != "" })
-}
-
-// eachOf calls f for all decisions, some at the same time.
-func eachOf(list []*decision, f func(*decision) error) error {
-	return each(len(list), concurrency, func(i int) error { return f(list[i]) })
-}
-
-// dropMail records why there is no mail to a person, so that no later mail includes the event.
-func (r *eventRun) dropMail(ctx context.Context, d *decision) error {
-	thread := r.thread(d.UserID)
-	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, true, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
-	if err != nil || len(claimed) == 0 {
-		return err
-	}
-	return r.Outbox.MailDropped(ctx, thread, claimed, string(d.mail))
-}
-
-// sendMail sends a user the mail about the event, unless it was sent. Where mails wait, it includes other events on the thread whose mail is
-// pending.
-func (r *eventRun) sendMail(ctx context.Context, to collab.User) error {
-	thread := r.thread(to.UserID)
-	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, !r.waits(), r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
-	if err != nil || len(claimed) == 0 {
-		return err
-	}
-	notice, left, err := r.notice(ctx, to, claimed)
-	if err == nil {
-		err = r.Mailer.Send(ctx, notice)
-	}
-	switch {
-	case err == nil:
-		r.mailed.Add(1)
-		r.Metrics.Add(metrics.Deliveries, metrics.Email, 1)
-	case errors.Is(err, mail.ErrRejected):
-		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
-		r.Log.LogAttrs(ctx, slog.LevelWarn, "mail rejected", slog.String("account", r.event.Account), slog.String("event", r.event.ID))
-		return r.Outbox.MailDropped(ctx, thread, claimed, string(rejected))
-	default:
-		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
-		free, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if freed := r.Outbox.FreeMail(free, thread, claimed); freed != nil || !errors.Is(err, mail.ErrThrottled) {
-			return errors.Join(withoutText(err), freed)
-		}
-		return fmt.Errorf("%w: %w", mail.ErrThrottled, withoutText(err))
-	}
-	if len(left) > 0 {
-		if err := r.Outbox.MailDropped(ctx, thread, left, deletedWhy); err != nil {
-			return err
-		}
-		claimed = slices.DeleteFunc(claimed, func(id string) bool { return slices.Contains(left, id) })
-	}
-	return r.Outbox.MailSent(ctx, thread, claimed)
+	r.Metrics.Add(metrics.MailsHeld, "", 1)
+	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: "+why,
+		slog.String("account", r.Account), slog.String("mail", r.ID), slog.String("cause", cause.Error()))
+	return r.Now().Add(wait + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }
 
 // withoutText returns the code of an error of the mail service without its text, which may hold addresses.

@@ -27,7 +27,13 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	var err error
 	switch {
 	case ev.NotificationID != "":
-		if s.Notification, s.NotifyUsers, err = d.Inbox.Sent(ctx, ev); err == nil && s.Notification != nil && s.Notification.AnnotationID != "" {
+		if s.Notification, err = d.Inbox.Sent(ctx, ev); err != nil || s.Notification == nil {
+			break
+		}
+		if ev.Type == collab.NotificationAdded {
+			s.NotifyUsers, err = d.Inbox.Recipients(ctx, ev)
+		}
+		if err == nil && s.Notification.AnnotationID != "" {
 			err = d.derive(ctx, ev, &s)
 		}
 	case ev.AnnotationID != "" && !ev.Type.Deletes():

@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
+	"collabdata/shared/store/outbox"
 )
 
 // TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that
@@ -68,8 +69,10 @@ func TestMailThrottled(t *testing.T) {
 	m := &throttled{Mailer: w.mailer(w.sender)}
 	p := w.start(func(o *delivery.Options) { o.Mailer = m })
 	ev := a.comment("thread", a.user("bob"))
+	w.must(p.Event(t.Context(), event(ev)))
 	for range 3 * keys.Queues()[0].MaxReceives {
-		if err := p.Event(t.Context(), queue.Event{EventRef: ref(ev)}); err != nil {
+		thread := outbox.ThreadMail(a.doc, "thread")
+		if err := p.Event(t.Context(), queue.Event{EventRef: a.mailOf("bob", thread), Kind: collab.MailWork}); err != nil {
 			t.Fatalf("the message fails: %v", err)
 		}
 		w.add(20 * time.Minute)

@@ -18,7 +18,7 @@ import (
 // webhooks stores the event for its deliveries, adds a delivery to each endpoint that wants it, and wakes their lanes. A lane at rest is not woken: the relay looks
 // at it when it has rested.
 func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	if err := r.Outbox.KeepEvent(ctx, w); err != nil {
+	if err := r.Outbox.KeepEvent(ctx, w, r.mailDelay(r.settings)); err != nil {
 		return w, err
 	}
 	endpoints, err := r.Hooks.Endpoints(ctx, w.Account)

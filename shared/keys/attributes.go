@@ -33,8 +33,11 @@ const (
 	Stage  = "stg" // of an event's delivery
 	Cursor = "cur" // where in the stage
 	ReadAt = "rd"  // milliseconds
-	SentAt = "sa"  // milliseconds
-	Why    = "why" // no mail was sent
+
+	Events    = "evs"  // of a mail: a set of ids
+	More      = "more" // of a mail: how many further events
+	For       = "for"  // of a mail: whom
+	Postponed = "try"  // times
 
 	Holder = "by"     // mark of who holds a lane
 	Asked  = "ask"    // its holder is to look again

@@ -89,13 +89,13 @@ var kinds = compiled([]Kind{
 	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
 	{Name: "user taken out", PK: inOrg + "#GONE", SK: "{user}", Of: ofOrg},
 
-	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users kept", Told: ThreadsChanged},
+	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged},
 	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged},
 	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread},
 	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged},
 	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged},
 	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users"},
-	{Name: "mail about a thread", PK: inDoc + "#M", SK: "{ann}#{user}#{event}", Expires: true},
+	{Name: "end of a mail", PK: inOrg + "#M#{user}", SK: "{event}", Expires: true},
 	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true},
 	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications", Expires: true,
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData"},
@@ -157,7 +157,7 @@ var (
 	seen               = kindOf("seen of a document")
 	seenThread         = kindOf("seen of a thread")
 	goneThread         = kindOf("thread that left")
-	mailEntry          = kindOf("mail about a thread")
+	mailEnd            = kindOf("end of a mail")
 	documentEntry      = kindOf("entry of a document's notifications")
 	notification       = kindOf("notification")
 	recipients         = kindOf("recipients of a notification")

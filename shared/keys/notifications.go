@@ -46,18 +46,9 @@ func ReadUntil(org collab.OrganizationRef, user string) Key {
 	return readUntil.Key(inOrganization(org, Parts{User: user}))
 }
 
-// MailEntry is a mail to a user about an event of a thread; ann is "" for an event that belongs to none. Several become one mail.
-func MailEntry(doc collab.DocumentRef, ann, user, event string) Key {
-	return mailEntry.Key(inDocument(doc, Parts{Ann: ann, User: user, Event: event}))
-}
-
-// MailsOf begins the sort keys of the mails to a user about the events of a thread.
-func MailsOf(ann, user string) string { return Join(ann, user, "") }
-
-// ParseMailEntry reads the sort key of a mail: its event. It fails on text that is none.
-func ParseMailEntry(sk string) (event string, err error) {
-	p, err := mailEntry.ParseSK(sk)
-	return p.Event, err
+// MailEnd says when a user was told of an event by mail, or why not.
+func MailEnd(org collab.OrganizationRef, user, event string) Key {
+	return mailEnd.Key(inOrganization(org, Parts{User: user, Event: event}))
 }
 
 // MailSecret is the secret that signs the tokens by which the recipients of an account's mails unsubscribe.

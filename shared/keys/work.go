@@ -2,7 +2,10 @@ package keys
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
+
+	"collabdata/shared/collab"
 )
 
 // DueShards is the number of partitions that pending work of a kind is spread over.
@@ -10,7 +13,7 @@ const DueShards = 10
 
 // sharding says over how many partitions work is spread whose id was made from a moment on: ids sort by the time they were made. To have more
 // partitions add a line with the first id of a moment after the deployment that brings it, and raise DueShards. What there is then keeps its
-// place, and old and new functions agree on it. Lanes keep the first number, as callers may choose the ids of webhook endpoints.
+// place, and old and new functions agree on it. Lanes and mails keep the first number: their ids do not sort by time.
 var sharding = []struct {
 	from   string // an id
 	shards uint32
@@ -30,7 +33,7 @@ func Work(kind, acct, id string) Key {
 	h.Write([]byte(sk))
 	var shards uint32
 	for _, s := range sharding {
-		if id >= s.from && (kind != LaneKind || s.from == "") {
+		if s.from == "" || id >= s.from && !slices.Contains([]string{LaneKind, string(collab.MailWork), string(collab.LateMailWork)}, kind) {
 			shards = s.shards
 		}
 	}

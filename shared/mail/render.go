@@ -35,6 +35,8 @@ type Notice struct {
 	Quote          string    // the text that the thread is about, or ""
 	Events         []Event   // at least one, oldest first
 	Earlier        []Comment // of the thread, oldest first: the last three that are not among Events are shown
+	Further        []Notice  // on other threads, of which the fields from DocumentID to Earlier are used
+	More           int       // further events, which are only counted
 	Unsubscribe    string    // the recipient's token for the page to unsubscribe by, or ""
 }
 

@@ -35,7 +35,7 @@ type Config struct {
 	WebhooksURL string     // URL of the webhooks queue
 
 	Mail          mail.Options          // a From of "" sends none
-	MailWindow    time.Duration         // how long mails about one thread wait for one another; 0 for delivery.MailWindow
+	MailDelay     time.Duration         // of accounts that set none; 0 for collab.MailDelay
 	PrivateRanges []netip.Prefix        // where webhooks and permission providers may be, in addition to public addresses
 	Calls         webhook.ClientOptions // how; the zero value is for use, others for tests
 
@@ -57,7 +57,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 		Accounts: accounts.New(t), Directory: d, Threads: threads, Deletion: deletion.New(threads, inboxes),
 		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,
 		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
-		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
+		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailDelay: c.MailDelay,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,
 	}
 	if c.Mail.From != "" {

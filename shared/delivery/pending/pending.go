@@ -3,6 +3,7 @@
 package pending
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -32,7 +33,8 @@ const (
 
 	firstWait  = 2 * time.Minute // from a message to the next about the same work; it doubles each time
 	lastWait   = time.Hour
-	parkedWait = 9 * time.Minute // parked and later work is looked at in every tenth minute
+	parkedWait = 9 * time.Minute // parked work and late mails are looked at in every tenth minute
+	lateWait   = 10 * time.Minute
 
 	longQueue = 1_000 // messages that wait
 	longShare = 50    // messages to a long queue in a run, of each account and kind
@@ -78,7 +80,9 @@ type Relay struct {
 }
 
 // kinds of pending work. They run at the same time, so that none waits for another.
-var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork}
+var kinds = [...]collab.WorkKind{
+	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.MailWork, collab.LateMailWork,
+}
 
 // Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To a
 // long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies loses
@@ -102,7 +106,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		switch {
 		case kind == collab.LaneWork:
 			runs[i].share = webhooks
-		case kind != collab.ParkedWork:
+		case kind != collab.ParkedWork && kind != collab.LateMailWork:
 		case r.Now().Minute()%10 != 0:
 			continue
 		}
@@ -112,6 +116,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	var oldest time.Duration
 	for _, k := range runs {
 		errs = append(errs, k.errs...)
+		if k.kind == collab.LateMailWork {
+			k.oldest -= lateWait
+		}
 		if k.kind != collab.ParkedWork { // it is to wait
 			oldest = max(oldest, k.oldest)
 		}
@@ -179,11 +186,11 @@ func (k *kindRun) run(ctx context.Context) {
 	}
 }
 
-// due returns the entries to send now.
+// due returns the entries to send now, what was due first ahead.
 func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	now := k.Now().UnixMilli()
 	var due []outbox.Work
-	for _, w := range list {
+	for _, w := range slices.SortedStableFunc(slices.Values(list), func(a, b outbox.Work) int { return cmp.Compare(a.Since, b.Since) }) {
 		k.oldest = max(k.oldest, time.Duration(now-w.Since)*time.Millisecond)
 		if w.Next <= now && k.sentOf[w.Account] < k.share {
 			k.sentOf[w.Account]++

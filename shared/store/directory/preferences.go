@@ -26,7 +26,7 @@ func (s *Store) Preferences(
 func (s *Store) UserPreferences(
 	ctx context.Context, doc collab.DocumentRef, users []string,
 ) (map[string]collab.PreferencesSet, error) {
-	list, err := s.preferences(ctx, len(users), false, func(i int) (string, collab.DocumentRef) { return users[i], doc })
+	list, err := s.PreferencesOf(ctx, len(users), func(i int) (string, collab.DocumentRef) { return users[i], doc })
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,13 @@ func (s *Store) UserPreferences(
 		all[u] = list[i]
 	}
 	return all, nil
+}
+
+// PreferencesOf returns what n users have set, each for a document. Eventually consistent.
+func (s *Store) PreferencesOf(
+	ctx context.Context, n int, of func(i int) (user string, doc collab.DocumentRef),
+) ([]collab.PreferencesSet, error) {
+	return s.preferences(ctx, n, false, of)
 }
 
 // preferences returns what users have set, each for a document.
@@ -53,14 +60,14 @@ func (s *Store) preferences(
 	list := make([]collab.PreferencesSet, n)
 	for i := range n {
 		var document preferenceItem
-		var organization collab.Preferences
+		var organization organizationPreferenceItem
 		if err := errors.Join(found[itemKeys[2*i]].Decode(&document), found[itemKeys[2*i+1]].Decode(&organization)); err != nil {
 			return nil, err
 		}
 		if _, doc := of(i); document.Incarnation != 0 && document.Incarnation != doc.Incarnation {
 			document.Preferences = collab.Preferences{}
 		}
-		list[i] = collab.PreferencesSet{Document: document.Preferences, Organization: organization}
+		list[i] = collab.PreferencesSet{Document: document.Preferences, Organization: organization.Preferences, Mail: organization.MailTimes}
 	}
 	return list, nil
 }
@@ -70,6 +77,12 @@ func (s *Store) preferences(
 type preferenceItem struct {
 	collab.Preferences
 	Incarnation int64 `dynamodbav:"inc,omitempty"`
+}
+
+// organizationPreferenceItem is the item of a preference for an organization.
+type organizationPreferenceItem struct {
+	collab.Preferences
+	collab.MailTimes
 }
 
 // refs returns documents of an organization, in their order. One that is not there has no incarnation.

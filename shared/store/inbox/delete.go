@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"cmp"
 	"context"
 
 	"collabdata/shared/collab"
@@ -26,10 +25,6 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 		return err
 	case user == "":
 		return s.deleteForAll(ctx, org, it, n)
-	}
-	mails := outbox.MailThread{DocumentRef: n.Document(org), Annotation: n.AnnotationID, User: user}
-	if err := s.outbox.MailDropped(ctx, mails, []string{cmp.Or(it.Text(keys.AddedBy), n.ID)}, OutOfInbox); err != nil {
-		return err
 	}
 	deleted := expression.Set(expression.Name(keys.DeletedAt), expression.Value(s.Millis())).
 		Set(expression.Name(keys.Expires), expression.Value(expiry(n.CreatedAt)))

@@ -118,22 +118,15 @@ func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab
 	return err == nil, err
 }
 
-// Sent returns the notification that an event sends, and whom it names; nil when it was deleted. Of a comment event it returns the
-// notification's item, if any, to which notifications update may have added texts.
-func (s *Store) Sent(ctx context.Context, ev *collab.Event) (*collab.Notification, []collab.User, error) {
+// Sent returns the notification that an event sends; nil when it was deleted. Of a comment event it returns the notification's item, if any,
+// to which notifications update may have added texts.
+func (s *Store) Sent(ctx context.Context, ev *collab.Event) (*collab.Notification, error) {
 	org := ev.Document().OrganizationRef
 	it, n, err := s.notification(ctx, org, ev.NotificationID)
 	if collab.CodeOf(err) == collab.NotFound || err == nil && ev.Type == collab.NotificationAdded && it.Text(keys.AddedBy) != ev.ID {
-		return nil, nil, nil
+		return nil, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	var users []collab.User
-	if ev.Type == collab.NotificationAdded {
-		users, err = s.Recipients(ctx, ev)
-	}
-	return &n, users, err
+	return &n, err
 }
 
 // Recipients returns the users whom the notification of an event names.

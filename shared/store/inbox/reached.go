@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/collab"
@@ -13,6 +14,45 @@ type Reached struct {
 	ReadAt    collab.Millis // 0 for never, as the next
 	DeletedAt collab.Millis // out of the person's inbox
 }
+
+// Told is what is kept of the notification of an event that a person is to be told of.
+type Told struct {
+	Gone      bool          // it was deleted for everyone
+	ReadAt    collab.Millis // when the person read it; 0 for not yet
+	DeletedAt collab.Millis // out of the person's inbox; 0 for not
+}
+
+// Told returns what is kept of the notifications of events, in their order: whether a user has read or deleted them, and whether they were deleted for everyone.
+// Eventually consistent; about a unit, and half a unit an event.
+func (s *Store) Told(ctx context.Context, org collab.OrganizationRef, user string, events []*collab.Event) ([]Told, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	id := func(ev *collab.Event) string { return cmp.Or(ev.NotificationID, ev.ID) }
+	of := func(ev *collab.Event) keys.Key { return keys.Notification(org, id(ev)) }
+	pointers := collab.Map(events, func(ev *collab.Event) pointer {
+		return pointer{sk: keys.NotificationState(org, user, ev.Time, id(ev)).SK, at: ev.Time, id: id(ev)}
+	})
+	until := keys.ReadUntil(org, user)
+	found, err := s.GetAll(ctx, append(collab.Map(events, of), until), false)
+	if err != nil {
+		return nil, err
+	}
+	read := states{until: found[until].Number(keys.ReadAt)}
+	if read.by, err = s.did(ctx, org, user, pointers, statesLooked); err != nil {
+		return nil, err
+	}
+	list := make([]Told, len(events))
+	for i, ev := range events {
+		it, did := found[of(ev)], read.of(pointers[i])
+		gone := it[keys.DeletedAt] != nil || ev.NotificationID != "" && it.Text(keys.AddedBy) != ev.ID
+		list[i] = Told{gone, did.ReadAt, did.DeletedAt}
+	}
+	return list, nil
+}
+
+// statesLooked is how many of the latest states of a user are read for a mail: about 25 KB.
+const statesLooked = 200
 
 // Reached returns how a notification that was made at a time reached the inboxes of users, by user. Eventually consistent; one unit a user.
 func (s *Store) Reached(

@@ -44,20 +44,29 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 			until, _, err = store.Read[untilItem](ctx, s.Table, keys.ReadUntil(org, user))
 			return err
 		}
-		of.by, err = s.did(ctx, org, user, pointers)
+		of.by, err = s.did(ctx, org, user, pointers, 0)
 		return err
 	})
 	of.until = until.Until
 	return of, err
 }
 
-// did returns what a user did with single notifications.
-func (s *Store) did(ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer) (map[string]stateItem, error) {
+// did returns what a user did with single notifications: strongly consistent, or with latest, eventually, of so many of the latest alone.
+func (s *Store) did(
+	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, latest int,
+) (by map[string]stateItem, err error) {
 	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
-	items, err := s.Query(ctx, store.Scan{
-		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
-	})
-	by := make(map[string]stateItem, len(items))
+	q := store.Scan{
+		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: latest == 0,
+	}
+	var items []store.Item
+	if latest == 0 {
+		items, err = s.Query(ctx, q)
+	} else {
+		q.Newest, q.Limit = true, latest
+		items, _, err = s.QueryPage(ctx, q)
+	}
+	by = make(map[string]stateItem, len(items))
 	for _, it := range items {
 		var did stateItem
 		if err := it.Decode(&did); err != nil {
@@ -89,7 +98,7 @@ func (s *Store) Unread(
 			return n, false, err
 		}
 		position = pointers[len(pointers)-1].sk
-		did, err := s.did(ctx, org, user, pointers) // what was read until a time is not among them
+		did, err := s.did(ctx, org, user, pointers, 0) // what was read until a time is not among them
 		if err != nil {
 			return 0, false, err
 		}

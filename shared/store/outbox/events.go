@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"collabdata/shared/collab"
@@ -61,9 +62,26 @@ func (w *Work) Event() (*collab.Event, error) {
 	return ev, nil
 }
 
-// KeepEvent stores the event of pending work for as long as its deliveries are kept. A repeat changes nothing.
-func (s *Store) KeepEvent(ctx context.Context, w Work) error {
-	return s.Put(ctx, store.ItemOf(keys.Event(w.Account, w.ID), eventItem{w.Body, w.Expires}))
+// KeepEvent stores the event of pending work for as long as its deliveries are kept, after the time that mails about it wait. A repeat
+// changes nothing.
+func (s *Store) KeepEvent(ctx context.Context, w Work, mailsWait time.Duration) error {
+	return s.Put(ctx, store.ItemOf(keys.Event(w.Account, w.ID), eventItem{w.Body, w.Expires + int64(mailsWait.Seconds())}))
+}
+
+// Events reads those of an account's events that are kept and can be read, in the order of their ids.
+func (s *Store) Events(ctx context.Context, acct string, ids []string) ([]*collab.Event, error) {
+	found, err := s.GetSettled(ctx, collab.Map(ids, func(id string) keys.Key { return keys.Event(acct, id) }))
+	if err != nil {
+		return nil, err
+	}
+	var list []*collab.Event
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		w := Work{EventRef: collab.EventRef{Account: acct, ID: id}, Body: found[keys.Event(acct, id)].Text(keys.Body)}
+		if ev, err := w.Event(); err == nil {
+			list = append(list, ev)
+		}
+	}
+	return list, nil
 }
 
 // Event reads an event; NOT_FOUND when it does not exist, or has expired.

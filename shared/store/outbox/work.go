@@ -18,18 +18,17 @@ import (
 // Stage is the part of an event's delivery that comes next.
 type Stage string
 
-// The stages of a delivery, in their order.
+// The stages of a delivery, in their order. Mails are work of their own: see Mail.
 const (
 	StageNew        Stage = ""        // deliveries to webhook endpoints are added
 	StageList       Stage = "list"    // a notification to everyone is put into the list for all
-	StageRecipients Stage = "fan-out" // page by page recipients are decided, and their inboxes served
-	StageMail       Stage = "mail"    // page by page mails are sent, or wait for others on the same thread
+	StageRecipients Stage = "fan-out" // page by page recipients are decided, inboxes served, and mails added to
 	StageEnd        Stage = "end"     // everything is done: the work is deleted
 	StageDone       Stage = "done"    // there is no work any more
 )
 
 // Work is an entry of the pending work: an event and where its delivery stands, or a lane, whose ID is that of its webhook endpoint. A lane
-// has neither Stage nor Cursor nor the fields after Next.
+// has neither Stage nor Cursor nor the fields after Next; a mail has neither Stage nor Cursor.
 type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
@@ -157,10 +156,13 @@ const maxFailure = 500
 
 // Fail parks the work of an event as FailedWork until an operator retries it, unless another run has advanced it.
 func (s *Store) Fail(ctx context.Context, w Work, failure string) error {
-	failed := w
-	failed.Kind, failed.Since, failed.Next, failed.Failure = collab.FailedWork, s.Millis(), s.Millis(), collab.Cut(failure, maxFailure)
-	_, err := s.Write(ctx, deleteWork(w), store.Put(store.ItemOf(workKey(failed), failed)))
+	_, err := s.Write(ctx, deleteWork(w), store.Put(failed(w, s.Millis(), failure)))
 	return err
+}
+
+func failed(w Work, now collab.Millis, failure string) store.Item {
+	w.Kind, w.Since, w.Next, w.Failure = collab.FailedWork, now, now, collab.Cut(failure, maxFailure)
+	return store.ItemOf(workKey(w), w)
 }
 
 // Retry moves the failed work of an event back to where its delivery stood; the relay sends it. NOT_FOUND when there is none.

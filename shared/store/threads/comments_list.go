@@ -109,6 +109,47 @@ func (s *Store) RecentComments(
 	return t, nil
 }
 
+// Latest returns a part's annotation with the last of its comments, at most most, by id, and until when a user has seen the thread, 0 for
+// never; nil where the thread is gone. It reads at most 1 MB of comments. What the user has seen in the last second may be missing.
+func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {
+	var head store.Item
+	var items []store.Item
+	var seen *seenBy
+	p.Comments = nil
+	k := headKey(p.Document, p.Annotation)
+	err := store.Each(ctx, 3, func(ctx context.Context, i int) (err error) {
+		switch i {
+		case 0:
+			head, err = s.Get(ctx, k)
+		case 1:
+			first := commentKey(p.Document, p.Annotation, 0)
+			items, _, err = s.QueryPage(ctx, store.Scan{
+				PK: first.PK, Keys: store.Span{From: first.SK, To: threadSpan(k.SK).To}, Newest: true, Limit: most, Strong: true,
+			})
+		default:
+			seen, err = s.seenIn(ctx, p.Document, user, []string{p.Annotation})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	t, err := readPart(p, map[keys.Key]store.Item{k: head})
+	if err != nil || t == nil {
+		return nil, 0, err
+	}
+	for _, it := range slices.Backward(items) {
+		c, is, err := commentOf(it, nil, head)
+		if err != nil {
+			return nil, 0, err
+		}
+		if is {
+			t.Comments = append(t.Comments, c)
+		}
+	}
+	return t, seen.before(p.Annotation, head), nil
+}
+
 // commentOf reads a head's comment from an item of its thread, or passes on why the item could not be read. is is false for an item to skip:
 // one of a later version, or one that does not belong to the head.
 func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, is bool, err error) {

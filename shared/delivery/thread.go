@@ -1,0 +1,147 @@
+package delivery
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+)
+
+// thread is what is read of the thread of an event.
+type thread struct {
+	head     *collab.Annotation // as it was last read; nil where it is gone, or the event is about none
+	comments map[int64]*comment // of the events that were read; nil for one that is gone
+	groups   map[string][]string
+}
+
+// comment is what is read of a comment.
+type comment struct {
+	*collab.Comment
+	from   collab.User
+	tagged []collab.User
+	groups []string // that it tags
+}
+
+func newComment(c *collab.Comment) *comment {
+	read := &comment{Comment: c, from: userOf(c.From), tagged: tagged(c.TaggedUserContacts)}
+	for _, tag := range collab.Tags(c.TaggedUserContacts) {
+		if tag.GroupID != "" {
+			read.groups = append(read.groups, tag.GroupID)
+		}
+	}
+	return read
+}
+
+const (
+	recentComments = 3  // shown in a mail before the new ones
+	latestComments = 10 // that a mail reads of a thread, with recentComments
+	readComments   = 50 // of a thread at once: of 350 KB each at most
+)
+
+// readThread reads the event's thread as it is: its head, and those comments that events on it notify of and that were not read yet.
+func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) error {
+	return r.thread.read(ctx, r, false, events...)
+}
+
+func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*collab.Event) error {
+	var ids []int64
+	for _, ev := range events {
+		for _, id := range ev.NotifyingIDs() {
+			if _, read := t.comments[id]; !read {
+				ids = append(ids, id)
+			}
+		}
+	}
+	first := t.comments == nil
+	if first {
+		t.comments = map[int64]*comment{}
+	}
+	for r.event.AnnotationID != "" && (first || len(ids) > 0) {
+		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: r.event.Time, Comments: ids[:min(len(ids), readComments)]}
+		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, strong)
+		if err != nil {
+			return err
+		}
+		for _, id := range part.Comments {
+			t.comments[id] = nil
+		}
+		if t.head = nil; list[0] != nil {
+			t.head = &list[0].Annotation
+			for i := range list[0].Comments {
+				c := &list[0].Comments[i]
+				t.comments[c.ID] = newComment(c)
+			}
+		}
+		first, ids = false, ids[len(part.Comments):]
+	}
+	return nil
+}
+
+// readThread reads a thread as it is, which a mail cannot take back: its head, its last comments, those that its events notify of, and until
+// when the recipient has seen it, or has answered.
+func (r *mailRun) readThread(ctx context.Context, t *mailThread) error {
+	first := t.runs[0]
+	if first.event.AnnotationID == "" {
+		t.comments = map[int64]*comment{}
+		var err error
+		first.custom, err = r.Inbox.Sent(ctx, first.event)
+		return err
+	}
+	latest, seen, err := r.Threads.Latest(
+		ctx, collab.ThreadPart{Document: first.document, Annotation: first.event.AnnotationID, At: first.event.Time}, r.For.User, latestComments+recentComments)
+	if err != nil || latest == nil {
+		return err
+	}
+	t.head, t.comments, t.readUntil = &latest.Annotation, map[int64]*comment{}, seen
+	before := int64(collab.MaxCommentID)
+	for _, run := range t.runs {
+		for _, id := range run.event.CommentIDs {
+			before = min(before, id)
+		}
+	}
+	for i := range latest.Comments {
+		c := &latest.Comments[i]
+		if t.comments[c.ID] = newComment(c); c.ID < before {
+			t.earlier = append(t.earlier, c)
+		}
+		if c.AuthorID == r.For.User {
+			t.readUntil = max(t.readUntil, max(c.CreatedAt, c.AddedAt))
+		}
+	}
+	return t.thread.read(ctx, first, true, collab.Map(t.runs, func(run *eventRun) *collab.Event { return run.event })...)
+}
+
+// said reports whether an event still says something: a comment that it is about is there.
+func (r *eventRun) said(ev *collab.Event) bool {
+	ids := ev.NotifyingIDs()
+	return len(ids) == 0 || slices.ContainsFunc(ids, func(id int64) bool { return r.comments[id] != nil })
+}
+
+// mentioned returns the users whom the comments of the event mention, by themselves or by their groups.
+func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
+	ev := r.event
+	if ev.Type != collab.AnnotationAdded && ev.Type != collab.CommentAdded {
+		return nil, nil
+	}
+	for _, id := range ev.NotifyingIDs() {
+		c := r.comments[id]
+		if c == nil {
+			continue
+		}
+		users = append(users, collab.Map(c.tagged, func(u collab.User) string { return u.UserID })...)
+		for _, group := range c.groups {
+			if r.groups[group] == nil {
+				members, err := r.Directory.GroupUsers(ctx, r.document.OrganizationRef, group, "", collab.MaxGroupMention)
+				if err != nil {
+					return nil, err
+				}
+				if r.groups == nil {
+					r.groups = map[string][]string{}
+				}
+				r.groups[group] = append([]string{}, members...)
+			}
+			users = append(users, r.groups[group]...)
+		}
+	}
+	return users, nil
+}
