@@ -44,6 +44,9 @@ const (
 // Values returns all frequencies.
 func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily) }
 
+// MailHour is the hour of MailDaily where none is set.
+const MailHour = 8
+
 // MailTimes say when a person gets mails. The zero value is MailInstant.
 type MailTimes struct {
 	Frequency MailFrequency `json:"mailFrequency" dynamodbav:"mfr,omitempty"`

@@ -95,6 +95,9 @@ func (d *Deliverer) mail(ctx context.Context, m queue.Event) error {
 		}
 	}
 	claimed, err := d.Outbox.ClaimMail(ctx, m.EventRef, m.Kind, d.Now().Add(mailLease).UnixMilli())
+	if err == nil && claimed == nil && m.Again {
+		err = d.Outbox.ReportEnd(ctx, *counted)
+	}
 	if err != nil || claimed == nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 		Content: &types.EmailContent{Simple: &types.Message{
 			Subject: utf8(content.Subject),
 			Body:    &types.Body{Text: utf8(content.Text), Html: utf8(content.HTML)},
-			Headers: headers(content.Unsubscribe),
+			Headers: m.headers(n, content.Unsubscribe),
 		}},
 	})
 	if err != nil && m.rejects(err) {
@@ -206,11 +206,16 @@ func tagValue(account string) string {
 	return "sha256-" + hex.EncodeToString(hash[:16])
 }
 
-// headers returns the headers that SES does not make. A link to unsubscribe that is too long for a header, as long ids may make it, is in the
-// text alone.
-func headers(unsubscribe string) []types.MessageHeader {
+// headers returns the headers that SES does not make. SES sets Message-ID itself, so mails on a thread refer to an id of the thread, which no mail
+// has: by it programs show them together. A link to unsubscribe that is too long for a header, as long ids may make it, is in the text alone.
+func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
 	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines
+	if n.AnnotationID != "" && len(n.Further) == 0 {
+		sum := sha256.Sum256([]byte(strings.Join([]string{n.Account, n.OrganizationID, n.DocumentID, n.AnnotationID}, "\x00")))
+		thread := "<" + hex.EncodeToString(sum[:16]) + m.from.Address[strings.LastIndexByte(m.from.Address, '@'):] + ">"
+		list = append(list, header("References", thread))
+	}
 	if value := "<" + unsubscribe + ">"; len(value) <= maxHeader {
 		list = append(list, header("List-Unsubscribe", value))
 		if strings.HasPrefix(unsubscribe, "http") {

@@ -95,14 +95,19 @@ type (
 	view struct {
 		Subject     string
 		Product     string
-		Document    string
-		Quote       string
-		Link        string // to the thread or document
-		Thread      bool   // Link leads to a thread
-		Events      []eventView
-		MoreEvents  int
-		Earlier     []Comment
+		Threads     []threadView // at least one
+		Several     bool         // there are several
+		More        int          // further events
 		Unsubscribe string
+	}
+	threadView struct {
+		Document   string
+		Quote      string
+		Link       string // to the thread or document
+		Thread     bool   // Link leads to a thread
+		Events     []eventView
+		MoreEvents int
+		Earlier    []Comment
 	}
 	eventView struct {
 		Headline     string
@@ -119,27 +124,50 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 		return Content{}, errors.New("mail: a notice without events")
 	}
 	look := n.Look.Or(m.options.Look)
-	v := view{
-		Subject: subject(n.Events), Product: look.Product, Document: content.Line(collab.Cut(n.Document, content.MaxName)), Quote: content.Line(n.Quote),
+	v := view{Product: look.Product, More: n.More, Unsubscribe: m.unsubscribeURL(n), Several: len(n.Further) > 0}
+	left, more := maxShown, n.More-1
+	for i, t := range append([]Notice{n}, n.Further...) {
+		more += len(t.Events)
+		if left < 0 && i > 0 {
+			v.More += len(t.Events)
+			continue
+		}
+		t.OrganizationID = n.OrganizationID
+		v.Threads = append(v.Threads, t.view(look, &left))
+	}
+	v.Subject = subject(n.Events[0], more)
+
+	var text, html strings.Builder
+	if err := m.templates.text.Execute(&text, v); err != nil {
+		return Content{}, fmt.Errorf("mail as text: %w", err)
+	}
+	if err := m.templates.html.Execute(&html, v); err != nil {
+		return Content{}, fmt.Errorf("mail as HTML: %w", err)
+	}
+	return Content{FromName: look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
+}
+
+// view returns what a mail shows of a thread, and takes its bytes off left.
+func (n *Notice) view(look collab.MailLook, left *int) threadView {
+	v := threadView{
+		Document: content.Line(collab.Cut(n.Document, content.MaxName)), Quote: content.Line(n.Quote),
 		Link: look.LinkTo(n.OrganizationID, n.DocumentID, n.AnnotationID, firstComment(n.Events)), Thread: n.AnnotationID != "",
-		Unsubscribe: m.unsubscribeURL(n),
 	}
 	if len(v.Quote) > maxQuote {
 		v.Quote = collab.Cut(v.Quote, maxQuote) + "…"
 	}
 	shown := make(map[int64]bool)
-	left := maxShown
 	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
 		ev := eventView{
 			Headline: content.Line(collab.Cut(e.Headline, collab.MaxHeadline)),
 			Body:     content.Lines(collab.Cut(e.Body, content.MaxText)),
 			Time:     utc(e.Time),
 		}
-		if left -= len(ev.Headline) + len(ev.Body); left < 0 && i > 0 {
+		if *left -= len(ev.Headline) + len(ev.Body); *left < 0 && i > 0 {
 			break
 		}
 		for _, c := range e.Comments[:min(len(e.Comments), maxComments)] {
-			if left -= len(c.Text) + len(c.HTML); left < 0 {
+			if *left -= len(c.Text) + len(c.HTML); *left < 0 {
 				break
 			}
 			ev.Comments = append(ev.Comments, c)
@@ -159,15 +187,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 		}
 	}
 	v.Earlier = v.Earlier[max(0, len(v.Earlier)-maxEarlier):]
-
-	var text, html strings.Builder
-	if err := m.templates.text.Execute(&text, v); err != nil {
-		return Content{}, fmt.Errorf("mail as text: %w", err)
-	}
-	if err := m.templates.html.Execute(&html, v); err != nil {
-		return Content{}, fmt.Errorf("mail as HTML: %w", err)
-	}
-	return Content{FromName: look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
+	return v
 }
 
 // firstComment returns the id of the first new comment of a mail, 0 for none.
@@ -180,12 +200,13 @@ func firstComment(events []Event) int64 {
 	return 0
 }
 
-func subject(events []Event) string {
-	s := []rune(content.Line(collab.Cut(events[0].Headline, collab.MaxHeadline)))
+// subject returns the subject of a mail about an event, and more events.
+func subject(first Event, more int) string {
+	s := []rune(content.Line(collab.Cut(first.Headline, collab.MaxHeadline)))
 	if len(s) > maxSubject {
 		s = append(s[:maxSubject-1], '…')
 	}
-	if more := len(events) - 1; more > 0 {
+	if more > 0 {
 		return fmt.Sprintf("%s (and %d more)", string(s), more)
 	}
 	return string(s)

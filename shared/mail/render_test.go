@@ -254,9 +254,10 @@ func TestUnsubscribe(t *testing.T) {
 	} {
 		n := notice(Event{Headline: "a"})
 		n.Unsubscribe = test.token
-		got, err := newMailer(t, test.page).Render(n)
+		m := newMailer(t, test.page)
+		got, err := m.Render(n)
 		must.Do(t, err)
-		inHeader := slices.ContainsFunc(headers(got.Unsubscribe), func(h types.MessageHeader) bool { return *h.Name == "List-Unsubscribe" })
+		inHeader := slices.ContainsFunc(m.headers(n, got.Unsubscribe), func(h types.MessageHeader) bool { return *h.Name == "List-Unsubscribe" })
 		if short := len(test.want) <= maxHeader-2; inHeader != short || !strings.Contains(got.Text, test.want) {
 			t.Errorf("%q for a token of %d bytes: in the header %v, want %v; text %s", test.page, len(test.token), inHeader, short, got.Text)
 		}
@@ -311,6 +312,32 @@ func BenchmarkRender(b *testing.B) {
 	for b.Loop() {
 		if _, err := m.Render(n); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestSeveralThreads: a mail about many threads shows each below its document, the newest first, counts what it leaves out, and stays below
+// the size at which programs clip it.
+func TestSeveralThreads(t *testing.T) {
+	of := func(i int) Notice {
+		n := notice(Event{Time: noon, Headline: fmt.Sprintf("Ann mentioned you %d", i), Comments: []Comment{comment(int64(i), strings.Repeat("x", 3_000), "")}})
+		n.Document, n.AnnotationID = fmt.Sprintf("Plan %d", i), fmt.Sprint("thread", i)
+		return n
+	}
+	n := of(1)
+	for i := range 49 {
+		n.Further = append(n.Further, of(i+2))
+	}
+	n.More = 70
+	got, err := newMailer(t, "").Render(n)
+	must.Do(t, err)
+	if got.Subject != "Ann mentioned you 1 (and 119 more)" {
+		t.Errorf("subject %q", got.Subject)
+	}
+	for name, text := range map[string]string{"text": got.Text, "HTML": got.HTML} {
+		first, second := strings.Index(text, "Plan 1"), strings.Index(text, "Plan 2")
+		if len(text) > 100_000 || first < 0 || second < first || strings.Contains(text, "Document: ") || !strings.Contains(text, "more events in other threads") {
+			t.Errorf("%s of %d bytes:\n%s", name, len(text), text)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -102,7 +104,7 @@ func TestSend(t *testing.T) {
 		Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com",
 		Comments: []Comment{comment(1, "", "<p>Hello <b>you</b></p>")},
 	})
-	n.Account, n.Unsubscribe = "acct/1", "TOKEN"
+	n.Account, n.AnnotationID, n.Unsubscribe = "acct/1", "thread", "TOKEN"
 	m.options.ConfigurationSet = "mails"
 	content, err := m.Render(n)
 	must.Do(t, err)
@@ -125,8 +127,11 @@ func TestSend(t *testing.T) {
 		t.Fatalf("%d requests, want 1", len(w.bodies))
 	}
 	must.Do(t, json.Unmarshal(w.bodies[0], &sent))
+	sum := sha256.Sum256([]byte(n.Account + "\x00" + n.OrganizationID + "\x00" + n.DocumentID + "\x00" + n.AnnotationID))
+	thread := hex.EncodeToString(sum[:16])
 	wantHeaders := []header{
 		{"Auto-Submitted", "auto-generated"},
+		{"References", "<" + thread + m.from.Address[strings.IndexByte(m.from.Address, '@'):] + ">"},
 		{"List-Unsubscribe", "<https://api.example/unsubscribe?token=TOKEN>"},
 		{"List-Unsubscribe-Post", "List-Unsubscribe=One-Click"},
 	}
@@ -155,7 +160,7 @@ func TestSend(t *testing.T) {
 }
 
 func TestHeadersForMailto(t *testing.T) {
-	for _, h := range headers("mailto:a@b.example") {
+	for _, h := range newMailer(t, "").headers(notice(), "mailto:a@b.example") {
 		if *h.Name == "List-Unsubscribe-Post" {
 			t.Error("one click is promised without an https URL")
 		}

@@ -73,8 +73,11 @@ func Rewritten[T any](k keys.Key, before Item, mark string, v *T, change func(v 
 }
 
 // attributes returns the names of the attributes that a struct has by its dynamodbav tags.
-func attributes[T any]() (names []string) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+func attributes[T any]() []string { return AttributesOf(*new(T)) }
+
+// AttributesOf returns the names of the attributes that a struct has by its dynamodbav tags.
+func AttributesOf(v any) (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		if name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ","); name != "" && name != "-" {
 			names = append(names, name)
 		}

@@ -130,7 +130,7 @@ func Involved(ev *collab.Event, s Subject) []string {
 		if c := s.Comments[id]; c != nil {
 			add(c.AuthorID)
 			for _, tag := range collab.Tags(c.TaggedUserContacts) {
-				add(cmp.Or(tag.UserID, collab.Deref(tag.Contact).UserID))
+				add(cmp.Or(tag.UserID, collab.Deref(tag.Contact).UserID)) // "" for a group
 			}
 		}
 	}

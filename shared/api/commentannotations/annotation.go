@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -22,21 +23,50 @@ type Annotation struct {
 	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
 	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
 	KeptFields
-	StatusUpdatedByUserID *string                `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed its status, where an update said so"`
-	ResolvedByUserID      string                 `json:"resolvedByUserId,omitzero" doc:"The user who resolved it, where an update said so"`
-	SourceType            SourceType             `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
-	SubscribedUsers       map[string]collab.JSON `json:"subscribedUsers" doc:"By user id; empty, as no operation subscribes anybody"`
-	UnsubscribedUsers     map[string]collab.JSON `json:"unsubscribedUsers" doc:"As subscribedUsers"`
-	Visibility            collab.Visibility      `json:"visibility" doc:"Who may see it, of those who may see the document"`
-	VisibilityConfig      collab.Visibility      `json:"visibilityConfig" doc:"The same"`
-	HasDraftComments      bool                   `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
-	Metadata              AnnotationMetadata     `json:"metadata" doc:"Where it is"`
-	CreatedAt             collab.Timestamp       `json:"createdAt"`
-	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
-	Comments              []Comment              `json:"comments"`
-	Unread                *bool                  `json:"unread,omitzero" doc:"With unreadFor: whether it has comments that this user has not seen"`
-	Deleted               bool                   `json:"deleted,omitzero" doc:"With includeDeleted: it is gone"`
-	CommentsTruncated     bool                   `json:"commentsTruncated,omitzero"`
+	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed its status, where an update said so"`
+	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" doc:"The user who resolved it, where an update said so"`
+	SourceType            SourceType              `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
+	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" doc:"By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or assigned. A person sees the own entry alone"`
+	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" doc:"As subscribedUsers, those with level mentions or none"`
+	Visibility            collab.Visibility       `json:"visibility" doc:"Who may see it, of those who may see the document"`
+	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"The same"`
+	HasDraftComments      bool                    `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
+	Metadata              AnnotationMetadata      `json:"metadata" doc:"Where it is"`
+	CreatedAt             collab.Timestamp        `json:"createdAt"`
+	LastUpdated           collab.Timestamp        `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
+	Comments              []Comment               `json:"comments"`
+	Unread                *bool                   `json:"unread,omitzero" doc:"With unreadFor: whether it has comments that this user has not seen"`
+	Deleted               bool                    `json:"deleted,omitzero" doc:"With includeDeleted: it is gone"`
+	CommentsTruncated     bool                    `json:"commentsTruncated,omitzero"`
+}
+
+// Subscription is a user who follows an annotation, or has muted it.
+type Subscription struct {
+	User  SubscribedUser   `json:"user"`
+	Type  SubscriptionType `json:"type" doc:"manual: it was set"`
+	Level collab.Level     `json:"level" doc:"The level that was set"`
+}
+
+// SubscribedUser is the user of a Subscription.
+type SubscribedUser struct {
+	UserID string `json:"userId"`
+}
+
+// SubscriptionType is how a user came to follow an annotation.
+type SubscriptionType string
+
+// Values returns the types.
+func (SubscriptionType) Values() []string { return []string{"auto", "manual"} }
+
+// subscriptions returns users with their levels, with a person that person alone.
+func subscriptions(f *collab.Follows, person string, lists ...[]string) rpc.Keyed[Subscription] {
+	all := rpc.Keyed[Subscription]{}
+	for _, id := range slices.Sorted(slices.Values(slices.Concat(lists...))) {
+		if person == "" || id == person {
+			all = append(all, rpc.Member[Subscription]{Key: id, Value: Subscription{SubscribedUser{id}, "manual", f.Of(id)}})
+		}
+	}
+	return all
 }
 
 // AnnotationMetadata says where an annotation is.
@@ -238,6 +268,9 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		CommentsTruncated: t.Truncated,
 	}
 	decodeKept(t.Kept, a)
+	f := collab.Deref(t.Follows)
+	a.SubscribedUsers = subscriptions(&f, r.person, f.All)
+	a.UnsubscribedUsers = subscriptions(&f, r.person, f.Mentions, f.None)
 	if a.Type == nil {
 		a.Type = new(AnnotationType("comment"))
 	}

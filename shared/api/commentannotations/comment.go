@@ -43,6 +43,22 @@ func checkComments(m *rpc.Violations, field string, comments []NewComment) {
 	checkPeople(m, field, taggedBy(comments))
 }
 
+// maxGroups is how many groups the comments of a request may tag: their members are as many as an event names.
+const maxGroups = collab.MaxPeople / collab.MaxGroupMention
+
+// groupsOf returns the ids of the groups that comments tag, each once.
+func groupsOf(comments []NewComment) []string {
+	var ids []string
+	for _, c := range comments {
+		for _, tag := range c.TaggedUserContacts {
+			if tag.GroupID != "" {
+				ids = append(ids, tag.GroupID)
+			}
+		}
+	}
+	return rpc.Distinct(ids)
+}
+
 // checkPeople demands that no more users are tagged than an event names.
 func checkPeople(m *rpc.Violations, field string, users []string) {
 	if len(users) > collab.MaxPeople {
@@ -85,7 +101,9 @@ func taggedBy(comments []NewComment) []string {
 	var ids []string
 	for _, c := range comments {
 		for _, tag := range c.TaggedUserContacts {
-			ids = append(ids, tag.UserID)
+			if tag.UserID != "" {
+				ids = append(ids, tag.UserID)
+			}
 		}
 	}
 	return rpc.Distinct(ids)

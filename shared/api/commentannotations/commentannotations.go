@@ -106,14 +106,21 @@ type CreateFlags struct {
 	CreateDocument     bool `json:"createDocument"`
 }
 
-// TaggedUser is a user whom a comment tags. Its `text` is a field of Tag, as not every request has it.
+// TaggedUser is a user whom a comment tags, or a group. Its `text` is a field of Tag, as not every request has it.
 type TaggedUser struct {
-	UserID  string       `json:"userId" rule:"required,id"`
+	UserID  string       `json:"userId,omitempty" rule:"id" doc:"The user; required unless there is an organizationUserGroupId"`
 	Contact *collab.User `json:"contact,omitempty"`
+	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" doc:"In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified"`
 }
 
-// Validate demands that the contact is the user.
+// Validate demands a user or a group, and that the contact is the user.
 func (t *TaggedUser) Validate(m *rpc.Violations) {
+	switch {
+	case t.UserID == "" && t.GroupID == "":
+		m.Add("userId", "is required, or organizationUserGroupId")
+	case t.GroupID != "" && (t.UserID != "" || t.Contact != nil):
+		m.Add("organizationUserGroupId", "must not stand beside userId or contact")
+	}
 	if t.UserID != "" && t.Contact != nil && t.Contact.UserID != t.UserID {
 		m.Add("contact.userId", "must be the userId of the tag")
 	}

@@ -89,7 +89,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return nil, err
 	}
-	if tags := &req.UpdatedData.Value.TaggedUserContacts; call.Person != nil && len(tags.Value) > 0 {
+	if tags := &req.UpdatedData.Value.TaggedUserContacts; len(tags.Value) > 0 && (call.Person != nil || len(groupsOf([]NewComment{{TaggedUserContacts: tags.Value}})) > 0) {
 		if err := s.introduce(ctx, call, doc, nil, []NewComment{{TaggedUserContacts: tags.Value}}); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,12 +14,12 @@ import (
 // Fields that a person receives, and the comment that a person sends.
 const (
 	seenUser       = "{userId name photoUrl}"
-	seenComment    = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
+	seenComment    = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId organizationUserGroupId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
 	seenAttachment = "attachments{attachmentId name size type url thumbnail mimeType}"
 	seenAnnotation = "annotationId documentId from" + seenUser + " color status{id name type color} location targetElement resolvedByUserId visibility createdAt lastUpdated " +
-		"unread deleted commentsTruncated comments{" + seenComment + "}"
+		"subscribedUsers unsubscribedUsers unread deleted commentsTruncated comments{" + seenComment + "}"
 	seenItems   = "*{success message code id}"
-	sentComment = "{commentText commentHtml taggedUserContacts{userId} " + seenAttachment + "}"
+	sentComment = "{commentText commentHtml taggedUserContacts{userId organizationUserGroupId} " + seenAttachment + "}"
 )
 
 // readAs returns a Fill that sets fields to the person's id.
@@ -186,22 +187,64 @@ func (s *Service) known(ctx context.Context, doc collab.DocumentRef, ids []strin
 // mostNamed is the largest number of people that a person's request names, counted each time.
 const mostNamed = 200
 
-// introduce fills the author and the tagged users of a person's comments in from what is stored of them. It fails with INVALID_ARGUMENT if
-// a tagged user, or one of others, may not see the document, or if there are more than mostNamed, and with RESOURCE_EXHAUSTED if the
-// person mentions too many people in an hour.
+// nameGroups gives the tags of groups that have no text the names of these, and returns how many users are in the groups. It fails with
+// NOT_FOUND if a group does not exist, or the call's person is no member of the organization, and with INVALID_ARGUMENT if there are more
+// than maxGroups.
+func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, comments []NewComment) (users int, err error) {
+	groups := groupsOf(comments)
+	if len(groups) == 0 {
+		return 0, nil
+	}
+	if len(groups) > maxGroups {
+		return 0, collab.Errorf(collab.InvalidArgument, "a request may tag at most %d groups, not %d", maxGroups, len(groups))
+	}
+	if call.Person != nil {
+		members, err := s.Directory.Members(ctx, doc.OrganizationRef, []string{call.Person.UserID})
+		if m, is := members[call.Person.UserID]; err != nil || !is || !m.Holds(call.Millis()) {
+			return 0, cmp.Or[error](err, collab.Errorf(collab.NotFound, "group %q does not exist", groups[0]))
+		}
+	}
+	names := map[string]string{}
+	for _, id := range groups {
+		if names[id], err = s.Directory.GroupName(ctx, doc.OrganizationRef, id); err != nil {
+			return 0, err
+		}
+		in, err := s.Directory.GroupUsers(ctx, doc.OrganizationRef, id, "", collab.MaxGroupMention)
+		if users += len(in); err != nil {
+			return 0, err
+		}
+	}
+	for _, c := range comments {
+		for i := range c.TaggedUserContacts {
+			if t := &c.TaggedUserContacts[i]; t.GroupID != "" && t.Text == nil {
+				t.Text = new(cmp.Or(names[t.GroupID], t.GroupID))
+			}
+		}
+	}
+	return users, nil
+}
+
+// introduce fills the author and the tagged users of a person's comments in from what is stored of them, and of all comments the names of
+// tagged groups. It fails with INVALID_ARGUMENT if a tagged user, or one of others, may not see the document, or if there are more than
+// mostNamed, with RESOURCE_EXHAUSTED if the person mentions too many people in an hour, and like nameGroups.
 func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, others []string, comments ...[]NewComment) error {
-	if call.Person == nil {
-		return nil
+	inGroups, err := s.nameGroups(ctx, call, doc, slices.Concat(comments...))
+	if call.Person == nil || err != nil {
+		return err
 	}
 	me := call.Person.UserID
-	var tagged []string
+	tagged := []string{}
 	for _, c := range slices.Concat(comments...) {
-		tagged = append(tagged, collab.Map(c.TaggedUserContacts, func(t Tag) string { return t.UserID })...)
+		for _, t := range c.TaggedUserContacts {
+			if t.UserID != "" {
+				tagged = append(tagged, t.UserID)
+			}
+		}
 	}
 	if len(tagged)+len(others) > mostNamed {
 		return collab.Errorf(collab.InvalidArgument, "a request may name at most %d people in tags and visibility", mostNamed)
 	}
-	if err := call.Mentions(len(tagged)); err != nil {
+	if err := call.Mentions(len(tagged) + inGroups); err != nil {
 		return err
 	}
 	named := slices.DeleteFunc(rpc.Distinct(slices.Concat(tagged, others)), func(id string) bool { return id == me })

@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -28,6 +29,22 @@ func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 type NotificationConfig struct {
 	Config   Channels `json:"config"`
 	Metadata Metadata `json:"metadata" doc:"What it is of"`
+	MailTimes
+}
+
+// MailTimes are when a user gets mails of the organization.
+type MailTimes struct {
+	MailFrequency collab.MailFrequency `json:"mailFrequency" doc:"instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day; each tells of what the user has not seen"`
+	MailHour      *int64               `json:"mailHour,omitempty" doc:"Of daily: 0 to 23, in timeZone"`
+	TimeZone      string               `json:"timeZone,omitempty" doc:"Of the IANA database, such as Europe/Berlin; none is UTC"`
+}
+
+func mailTimesOf(m collab.MailTimes) MailTimes {
+	times := MailTimes{MailFrequency: cmp.Or(m.Frequency, collab.MailInstant), TimeZone: m.Zone}
+	if m.Frequency == collab.MailDaily {
+		times.MailHour = &m.Hour
+	}
+	return times
 }
 
 // Channels are the preferences by channel. Further channels stand beside these fields.
@@ -66,14 +83,14 @@ type Metadata struct {
 func ConfigGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/get", Grants: rpc.ReadTable,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds getOrganizationConfig", Sees: "config{inbox email} metadata{organizationId documentId}", Inbox: true, Fill: own("userId"),
+			Sends: "organizationId documentIds getOrganizationConfig", Sees: "config{inbox email} metadata{organizationId documentId} mailFrequency mailHour timeZone", Inbox: true, Fill: own("userId"),
 		},
 		Operation: rpc.Method((*Service).ConfigGet), Requires: collab.NotificationPreferences, Description: `
 Returns a user's notification preferences. They are by document and channel: the user's preference for the document, else for the
 organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With
 getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything;
 MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were
-set, and are left out where they were not. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+set, and are left out where they were not. Each item says when the user gets mails of the organization, too. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
 
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
@@ -84,9 +101,8 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 		return nil, err
 	}
 	documents, preferences := []string{""}, []collab.Preferences{{}}
-	if req.GetOrganizationConfig {
-		preferences[0], err = s.Directory.OrganizationPreferences(ctx, org, req.UserID)
-	} else {
+	ofOrganization, times, err := s.Directory.OrganizationPreferences(ctx, org, req.UserID)
+	if preferences[0] = ofOrganization; err == nil && !req.GetOrganizationConfig {
 		documents = rpc.Distinct(req.DocumentIDs)
 		preferences, err = s.Directory.Preferences(ctx, org, req.UserID, documents)
 	}
@@ -98,6 +114,8 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 		list[i] = NotificationConfig{
 			Config:   channelsOf(preferences[i]),
 			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
+
+			MailTimes: mailTimesOf(times),
 		}
 	}
 	call.Items = len(list)

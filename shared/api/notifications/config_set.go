@@ -3,6 +3,7 @@ package notifications
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -12,10 +13,45 @@ import (
 
 // ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
 type ConfigSetRequest struct {
-	OrganizationID string         `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
-	UserIDs        []string       `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"The users whose preferences they are"`
-	Config         ChannelsChange `json:"config" rule:"required,nonempty"`
+	OrganizationID string               `json:"organizationId" rule:"required,id"`
+	DocumentIDs    []string             `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
+	AnnotationIDs  []string             `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" doc:"With level: the annotations of the one document for which it holds"`
+	UserIDs        []string             `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"The users whose preferences they are"`
+	Config         *ChannelsChange      `json:"config" rule:"notnull,nonempty" doc:"Which notifications the users get; left out: as it is"`
+	Level          collab.Level         `json:"level" rule:"notnull" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail"`
+	MailFrequency  collab.MailFrequency `json:"mailFrequency" rule:"notnull" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
+	MailHour       *int64               `json:"mailHour" rule:"notnull,min=0,max=23" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
+	TimeZone       *string              `json:"timeZone" rule:"notnull" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
+}
+
+// Validate checks which fields stand together.
+func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
+	if r.Config == nil && r.MailFrequency == "" && r.AnnotationIDs == nil {
+		m.Add("config", "or mailFrequency or annotationIds is required")
+	}
+	if r.AnnotationIDs != nil && len(r.DocumentIDs) != 1 {
+		m.Add("documentIds", "must name one document beside annotationIds")
+	}
+	if r.AnnotationIDs != nil && r.Config != nil {
+		m.Add("config", "must not stand beside annotationIds: these have a level")
+	}
+	if (r.AnnotationIDs != nil) != (r.Level != "") {
+		m.Add("level", "is required with annotationIds, and must not stand without")
+	}
+	if r.MailFrequency != "" && r.DocumentIDs != nil {
+		m.Add("mailFrequency", "must not stand beside documentIds: it holds in the whole organization")
+	}
+	if r.MailHour != nil && r.MailFrequency != collab.MailDaily {
+		m.Add("mailHour", "must stand beside the mailFrequency daily alone")
+	}
+	if r.TimeZone == nil {
+		return
+	}
+	if r.MailFrequency == "" {
+		m.Add("timeZone", "must stand beside mailFrequency alone")
+	} else if err := collab.CheckZone(*r.TimeZone); err != nil {
+		m.Add("timeZone", "%v", err)
+	}
 }
 
 // ChannelsChange replaces a user's preferences, further channels too. A channel that is left out, or null, has none of its own: it falls
@@ -66,15 +102,23 @@ type ConfigSetResult struct {
 func ConfigSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds config{inbox email}", Sees: "*{success message userId documentId}", Inbox: true, Fill: fillConfig,
+			Sends: "organizationId documentIds annotationIds level config{inbox email} mailFrequency mailHour timeZone", Sees: "*{success message userId documentId}", Inbox: true, Fill: fillConfig,
 		},
 		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
-Sets users' notification preferences. Those of up to 30 users for up to 30 documents, or without documentIds for the whole organization,
-are replaced. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and
+Sets users' notification preferences, with mailFrequency when they get mails, or with annotationIds which threads they follow or mute.
+
+With config those of up to 30 users for up to 30 documents, or without documentIds for the whole organization, are replaced. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and
 from there to the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at
 most 100 bytes: they are kept and returned, and nothing is sent on them.
 
-Neither documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a
+With mailFrequency a user gets one mail an hour, or a day at an hour of the user's, of what the user has not seen: the newest threads first,
+at most 50 events, and the number of the others.
+
+With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of every event,
+named or not; with mentions, of mentions alone; with none, of nothing. It stands until it is set anew. NOT_FOUND when the document or an
+annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than 500 users would have set a level for an annotation.
+
+Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a
 documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
 
@@ -86,8 +130,23 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		return nil, err
 	}
 	users, documents := rpc.Distinct(req.UserIDs), rpc.Distinct(req.DocumentIDs)
-	preferences := collab.Preferences{Inbox: req.Config.Inbox.Value, Email: req.Config.Email.Value, Further: req.Config.further}
-	if err := s.Directory.SetPreferences(ctx, org, users, documents, preferences); err != nil {
+	if req.AnnotationIDs != nil {
+		err = s.setLevel(ctx, call, req, users)
+	}
+	if c := req.Config; c != nil {
+		preferences := collab.Preferences{Inbox: c.Inbox.Value, Email: c.Email.Value, Further: c.further}
+		err = s.Directory.SetPreferences(ctx, org, users, documents, preferences)
+	}
+	if err == nil && req.MailFrequency != "" {
+		times := collab.MailTimes{Frequency: req.MailFrequency, Zone: collab.Deref(req.TimeZone)}
+		if times.Frequency == collab.MailDaily {
+			if times.Hour = collab.MailHour; req.MailHour != nil {
+				times.Hour = *req.MailHour
+			}
+		}
+		err = s.Directory.SetMailTimes(ctx, org, users, times)
+	}
+	if err != nil {
 		return nil, err
 	}
 	call.Message = "User config set successfully."
@@ -100,4 +159,32 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		results = append(results, rpc.Member[ConfigSetResult]{Key: u, Value: result})
 	}
 	return results, nil
+}
+
+// setLevel sets what users are notified of annotations. Those that a user may not see do not exist for the user.
+func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRequest, users []string) error {
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentIDs[0], collab.CreateFlags{})
+	if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
+		err = collab.NoDocument(req.OrganizationID, req.DocumentIDs[0])
+	}
+	if err != nil {
+		return err
+	}
+	viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, users, true)
+	if err != nil {
+		return err
+	}
+	ids := rpc.Distinct(req.AnnotationIDs)
+	for _, id := range ids {
+		head, err := s.Threads.Head(ctx, doc, id)
+		for _, v := range viewers[0] {
+			if err == nil && !v.Sees(head.Visibility, head.CreatorID) {
+				err = collab.NoAnnotation(doc, id)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.Threads.SetLevel(ctx, call.Request, doc, ids, users, req.Level)...)
 }

@@ -20,6 +20,7 @@ type UserConfig struct {
 	UserID     string      `json:"userId"`
 	DocumentID string      `json:"documentId,omitempty" doc:"The document; none for the organization"`
 	Config     ChannelsSet `json:"config" doc:"By channel; those that the user has not set are left out"`
+	*MailTimes
 }
 
 // ChannelsSet are preferences by channel, as they were set. Further channels stand beside these fields.
@@ -72,7 +73,11 @@ func (s *Service) ConfigUsersGet(ctx context.Context, call *rpc.Call, req *Confi
 		for _, name := range slices.Sorted(maps.Keys(p.Further)) {
 			c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
 		}
-		page.Add(UserConfig{p.User, p.Document, c}) // 1,000 of at most 3,000 bytes
+		of := UserConfig{p.User, p.Document, c, nil}
+		if p.Mail.Frequency != "" {
+			of.MailTimes = new(mailTimesOf(p.Mail))
+		}
+		page.Add(of) // 1,000 of at most 3,000 bytes
 	}
 	if next != nil {
 		page.Next(next)

@@ -16,7 +16,8 @@ type Settings struct {
 	NotificationPreferencesOff bool                 `json:"notificationPreferencesOff"`
 	DefaultAccess              collab.Access        `json:"defaultAccess"`
 	AllEvents                  bool                 `json:"allEvents"`
-	MailGroupingOff            bool                 `json:"mailGroupingOff"`
+	MailDelaySeconds           int64                `json:"mailDelaySeconds"`
+	MailBatch                  collab.MailBatch     `json:"mailBatch"`
 	MailToMembersOnly          bool                 `json:"mailToMembersOnly"`
 	MailFromName               string               `json:"mailFromName"`
 	MailProduct                string               `json:"mailProduct"`
@@ -36,8 +37,9 @@ func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
 	shown := Settings{
 		AdvancedQueriesOff: s.AdvancedQueriesOff, NotificationPreferencesOff: s.NotificationPreferencesOff,
 		DefaultAccess: cmp.Or(s.DefaultAccess, collab.AccessOrganizationPrivate), AllEvents: s.AllEvents,
-		MailGroupingOff: s.MailGroupingOff, MailToMembersOnly: s.MailToMembersOnly,
-		MailFromName: s.MailLook.FromName, MailProduct: s.MailLook.Product, MailLink: s.MailLook.Link,
+		MailDelaySeconds: cmp.Or(s.MailDelaySeconds, collab.MailDelay), MailBatch: cmp.Or(s.MailBatch, collab.BatchThread),
+		MailToMembersOnly: s.MailToMembersOnly,
+		MailFromName:      s.MailLook.FromName, MailProduct: s.MailLook.Product, MailLink: s.MailLook.Link,
 		WriteUnitsPerSecond: cmp.Or(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond),
 		ReadUnitsPerSecond:  cmp.Or(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond),
 		EventsPerMinute:     cmp.Or(s.EventsPerMinute, collab.EventsPerMinute), MailsPerDay: cmp.Or(s.MailsPerDay, collab.MailsPerDay),
@@ -73,7 +75,8 @@ type SettingsUpdateRequest struct {
 	NotificationPreferencesOff *bool                 `json:"notificationPreferencesOff" rule:"notnull" doc:"The operations on notification preferences are refused"`
 	DefaultAccess              *collab.Access        `json:"defaultAccess" rule:"notnull" doc:"The access type of documents that neither have one nor inherit one"`
 	AllEvents                  *bool                 `json:"allEvents" rule:"notnull" doc:"Webhooks get an event for each change, not only for requests with triggerNotification"`
-	MailGroupingOff            *bool                 `json:"mailGroupingOff" rule:"notnull" doc:"Each event is a mail of its own; else the events of a thread within five minutes are one mail"`
+	MailDelaySeconds           *int64                `json:"mailDelaySeconds" rule:"notnull,min=10,max=15552000" doc:"How long a mail waits after its first event: what its recipient sees in that time is not in it; more than 900 is kept to ten minutes"`
+	MailBatch                  *collab.MailBatch     `json:"mailBatch" rule:"notnull" doc:"What becomes one mail to a person: event: each event, at once; thread: the events of a thread; person: all events"`
 	MailToMembersOnly          *bool                 `json:"mailToMembersOnly" rule:"notnull" doc:"Mails go to addresses of members alone, not to every address that requests name"`
 	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's"`
 	MailProduct                *string               `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
@@ -143,7 +146,8 @@ func (s *Service) SettingsUpdate(ctx context.Context, call *rpc.Call, req *Setti
 		set(&to.NotificationPreferencesOff, req.NotificationPreferencesOff)
 		set(&to.DefaultAccess, req.DefaultAccess)
 		set(&to.AllEvents, req.AllEvents)
-		set(&to.MailGroupingOff, req.MailGroupingOff)
+		set(&to.MailDelaySeconds, req.MailDelaySeconds)
+		set(&to.MailBatch, req.MailBatch)
 		set(&to.MailToMembersOnly, req.MailToMembersOnly)
 		set(&to.MailLook.FromName, req.MailFromName)
 		set(&to.MailLook.Product, req.MailProduct)

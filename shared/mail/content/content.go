@@ -2,6 +2,7 @@
 package content
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"unicode"
@@ -134,6 +135,10 @@ func taggedNames(taggedUserContacts collab.JSON) tagged {
 	tags := collab.Tags(taggedUserContacts)
 	names := make(tagged, len(tags))
 	for _, tag := range tags {
+		if tag.GroupID != "" {
+			names[tag.GroupID] = Line(collab.Cut(cmp.Or(tag.Text, tag.GroupID), MaxName))
+			continue
+		}
 		user := collab.User{UserID: tag.UserID}
 		if tag.Contact != nil {
 			user.Name, user.Email = tag.Contact.Name, tag.Contact.Email

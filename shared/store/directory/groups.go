@@ -19,6 +19,15 @@ func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, grou
 	return err
 }
 
+// GroupName returns the name of a group; NOT_FOUND when it does not exist.
+func (s *Store) GroupName(ctx context.Context, org collab.OrganizationRef, group string) (string, error) {
+	it, err := s.Get(ctx, keys.Group(org, group))
+	if err == nil && it == nil {
+		err = collab.Errorf(collab.NotFound, "group %q does not exist", group)
+	}
+	return it.Text(keys.Name), err
+}
+
 // ChangeGroups changes groups of users, side by side, or adds them. Errors stand at the places of their groups.
 func (s *Store) ChangeGroups(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),

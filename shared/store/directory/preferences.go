@@ -7,6 +7,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
@@ -107,10 +109,32 @@ func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []stri
 	return list, err
 }
 
-// OrganizationPreferences returns a user's preferences for the organization, or the default. Strongly consistent.
-func (s *Store) OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, error) {
-	p, _, err := store.Read[collab.Preferences](ctx, s.Table, keys.OrganizationPreference(org, user))
-	return collab.EffectivePreferences(collab.Preferences{}, p), err
+// OrganizationPreferences returns a user's preferences for the organization, or the default, and when the user gets mails. Strongly consistent.
+func (s *Store) OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, collab.MailTimes, error) {
+	p, _, err := store.Read[organizationPreferenceItem](ctx, s.Table, keys.OrganizationPreference(org, user))
+	return collab.EffectivePreferences(collab.Preferences{}, p.Preferences), p.MailTimes, err
+}
+
+// SetMailTimes says when users of an organization get mails. Where it fails, it may hold for some.
+func (s *Store) SetMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, m collab.MailTimes) error {
+	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
+		return s.setPreference(ctx, keys.OrganizationPreference(org, users[i]), m)
+	})
+}
+
+// setPreference sets the attributes of a struct in an item, and removes those that it leaves out. Others stay.
+func (s *Store) setPreference(ctx context.Context, k keys.Key, v any) error {
+	update := expression.Set(expression.Name(keys.LastUpdated), expression.Value(s.Millis()))
+	it := store.ItemOf(k, v)
+	for _, name := range store.AttributesOf(v) {
+		if value := it[name]; value != nil {
+			update = update.Set(expression.Name(name), expression.Value(value))
+		} else {
+			update = update.Remove(expression.Name(name))
+		}
+	}
+	_, err := s.Write(ctx, store.Update(k, update))
+	return err
 }
 
 // ListPreferences returns at most most of the preferences that users have set, those for the organization first, after a position, the zero
@@ -127,7 +151,10 @@ func (s *Store) ListPreferences(
 	if err != nil {
 		return nil, nil, err
 	}
-	found := make([]preferenceItem, len(items))
+	found := make([]struct {
+		preferenceItem
+		collab.MailTimes
+	}, len(items))
 	documents := make([]string, len(items))
 	users := make([]string, len(items))
 	for i, it := range items {
@@ -148,7 +175,7 @@ func (s *Store) ListPreferences(
 		}
 	}
 	for i, p := range found {
-		u := collab.UserPreferences{User: users[i], Preferences: p.Preferences}
+		u := collab.UserPreferences{User: users[i], Preferences: p.Preferences, Mail: p.MailTimes}
 		if at.Documents {
 			u.Document = documents[i]
 		}
@@ -166,23 +193,19 @@ func (s *Store) ListPreferences(
 }
 
 // SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A
-// channel that has none falls back. The last writer wins. Where it fails, some may be written.
+// channel that has none falls back. The last writer wins; when a user gets mails stays. Where it fails, some may be written.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
-	var items []store.Item
 	docs, err := s.refs(ctx, org, documents)
 	if err != nil {
 		return err
 	}
-	for _, u := range users {
+	each := max(len(docs), 1)
+	return store.Each(ctx, len(users)*each, func(ctx context.Context, i int) error {
+		u := users[i/each]
 		if documents == nil {
-			items = append(items, store.ItemOf(keys.OrganizationPreference(org, u), p))
+			return s.setPreference(ctx, keys.OrganizationPreference(org, u), p)
 		}
-		for _, d := range docs {
-			items = append(items, store.ItemOf(keys.Preference(org, d.Document, u), preferenceItem{p, d.Incarnation}))
-		}
-	}
-	return store.Each(ctx, len(items), func(ctx context.Context, i int) error {
-		items[i][keys.LastUpdated] = store.Number(s.Millis())
-		return s.Put(ctx, items[i])
+		d := docs[i%each]
+		return s.setPreference(ctx, keys.Preference(org, d.Document, u), preferenceItem{p, d.Incarnation})
 	})
 }

@@ -142,7 +142,7 @@ func (w *world) notify(doc collab.DocumentRef, id string, by collab.User, fill f
 	}
 	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n, users))
 	for _, u := range users {
-		w.must(w.outbox.AddMail(w.Context(), outbox.MailThread{DocumentRef: doc, User: u}, ev.ID))
+		w.must(w.outbox.EndMail(w.Context(), doc.OrganizationRef, u, "", ev.ID))
 		w.must(w.inbox.ChangeNotification(w.Context(), w.request(), doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{u}}))
 		w.must(w.inbox.ReadUntil(w.Context(), doc.OrganizationRef, u, 1))
 	}
@@ -202,6 +202,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
 	tagged.Kept = collab.JSON(`{"actions":[{"by":` + string(user) + `}],"progress":{"state":"x","visibleToUserIds":["` + person + `","bob"]}}`)
 	w.thread(doc, "of bob", func(th *collab.Thread) { th.AssignedTo = user }, tagged)
+	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone)...))
 	w.thread(doc, "deleted", func(th *collab.Thread) {
 		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
 	}, comment(1, person, words))
@@ -479,7 +480,7 @@ func TestAddedAgain(t *testing.T) {
 	if m := members[person]; err != nil || len(members) != 1 || m.Name != nil || m.Email != nil {
 		t.Errorf("members %+v, %v", members, err)
 	}
-	p, err := w.OrganizationPreferences(t.Context(), org, person)
+	p, _, err := w.OrganizationPreferences(t.Context(), org, person)
 	if err != nil || p.Inbox != collab.PreferAll {
 		t.Errorf("preferences %+v, %v", p, err)
 	}

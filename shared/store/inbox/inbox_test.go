@@ -329,11 +329,14 @@ func TestDeletedForOne(t *testing.T) {
 	add(true)
 	of := outbox.JobNotification{ID: n.ID, At: n.CreatedAt}
 	must.Do(t, s.DeleteNotification(ctx, org, "bob", of))
-	ends, err := s.outbox.MailEnds(ctx, outbox.MailThread{DocumentRef: n.Document(org)}, n.ID, []string{"bob"})
-	if err != nil || ends["bob"].Why != OutOfInbox {
-		t.Errorf("%+v, %v", ends, err)
+	ev := &collab.Event{ID: n.ID, Time: n.CreatedAt}
+	if told, err := s.Told(ctx, org, "bob", []*collab.Event{ev}); err != nil || told[0].DeletedAt == 0 || told[0].Gone {
+		t.Errorf("%+v, %v", told, err)
 	}
 	must.Do(t, s.DeleteNotification(ctx, org, "", of))
+	if told, err := s.Told(ctx, org, "cid", []*collab.Event{ev}); err != nil || !told[0].Gone {
+		t.Errorf("%+v, %v", told, err)
+	}
 	add(false)
 	if got := s.inbox(t, org, "bob", 10); len(got) > 0 {
 		t.Errorf("bob has %v", got)

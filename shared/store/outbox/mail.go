@@ -233,6 +233,5 @@ func (s *Store) FailMail(ctx context.Context, m *Mail, failure string) error {
 			return err
 		}
 	}
-	_, err = s.Write(ctx, deleteWork(m.Work))
-	return err
+	return s.FinishMail(ctx, m, s.Millis())
 }

@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,10 +98,10 @@ func testWork(t *testing.T, s *Store) {
 	}
 
 	mail := spread
-	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.EventWork, StageMail, "", start.Since+5_000
+	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.EventWork, StageEnd, "", start.Since+5_000
 	mail.Next = mail.Since
 	advance(spread, mail, true)
-	works(Work{Kind: collab.EventWork, Stage: StageMail, Since: mail.Since})
+	works(Work{Kind: collab.EventWork, Stage: StageEnd, Since: mail.Since})
 	next(mail.Since)
 	later := mail
 	later.Since, later.Next = later.Since+1_000, later.Next+1_000
@@ -108,7 +110,7 @@ func testWork(t *testing.T, s *Store) {
 	if err := s.Finish(ctx, spread); err != nil { // by a run that is behind
 		t.Fatal(err)
 	}
-	works(Work{Kind: collab.EventWork, Stage: StageMail, Since: later.Since})
+	works(Work{Kind: collab.EventWork, Stage: StageEnd, Since: later.Since})
 	for range 2 {
 		must.Do(t, s.Finish(ctx, later))
 		if left := s.pending(t); len(left) != 0 {
@@ -220,51 +222,84 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestMail: events are added to a mail until it has left; one run at a time claims it when it is due.
 func TestMail(t *testing.T) { onEach(t, testMail) }
 
 func testMail(t *testing.T, s *Store) {
 	ctx := t.Context()
 	now := time.Now()
 	s.Table = s.At(func() time.Time { return now })
-	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	thread := MailThread{DocumentRef: org.Document("doc"), Annotation: "ann", User: "bob"}
-	lease := func() int64 { return now.Add(time.Minute).UnixMilli() }
-	for _, ev := range []string{"e1", "e2", "e3"} {
-		must.Do(t, s.AddMail(ctx, thread, ev))
-	}
-	fail := func(err error) { t.Error(err) }
-	claim := func(event string, alone bool, want ...string) {
+	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 7}
+	bob := MailRef{Recipient: Recipient{org, "bob"}, Kind: collab.MailWork, Of: ThreadMail(org.Document("doc"), "ann")}
+	due := now.Add(time.Minute).UnixMilli()
+	add := func(event string, want bool) {
 		t.Helper()
-		got, err := s.ClaimMail(ctx, thread, event, alone, lease(), fail)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Fatal(err, diff)
+		if created, err := s.AddMail(ctx, bob, event, due, due+1); err != nil || created != want {
+			t.Fatalf("%s: %v, %v", event, created, err)
 		}
+		due++ // of no further one
 	}
-	busy := func(event string) {
+	claim := func(want ...string) *Mail {
 		t.Helper()
-		if got, err := s.ClaimMail(ctx, thread, event, false, lease(), fail); collab.CodeOf(err) != collab.Aborted {
-			t.Fatalf("%v, %v", got, err)
+		m, err := s.ClaimMail(ctx, bob.EventRef(), bob.Kind, now.Add(time.Minute).UnixMilli())
+		if err != nil || (m != nil) != (want != nil) {
+			t.Fatalf("%+v, %v", m, err)
 		}
+		if m != nil {
+			slices.Sort(m.Events)
+			if diff := cmp.Diff(want, m.Events); diff != "" || m.For != bob.Recipient || m.Account != "acct" {
+				t.Fatalf("%+v: %s", m, diff)
+			}
+		}
+		return m
 	}
-	claim("e2", true, "e2")
-	busy("e2")
-	claim("e1", false, "e1", "e3")
-	busy("e3")
+	add("e1", true)
+	add("e2", false)
+	add("e2", false)
+	claim()
 	now = now.Add(time.Minute)
-	claim("e2", false, "e1", "e2", "e3")
-	must.Do(t, s.FreeMail(ctx, thread, []string{"e1", "e2", "e3"}))
-	claim("e1", false, "e1", "e2", "e3")
-	must.Do(t, s.MailSent(ctx, thread, []string{"e1", "e2"}))
-	claim("e1", false)
+	m := claim("e1", "e2")
+	claim() // another run has it
+	must.Do(t, s.FreeMail(ctx, m, 0))
+	m = claim("e1", "e2")
+	now = now.Add(time.Minute) // the run has died
+	m = claim("e1", "e2")
+	must.Do(t, s.FreeMail(ctx, m, now.Add(time.Hour).UnixMilli()))
+	claim()
+	now = now.Add(time.Hour)
+	m = claim("e1", "e2")
+	add("e3", false)
+	must.Do(t, s.FinishMail(ctx, m, now.Add(time.Minute).UnixMilli()))
+	claim()
 	now = now.Add(time.Minute)
-	claim("e2", false)
-	must.Do(t, s.AddMail(ctx, thread, "e1"))
-	claim("e1", true)
-	claim("e3", false, "e3")
-	claim("e4", true, "e4") // never added
-	other := thread
-	other.User = "cid"
-	if got, err := s.ClaimMail(ctx, other, "e1", false, lease(), fail); err != nil || len(got) != 1 {
-		t.Errorf("of another user: %v, %v", got, err)
+	m = claim("e3")
+	must.Do(t, s.EndMail(ctx, org, "bob", "", "e3"))
+	for range 2 {
+		must.Do(t, s.FinishMail(ctx, m, 1))
+	}
+	claim()
+	ends, err := s.MailsEnded(ctx, org, "bob", []string{"e2", "e3"})
+	if want := (map[string]MailEnd{"e3": {At: s.Millis()}}); err != nil || !cmp.Equal(want, ends) {
+		t.Errorf("%+v, %v", ends, err)
+	}
+	if ends, err := s.MailEnds(ctx, org, "e3", []string{"bob", "cid"}); err != nil || len(ends) != 1 || ends["bob"].At == 0 {
+		t.Errorf("%+v, %v", ends, err)
+	}
+
+	// The older half of many is counted alone.
+	for i := range 2*MaxMailEvents + 1 {
+		add(fmt.Sprintf("f%03d", i), i == 0)
+	}
+	now = now.Add(time.Hour)
+	m, err = s.ClaimMail(ctx, bob.EventRef(), bob.Kind, now.UnixMilli())
+	if err != nil || len(m.Events) != MaxMailEvents+1 || m.More != MaxMailEvents || slices.Min(m.Events) != "f050" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if ends, err := s.MailEnds(ctx, org, "f049", []string{"bob"}); err != nil || ends["bob"].Why != CountedAlone {
+		t.Errorf("%+v, %v", ends, err)
+	}
+	waits, err := s.MailWaits(ctx, []MailRef{bob, {Recipient: bob.Recipient, Kind: bob.Kind}}, "f050")
+	if err != nil || !waits[0] || waits[1] {
+		t.Errorf("%v, %v", waits, err)
 	}
 }

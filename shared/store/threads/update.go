@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -63,6 +64,43 @@ type update struct {
 	c   collab.AnnotationChange
 
 	events []*collab.Event // that the writes record
+}
+
+// SetLevel sets the level of users for annotations; nothing else of these changes. The failures are in the order of ids: NOT_FOUND for one that
+// does not exist, RESOURCE_EXHAUSTED where more than collab.MaxFollows users would have set a level.
+func (s *Store) SetLevel(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids, users []string, level collab.Level,
+) []error {
+	errs := make([]error, len(ids))
+	store.All(len(ids), func(i int) {
+		errs[i] = s.Try(ctx, "annotation "+strconv.Quote(ids[i]), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+			it, err := s.Get(ctx, headKey(doc, ids[i]))
+			if err == nil && it == nil {
+				err = collab.NoAnnotation(doc, ids[i])
+			}
+			if err != nil {
+				return nil, err
+			}
+			changed := false
+			var a collab.Annotation
+			write, err := store.Rewritten(it.Key(), it, req.Mark(), &a, func(a *collab.Annotation, _ bool) error {
+				for _, u := range users {
+					if a.Follows.Of(u) != level {
+						a.Follows, changed = a.Follows.Set(u, level), true
+					}
+				}
+				if changed && a.Follows.Len() > collab.MaxFollows {
+					return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow or mute an annotation", collab.MaxFollows)
+				}
+				return nil
+			})
+			if err != nil || !changed {
+				return nil, err
+			}
+			return []store.Write{write}, nil
+		})
+	})
+	return errs
 }
 
 func (u *update) key() keys.Key { return headKey(u.doc, u.id) }
