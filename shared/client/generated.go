@@ -352,7 +352,8 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 // MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With getOrganizationConfig it is
 // the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything; MINE is what
 // concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were set,
-// and are left out where they were not. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+// and are left out where they were not. With getOrganizationConfig the item says when the user gets mails, where that was set.
+// NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
 func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetConfigRequest) ([]NotificationConfig, error) {
 	data, _, err := call[[]NotificationConfig](ctx, o.client, "/v2/notifications/config/get", request, nil)
 	return data, err
@@ -451,16 +452,25 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 	return data, err
 }
 
-// SetConfig sets users' notification preferences, by POST /v2/notifications/config/set.
+// SetConfig sets users' notification preferences, with mailFrequency when they get mails, or with annotationIds which threads they
+// follow or mute, by POST /v2/notifications/config/set.
 //
-// Those of up to 30 users for up to 30 documents, or without documentIds for the whole organization, are replaced. A channel that
-// is left out or null has no preference of its own: it falls back from the document to the organization, and from there to the
-// default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at most
-// 100 bytes: they are kept and returned, and nothing is sent on them.
+// With config those of up to 30 users for up to 30 documents, or without documentIds for the whole organization, are replaced. A
+// channel that is left out or null has no preference of its own: it falls back from the document to the organization, and from
+// there to the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each
+// of at most 100 bytes: they are kept and returned, and nothing is sent on them.
 //
-// Neither documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user,
-// with a documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when
-// it is disabled.
+// With mailFrequency a user gets one mail an hour, or a day at an hour of the user's, of what the user has not seen: the newest
+// threads first, at most 50 events, and the number of the others.
+//
+// With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of
+// every event, named or not; with mentions, of mentions alone; with none, of nothing. It stands until it is set anew. NOT_FOUND
+// when the document or an annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than 500 users would
+// have set a level for an annotation.
+//
+// Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each
+// user, with a documentId where the request names a single one. NOT_FOUND when the organization does not exist,
+// FAILED_PRECONDITION when it is disabled.
 func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetConfigRequest, options ...Option,
 ) (Keyed[NotificationsSetConfigItem], error) {
 	data, _, err := call[Keyed[NotificationsSetConfigItem]](ctx, o.client, "/v2/notifications/config/set", request, writing(options))
@@ -1200,10 +1210,12 @@ type AnnotationComment struct {
 
 // TaggedUser is the value of taggedUserContacts: users whom the comment tags, for each {{userId}} in its content.
 type TaggedUser struct {
-	// The user; required
-	UserID string `json:"userId"`
+	// The user; required unless there is an organizationUserGroupId
+	UserID string `json:"userId,omitzero"`
 	// The tagged user, of the same userId
 	Contact *User `json:"contact,omitzero"`
+	// In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified
+	OrganizationUserGroupID string `json:"organizationUserGroupId,omitzero"`
 }
 
 // Attachment is the value of attachments: files that the comment carries.
@@ -1396,10 +1408,12 @@ type AnnotationCommentV1 struct {
 
 // Tag is the value of taggedUserContacts: users whom the comment tags, for each {{userId}} in its content.
 type Tag struct {
-	// The user; required
-	UserID string `json:"userId"`
+	// The user; required unless there is an organizationUserGroupId
+	UserID string `json:"userId,omitzero"`
 	// The tagged user, of the same userId
 	Contact *User `json:"contact,omitzero"`
+	// In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified
+	OrganizationUserGroupID string `json:"organizationUserGroupId,omitzero"`
 	// How the tag is written
 	Text string `json:"text,omitzero"`
 }
@@ -1514,9 +1528,10 @@ type Annotation struct {
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
 	// agent where its first comment had an agent when it was added, else rest-api
 	SourceType SourceType `json:"sourceType"`
-	// By user id; empty, as no operation subscribes anybody
+	// By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or
+	// assigned. A person sees the own entry alone
 	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
-	// As subscribedUsers
+	// As subscribedUsers, those with level mentions or none
 	UnsubscribedUsers json.RawMessage `json:"unsubscribedUsers"`
 	// Who may see it, of those who may see the document
 	Visibility Visibility `json:"visibility"`
@@ -1565,6 +1580,41 @@ type SourceType string
 const (
 	SourceTypeRestApi SourceType = "rest-api"
 	SourceTypeAgent   SourceType = "agent"
+)
+
+// Subscription is the value of subscribedUsers, unsubscribedUsers.
+type Subscription struct {
+	// By id
+	User SubscribedUser `json:"user"`
+	// manual: it was set
+	Type SubscriptionType `json:"type"`
+	// The level that was set
+	Level Level `json:"level"`
+}
+
+// SubscribedUser is the value of user: by id.
+type SubscribedUser struct {
+	// The user
+	UserID string `json:"userId"`
+}
+
+// SubscriptionType is one of these texts.
+type SubscriptionType string
+
+// The values of SubscriptionType.
+const (
+	SubscriptionTypeAuto   SubscriptionType = "auto"
+	SubscriptionTypeManual SubscriptionType = "manual"
+)
+
+// Level is one of these texts.
+type Level string
+
+// The values of Level.
+const (
+	LevelAll      Level = "all"
+	LevelMentions Level = "mentions"
+	LevelNone     Level = "none"
 )
 
 // AnnotationMetadata is the value of metadata: where it is.
@@ -2130,6 +2180,13 @@ type NotificationConfig struct {
 	Config Channels `json:"config"`
 	// What it is of
 	Metadata Metadata `json:"metadata"`
+	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
+	// not seen. None is instant
+	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
+	// Of daily: 0 to 23, in timeZone
+	MailHour int64 `json:"mailHour,omitzero"`
+	// Of the IANA database, such as Europe/Berlin; none is UTC
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // Channels is the value of config: by channel.
@@ -2164,6 +2221,16 @@ type Metadata struct {
 	// The user
 	UserID string `json:"userId"`
 }
+
+// MailFrequency is one of these texts.
+type MailFrequency string
+
+// The values of MailFrequency.
+const (
+	MailFrequencyInstant MailFrequency = "instant"
+	MailFrequencyHourly  MailFrequency = "hourly"
+	MailFrequencyDaily   MailFrequency = "daily"
+)
 
 // NotificationsAddRequest is the request of Notifications.Add.
 type NotificationsAddRequest struct {
@@ -2402,10 +2469,21 @@ type NotificationsSetConfigRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The documents for which it holds, which need not exist; left out: the whole organization; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
+	// With level: the annotations of the one document for which it holds; at most 30
+	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// The users whose preferences they are; required; at most 30
 	UserIDs []string `json:"userIds"`
-	// By channel; required
-	Config ChannelsChange `json:"config"`
+	// Which notifications the users get; left out: as it is
+	Config *ChannelsChange `json:"config,omitzero"`
+	// With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail
+	Level Level `json:"level,omitzero"`
+	// When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at
+	// mailHour. Left out: as it is
+	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
+	// With daily: the hour of the day, in timeZone; 8 where it is left out
+	MailHour *int64 `json:"mailHour,omitzero"`
+	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // ChannelsChange is a change of a channels: what is left out stays.
@@ -3615,6 +3693,13 @@ type UserConfig struct {
 	DocumentID string `json:"documentId,omitzero"`
 	// By channel; those that the user has not set are left out
 	Config ChannelsSet `json:"config"`
+	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
+	// not seen. None is instant
+	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
+	// Of daily: 0 to 23, in timeZone
+	MailHour int64 `json:"mailHour,omitzero"`
+	// Of the IANA database, such as Europe/Berlin; none is UTC
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // ChannelsSet is the value of config: by channel; those that the user has not set are left out.

@@ -42,7 +42,7 @@ type Annotation struct {
 
 // Subscription is a user who follows an annotation, or has muted it.
 type Subscription struct {
-	User  SubscribedUser   `json:"user"`
+	User  SubscribedUser   `json:"user" doc:"By id"`
 	Type  SubscriptionType `json:"type" doc:"manual: it was set"`
 	Level collab.Level     `json:"level" doc:"The level that was set"`
 }

@@ -117,7 +117,7 @@ type TaggedUser struct {
 func (t *TaggedUser) Validate(m *rpc.Violations) {
 	switch {
 	case t.UserID == "" && t.GroupID == "":
-		m.Add("userId", "is required, or organizationUserGroupId")
+		m.Add("userId", "is required")
 	case t.GroupID != "" && (t.UserID != "" || t.Contact != nil):
 		m.Add("organizationUserGroupId", "must not stand beside userId or contact")
 	}

@@ -1,7 +1,6 @@
 package notifications
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -29,18 +28,22 @@ func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 type NotificationConfig struct {
 	Config   Channels `json:"config"`
 	Metadata Metadata `json:"metadata" doc:"What it is of"`
-	MailTimes
+	*MailTimes
 }
 
 // MailTimes are when a user gets mails of the organization.
 type MailTimes struct {
-	MailFrequency collab.MailFrequency `json:"mailFrequency" doc:"instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day; each tells of what the user has not seen"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" doc:"instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has not seen. None is instant"`
 	MailHour      *int64               `json:"mailHour,omitempty" doc:"Of daily: 0 to 23, in timeZone"`
 	TimeZone      string               `json:"timeZone,omitempty" doc:"Of the IANA database, such as Europe/Berlin; none is UTC"`
 }
 
-func mailTimesOf(m collab.MailTimes) MailTimes {
-	times := MailTimes{MailFrequency: cmp.Or(m.Frequency, collab.MailInstant), TimeZone: m.Zone}
+// mailTimesOf returns nil where none were set.
+func mailTimesOf(m collab.MailTimes) *MailTimes {
+	if m.Frequency == "" {
+		return nil
+	}
+	times := &MailTimes{MailFrequency: m.Frequency, TimeZone: m.Zone}
 	if m.Frequency == collab.MailDaily {
 		times.MailHour = &m.Hour
 	}
@@ -90,7 +93,8 @@ Returns a user's notification preferences. They are by document and channel: the
 organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With
 getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything;
 MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were
-set, and are left out where they were not. Each item says when the user gets mails of the organization, too. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+set, and are left out where they were not. With
+getOrganizationConfig the item says when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
 
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
@@ -101,8 +105,10 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 		return nil, err
 	}
 	documents, preferences := []string{""}, []collab.Preferences{{}}
-	ofOrganization, times, err := s.Directory.OrganizationPreferences(ctx, org, req.UserID)
-	if preferences[0] = ofOrganization; err == nil && !req.GetOrganizationConfig {
+	var times collab.MailTimes
+	if req.GetOrganizationConfig {
+		preferences[0], times, err = s.Directory.OrganizationPreferences(ctx, org, req.UserID)
+	} else {
 		documents = rpc.Distinct(req.DocumentIDs)
 		preferences, err = s.Directory.Preferences(ctx, org, req.UserID, documents)
 	}

@@ -100,7 +100,7 @@ type ConfigSetResult struct {
 
 // ConfigSet is POST /v2/notifications/config/set.
 func ConfigSet() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders,
 		Person: rpc.Person{
 			Sends: "organizationId documentIds annotationIds level config{inbox email} mailFrequency mailHour timeZone", Sees: "*{success message userId documentId}", Inbox: true, Fill: fillConfig,
 		},

@@ -1,0 +1,359 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/mail"
+	"collabdata/shared/queue"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// in has the events of the account happen on another document of the organization.
+func (a *account) in(document string) *account {
+	a.Helper()
+	other := *a
+	var err error
+	other.doc, err = a.directory.OpenDocument(a.Context(), a.id, "org", document, collab.CreateFlags{Document: true})
+	a.must(err)
+	return &other
+}
+
+// see marks threads of the document as seen by a user, all of it for none.
+func (a *account) see(user string, threads ...string) {
+	a.Helper()
+	if threads == nil {
+		a.must(a.tables.threads.SetAllSeen(a.Context(), a.request(), a.doc, user, true))
+		return
+	}
+	_, err := a.tables.threads.SetSeen(a.Context(), a.request(), a.doc, user, threads, true)
+	a.must(err)
+}
+
+// level sets of what a user is notified of a thread.
+func (a *account) level(user, thread string, level collab.Level) {
+	a.Helper()
+	for _, err := range a.tables.threads.SetLevel(a.Context(), a.request(), a.doc, []string{thread}, []string{user}, level) {
+		a.must(err)
+	}
+}
+
+// frequency sets when a user gets mails.
+func (a *account) frequency(user string, m collab.MailTimes) {
+	a.Helper()
+	a.must(a.directory.SetMailTimes(a.Context(), a.doc.OrganizationRef, []string{user}, m))
+}
+
+// TestOnlyUnseen: no mail tells of what its recipient has seen, read in the inbox, or answered since.
+func TestOnlyUnseen(t *testing.T) {
+	w := newWorld(t)
+	for name, did := range map[string]func(a *account, ev *collab.Event){
+		"the thread is seen":   func(a *account, _ *collab.Event) { a.see("bob", "thread") },
+		"the document is seen": func(a *account, _ *collab.Event) { a.see("bob") },
+		"all is read": func(a *account, _ *collab.Event) {
+			a.must(a.inboxes.ReadUntil(a.Context(), a.doc.OrganizationRef, "bob", a.millis()))
+		},
+		"the notification is read":   func(a *account, ev *collab.Event) { a.read("bob", ev.ID) },
+		"the thread is answered":     func(a *account, _ *collab.Event) { a.answer("bob", "thread") },
+		"it is muted":                func(a *account, _ *collab.Event) { a.level("bob", "thread", collab.LevelNone) },
+		"all but mentions are muted": func(a *account, _ *collab.Event) { a.level("bob", "thread", collab.LevelMentions) },
+		"another thread is seen":     func(a *account, _ *collab.Event) { a.comment("other"); a.see("bob", "other") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := w.account()
+			p := w.start()
+			ev := a.comment("thread", a.user("bob"), a.user("cid"))
+			w.send(ev)
+			w.drain(p)
+			w.add(time.Minute)
+			did(a, ev)
+			w.settle(p)
+			want, why := []string{}, "seen"
+			if strings.Contains(name, "muted") {
+				why = "muted"
+			}
+			if strings.Contains(name, "mentions") || strings.Contains(name, "another") {
+				want, why = []string{"ann mentioned you in doc"}, "reached "
+			}
+			if diff := cmp.Diff(want, a.mailsTo("bob")); diff != "" {
+				t.Error(diff)
+			}
+			if got, _ := a.explained(ev); got["bob"][1] != why {
+				t.Errorf("explained as %q, want %q", got["bob"], why)
+			}
+			if len(a.mailsTo("cid")) != 1 {
+				t.Error("the other has no mail")
+			}
+			later := a.comment("thread", a.user("bob"))
+			w.send(later)
+			w.settle(p)
+			if got := len(a.mailsTo("bob")) - len(want); (got == 1) != (name != "it is muted") {
+				t.Errorf("%d mails of what came later", got)
+			}
+		})
+	}
+}
+
+// read has a user read a notification.
+func (a *account) read(user, id string) {
+	a.Helper()
+	a.must(a.inboxes.ChangeNotification(a.Context(), a.request(), a.doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{user}}))
+}
+
+// answer has a user comment on a thread, and nobody is notified.
+func (a *account) answer(user, thread string) {
+	a.Helper()
+	text := "an answer"
+	a.record(thread, collab.CommentAdded, func(ev *draft) { ev.Notify, ev.Actor = false, &collab.User{UserID: user} },
+		collab.Comment{Text: &text, From: collab.JSON(fmt.Sprintf(`{"userId":%q}`, user)), AuthorID: user})
+}
+
+// TestDaily: who gets mails once a day gets one at eight, over a change of summer time, of what they have not seen: on the newest thread first.
+func TestDaily(t *testing.T) {
+	w := newWorld(t)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	w.must(err)
+	w.moveTo(time.Date(2027, time.March, 27, 9, 0, 0, 0, berlin)) // summer time begins in the next night
+	a := w.account()
+	plan, budget, risks := a.in("plan"), a.in("budget"), a.in("risks")
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8, Zone: "Europe/Berlin"})
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	for i := range 12 {
+		doc := []*account{plan, budget, risks}[i/4]
+		ev := doc.comment(fmt.Sprint("thread", i%2), a.user("bob"))
+		w.send(ev)
+		w.settleUntil(p, w.Now().Add(time.Hour))
+	}
+	if len(mails) > 0 {
+		t.Fatalf("%d mails before eight", len(mails))
+	}
+	budget.see("bob", "thread0")
+	w.settle(p)
+	if len(mails) != 1 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	if at, want := w.Now(), time.Date(2027, time.March, 28, 8, 0, 0, 0, berlin); at.Before(want) || at.After(want.Add(time.Minute)) {
+		t.Errorf("it left at %v", at.In(berlin))
+	}
+	var got []string
+	for _, n := range append([]mail.Notice{mails[0]}, mails[0].Further...) {
+		got = append(got, fmt.Sprintf("%s %s %d", n.Document, n.AnnotationID, len(n.Events)))
+	}
+	want := []string{"risks thread1 2", "risks thread0 2", "budget thread1 2", "plan thread1 2", "plan thread0 2"}
+	if diff := cmp.Diff(want, got); diff != "" || mails[0].More != 0 {
+		t.Error(diff)
+	}
+}
+
+// kept keeps the mails that leave.
+type kept struct {
+	delivery.Mailer
+	*world
+	list *[]mail.Notice
+}
+
+func (k *kept) Send(ctx context.Context, n mail.Notice) error {
+	*k.list = append(*k.list, n)
+	return k.Mailer.Send(ctx, n)
+}
+
+// TestMailTimes holds when hourly and daily mails leave, around the hours that summer time adds and takes.
+func TestMailTimes(t *testing.T) {
+	daily := func(hour int64, zone string) collab.MailTimes {
+		return collab.MailTimes{Frequency: collab.MailDaily, Hour: hour, Zone: zone}
+	}
+	for _, test := range []struct {
+		of        collab.MailTimes
+		now, want string
+	}{
+		{collab.MailTimes{Frequency: collab.MailHourly}, "2027-03-01T10:00:00Z", "2027-03-01T11:00:00Z"},
+		{collab.MailTimes{Frequency: collab.MailHourly}, "2027-03-01T10:59:59Z", "2027-03-01T11:00:00Z"},
+		{daily(8, ""), "2027-03-01T08:00:00Z", "2027-03-02T08:00:00Z"},
+		{daily(8, "Europe/Berlin"), "2027-03-27T08:00:00Z", "2027-03-28T06:00:00Z"},
+		{daily(8, "Europe/Berlin"), "2027-10-30T07:00:00Z", "2027-10-31T07:00:00Z"},
+		{daily(2, "Europe/Berlin"), "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z"}, // there is no two o'clock
+		{daily(0, "Asia/Kolkata"), "2027-03-01T18:30:00Z", "2027-03-02T18:30:00Z"},
+		{daily(8, "none"), "2027-03-01T07:00:00Z", "2027-03-01T08:00:00Z"},
+	} {
+		now, err := time.Parse(time.RFC3339, test.now)
+		if got := test.of.Next(now).UTC().Format(time.RFC3339); err != nil || got != test.want {
+			t.Errorf("%+v after %s: %s, want %s", test.of, test.now, got, test.want)
+		}
+	}
+	if !(collab.MailTimes{}).Next(time.Now()).IsZero() {
+		t.Error("an instant mail has a time")
+	}
+}
+
+// TestBatches: the account's settings say what becomes one mail, and how long it waits.
+func TestBatches(t *testing.T) {
+	for _, test := range []struct {
+		batch collab.MailBatch
+		delay int64
+		after time.Duration
+		want  []string
+	}{
+		{collab.BatchEvent, 3600, 0, []string{"ann mentioned you in doc", "ann mentioned you in doc", "ann mentioned you in doc"}},
+		{collab.BatchThread, 10, 10 * time.Second, []string{"ann mentioned you in doc", "ann mentioned you in doc (and 1 more)"}},
+		{collab.BatchPerson, 600, 10 * time.Minute, []string{"ann mentioned you in doc (and 2 more)"}},
+		{collab.BatchPerson, 7200, 2 * time.Hour, []string{"ann mentioned you in doc (and 2 more)"}},
+	} {
+		t.Run(fmt.Sprint(test.batch, " ", test.delay), func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account(func(s *collab.Settings) { s.MailBatch, s.MailDelaySeconds = test.batch, test.delay })
+			p := w.start()
+			began := w.Now()
+			w.send(a.comment("one", a.user("bob")), a.comment("two", a.user("bob")), a.comment("one", a.user("bob")))
+			w.settle(p)
+			got := a.mailsTo("bob")
+			slices.Sort(got)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if took := w.Now().Sub(began); took < test.after || took > test.after+11*time.Minute {
+				t.Errorf("after %v", took)
+			}
+		})
+	}
+}
+
+// TestFollow: who follows a thread is notified of every event, unnamed; who has muted it of none, or of mentions alone.
+func TestFollow(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	a.begin("thread")
+	for _, user := range []string{"bob", "cid", "dan"} {
+		a.member(user)
+	}
+	a.level("bob", "thread", collab.LevelAll)
+	a.level("cid", "thread", collab.LevelNone)
+	a.level("dan", "thread", collab.LevelMentions)
+	p := w.start()
+	plain, named := a.comment("thread"), a.comment("thread", a.user("cid"), a.user("dan"))
+	w.send(plain, named)
+	w.settle(p)
+	for user, want := range map[string][]string{"bob": {named.ID, plain.ID}, "cid": {}, "dan": {named.ID}, "eve": {}} {
+		if diff := cmp.Diff(want, a.inbox(user)); diff != "" {
+			t.Errorf("%s: %s", user, diff)
+		}
+		if got := len(a.mailsTo(user)); got != min(len(want), 1) {
+			t.Errorf("%s has %d mails", user, got)
+		}
+	}
+}
+
+// TestGroupsAreTold: the members of a group that a comment tags are told once, those who may see the thread.
+func TestGroupsAreTold(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	org := a.doc.OrganizationRef
+	for _, err := range a.directory.ChangeGroups(t.Context(), a.request(), org, []string{"eng"}, func(_ int, g *collab.UserGroup) { g.Name = "Engineering" }) {
+		w.must(err)
+	}
+	for _, err := range a.directory.AddGroupUsers(t.Context(), a.request(), org, "eng", []string{"ann", "bob", "cid", "dan"}) {
+		w.must(err)
+	}
+	for _, user := range []string{"bob", "cid"} {
+		a.member(user)
+	}
+	a.remove("cid")
+	text := "Look, {{eng}}"
+	ev := a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Actor = &collab.User{UserID: "ann"} }, collab.Comment{
+		Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann",
+		TaggedUserContacts: collab.JSON(`[{"organizationUserGroupId":"eng","text":"Engineering"},{"userId":"bob"}]`),
+	})
+	w.send(ev)
+	w.settle(w.start())
+	for user, want := range map[string]int{"ann": 0, "bob": 1, "cid": 0, "dan": 1, "eve": 0} {
+		if got := len(a.inbox(user)); got != want {
+			t.Errorf("%s has %d notifications, want %d", user, got, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"ann mentioned you in doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.mails()[a.address("bob")][0].Text, "Look, Engineering") {
+		t.Errorf("%s: %v", diff, a.mails()[a.address("bob")])
+	}
+}
+
+// TestDigestIsBounded: a mail about many threads reads 60 units at most, and counts what it does not tell of. What is seen of a mail costs two
+// units an event at most.
+func TestDigestIsBounded(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailHourly})
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	const n = 130
+	for i := range n {
+		w.send(a.comment(fmt.Sprint("thread", i), a.user("bob")))
+		w.add(time.Millisecond)
+	}
+	w.drain(p)
+	w.add(time.Hour)
+	var usage collab.Usage
+	w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: a.mailOf("bob", ""), Kind: collab.LateMailWork}))
+	read, _, _ := usage.Total()
+	if len(mails) != 1 {
+		t.Fatalf("%d mails", len(mails))
+	}
+	told := 1 + len(mails[0].Further)
+	t.Logf("%.1f read units for %d threads of %d", read, told, n)
+	if read > 60 || told < 3 || told+mails[0].More != n || mails[0].AnnotationID != fmt.Sprint("thread", n-1) {
+		t.Errorf("%.1f read units for %d threads, %d more, the first %s", read, told, mails[0].More, mails[0].AnnotationID)
+	}
+}
+
+// TestManyDueAtOnce: mails that are due at the same time leave as fast as the mail service takes them, each once.
+func TestManyDueAtOnce(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	const n = 120
+	var people []collab.User
+	for i := range n {
+		u := a.user(fmt.Sprintf("user%03d", i))
+		people = append(people, u)
+		a.frequency(u.UserID, collab.MailTimes{Frequency: collab.MailHourly})
+	}
+	w.send(a.comment("thread", people...))
+	s := &limited{world: w, got: map[string]int{}}
+	p := w.start(func(o *delivery.Options) { o.Mailer = s })
+	w.settle(p)
+	if len(s.got) != n {
+		t.Errorf("%d of %d have a mail", len(s.got), n)
+	}
+	for user, got := range s.got {
+		if got != 1 {
+			t.Errorf("%s has %d mails", user, got)
+		}
+	}
+}
+
+// limited is a mail service that takes ten mails a minute.
+type limited struct {
+	*world
+	mu     sync.Mutex
+	minute int64
+	n      int
+	got    map[string]int
+}
+
+func (l *limited) Send(_ context.Context, n mail.Notice) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if minute := l.millis() / 60_000; minute != l.minute {
+		l.minute, l.n = minute, 0
+	}
+	if l.n++; l.n > 10 {
+		return mail.ErrThrottled
+	}
+	l.got[n.To.UserID]++
+	return nil
+}
