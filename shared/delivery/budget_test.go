@@ -21,8 +21,8 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 5.5, 2, 9},
 		{"one webhook", 0, 1, true, 13, 7, 22},
-		{"one person, mail at once", 1, 0, true, 21, 10, 34},
-		{"one person, mail grouped", 1, 0, false, 22.5, 10, 37},
+		{"one person, mail at once", 1, 0, true, 20.5, 10, 34},
+		{"one person, mail grouped", 1, 0, false, 22, 10, 36},
 		{"one webhook and ten people, mail at once", 10, 1, true, 145, 65, 205},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -27,6 +27,18 @@ func (a *account) in(document string) *account {
 	return &other
 }
 
+// group makes a group of users.
+func (a *account) group(id string, users ...string) {
+	a.Helper()
+	org := a.doc.OrganizationRef
+	for _, err := range a.directory.ChangeGroups(a.Context(), a.request(), org, []string{id}, func(_ int, g *collab.UserGroup) { g.Name = "Engineering" }) {
+		a.must(err)
+	}
+	for _, err := range a.directory.AddGroupUsers(a.Context(), a.request(), org, id, users) {
+		a.must(err)
+	}
+}
+
 // see marks threads of the document as seen by a user, all of it for none.
 func (a *account) see(user string, threads ...string) {
 	a.Helper()
@@ -238,7 +250,9 @@ func TestFollow(t *testing.T) {
 	a.level("cid", "thread", collab.LevelNone)
 	a.level("dan", "thread", collab.LevelMentions)
 	p := w.start()
-	plain, named := a.comment("thread"), a.comment("thread", a.user("cid"), a.user("dan"))
+	plain := a.comment("thread")
+	w.add(time.Millisecond)
+	named := a.comment("thread", a.user("cid"), a.user("dan"))
 	w.send(plain, named)
 	w.settle(p)
 	for user, want := range map[string][]string{"bob": {named.ID, plain.ID}, "cid": {}, "dan": {named.ID}, "eve": {}} {
@@ -255,13 +269,7 @@ func TestFollow(t *testing.T) {
 func TestGroupsAreTold(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
-	org := a.doc.OrganizationRef
-	for _, err := range a.directory.ChangeGroups(t.Context(), a.request(), org, []string{"eng"}, func(_ int, g *collab.UserGroup) { g.Name = "Engineering" }) {
-		w.must(err)
-	}
-	for _, err := range a.directory.AddGroupUsers(t.Context(), a.request(), org, "eng", []string{"ann", "bob", "cid", "dan"}) {
-		w.must(err)
-	}
+	a.group("eng", "ann", "bob", "cid", "dan")
 	for _, user := range []string{"bob", "cid"} {
 		a.member(user)
 	}

@@ -21,8 +21,9 @@ import (
 const (
 	mailLease = 2 * time.Minute // of a claim on a mail: then another run may claim it. No run takes as long.
 
-	mailUnits   = 60 // read units of a mail at most, where no comment is larger than 4 KB
-	threadUnits = 8  // of one more thread, at most
+	mailUnits    = 60 // read units of a mail at most, where no comment is larger than 4 KB
+	mailPortion  = 3  // events that are looked at at once
+	portionUnits = 21 // of one more portion, and what follows the last
 )
 
 // addMails adds the event to the mails that people get next, and sends messages for those that are new.
@@ -80,9 +81,12 @@ func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
 type mailRun struct {
 	*Deliverer
 	*outbox.Mail
-	account collab.Account
-	counted int // events that the mail only counts
-	sent    bool
+	account   collab.Account
+	threads   []*mailThread // the one with the newest event first
+	documents map[collab.DocumentRef]*collab.Document
+	counted   int  // events that the mail only counts
+	left      bool // events stay for another mail
+	sent      bool
 }
 
 // mail sends a mail that is due. It decides again about each of its events: what the mail says, and who may know it, is as it is now.
@@ -179,43 +183,84 @@ func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
 			return 0, err
 		}
 	}
-	return 0, r.Outbox.FinishMail(ctx, r.Mail, r.Now().Add(r.mailDelay(account.Settings)).UnixMilli())
+	due = r.Now().Add(r.mailDelay(account.Settings)).UnixMilli()
+	if r.left {
+		due = r.millis()
+	}
+	return 0, r.Outbox.FinishMail(ctx, r.Mail, due)
 }
 
 // mailThread is a thread, or a notification, that a mail tells of.
 type mailThread struct {
 	*thread
-	runs      []*eventRun       // of its events, oldest first
-	readUntil collab.Millis     // events before are seen
-	to        collab.User       // the recipient
-	document  string            // its name
-	earlier   []*collab.Comment // than the events
+	runs      []*eventRun      // of its events, oldest first
+	readUntil collab.Millis    // events before are seen
+	to        collab.User      // the recipient
+	latest    []collab.Comment // its last comments
 }
 
 // decide returns the threads that the mail tells of, the one with the newest event first, and by event why the mail does not tell of it, ""
-// where it does. It reads threads until mailUnits are used; events of the others are counted.
-func (r *mailRun) decide(ctx context.Context) (threads []*mailThread, decided map[string]reason, err error) {
-	org, user := r.For.OrganizationRef, r.For.User
-	ended, err := r.Outbox.MailsEnded(ctx, org, user, r.Events)
+// where it does. It looks at events, the newest first, until mailUnits are used, and counts the others. Where none is left of those it looked
+// at, the others stay for another mail.
+func (r *mailRun) decide(ctx context.Context) (told []*mailThread, decided map[string]reason, err error) {
+	begin, _, _ := collab.UsageOf(ctx).Total()
+	ended, err := r.Outbox.MailsEnded(ctx, r.For.OrganizationRef, r.For.User, r.Events)
 	if err != nil {
 		return nil, nil, err
 	}
 	ids := slices.DeleteFunc(slices.Sorted(slices.Values(r.Events)), func(id string) bool { _, is := ended[id]; return is })
-	decided = map[string]reason{}
+	decided, r.documents = map[string]reason{}, map[collab.DocumentRef]*collab.Document{}
+	var list []*decision
+	for read := begin; len(ids) > 0 && len(decided) < outbox.MaxMailEvents && read-begin <= mailUnits-portionUnits; read, _, _ = collab.UsageOf(ctx).Total() {
+		portion := ids[max(0, len(ids)-mailPortion):]
+		ids = ids[:len(ids)-len(portion)]
+		more, err := r.look(ctx, portion, decided)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, more...)
+	}
+	if err := r.decideAddressed(ctx, list); err != nil {
+		return nil, nil, err
+	}
+	for _, of := range list {
+		decided[of.of.event.ID] = of.mail
+	}
+	for _, t := range r.threads {
+		t.runs = slices.DeleteFunc(t.runs, func(run *eventRun) bool { return decided[run.event.ID] != "" })
+		for _, of := range list {
+			if of.mail == "" && of.of.thread == t.thread {
+				t.to = of.User
+			}
+		}
+		if len(t.runs) > 0 {
+			told = append(told, t)
+		}
+	}
+	r.counted = int(r.More) + len(ids)
+	for _, id := range ids {
+		if decided[id] = outbox.CountedAlone; told == nil {
+			delete(decided, id)
+			r.left = true
+			r.Events = slices.DeleteFunc(r.Events, func(event string) bool { return event == id })
+		}
+	}
+	return told, decided, nil
+}
+
+// look reads events with their threads, adds them to these, and returns those that are to be decided about; the reasons of the others are in
+// decided.
+func (r *mailRun) look(ctx context.Context, ids []string, decided map[string]reason) (list []*decision, err error) {
 	for _, id := range ids {
 		decided[id] = deleted
 	}
-	shown := ids[max(0, len(ids)-outbox.MaxMailEvents):]
-	for _, id := range ids[:len(ids)-len(shown)] {
-		decided[id] = outbox.CountedAlone
-	}
-	events, err := r.Outbox.Events(ctx, r.Account, shown)
+	events, err := r.Outbox.Events(ctx, r.Account, ids)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	told, err := r.Inbox.Told(ctx, org, user, events)
+	told, err := r.Inbox.Told(ctx, r.For.OrganizationRef, r.For.User, events)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i, ev := range slices.Backward(events) {
 		switch {
@@ -228,19 +273,54 @@ func (r *mailRun) decide(ctx context.Context) (threads []*mailThread, decided ma
 			decided[ev.ID] = seen
 			continue
 		}
-		run := r.about(ev, r.account.Settings, nil)
-		at := slices.IndexFunc(threads, func(t *mailThread) bool {
-			of := t.runs[0]
-			return ev.AnnotationID != "" && of.document == run.document && of.event.AnnotationID == ev.AnnotationID
-		})
-		if at < 0 {
-			at, threads = len(threads), append(threads, &mailThread{thread: &thread{}})
+		run, t := r.threadOf(ev)
+		doc, err := r.document(ctx, run.document)
+		if err == nil && doc != nil {
+			err = r.readThread(ctx, t, run)
 		}
-		run.thread = threads[at].thread
-		threads[at].runs = slices.Insert(threads[at].runs, 0, run)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case doc == nil, ev.AnnotationID != "" && (t.head == nil || !run.said(ev)), ev.NotificationID != "" && run.custom == nil:
+		case ev.Time < t.readUntil:
+			decided[ev.ID] = seen
+		default:
+			p, err := run.recipient(ctx, r.For.User)
+			if err != nil {
+				return nil, err
+			}
+			t.runs = slices.Insert(t.runs, 0, run)
+			list = append(list, &decision{person: p, of: run})
+		}
 	}
-	threads, err = r.choose(ctx, threads, decided)
-	return threads, decided, err
+	return list, nil
+}
+
+// threadOf returns the run of an event, and its thread, which it adds where it is new.
+func (r *mailRun) threadOf(ev *collab.Event) (*eventRun, *mailThread) {
+	run := r.about(ev, r.account.Settings, nil)
+	at := slices.IndexFunc(r.threads, func(t *mailThread) bool {
+		return ev.AnnotationID != "" && t.document == run.document && t.annotation == ev.AnnotationID
+	})
+	if at < 0 {
+		at = len(r.threads)
+		r.threads = append(r.threads, &mailThread{thread: &thread{document: run.document, annotation: ev.AnnotationID}})
+	}
+	run.thread = r.threads[at].thread
+	return run, r.threads[at]
+}
+
+// document reads a document once; nil where it is gone.
+func (r *mailRun) document(ctx context.Context, of collab.DocumentRef) (*collab.Document, error) {
+	if doc, known := r.documents[of]; known {
+		return doc, nil
+	}
+	doc, err := r.Directory.Document(ctx, of)
+	if r.documents[of] = &doc; collab.CodeOf(err) == collab.NotFound {
+		r.documents[of], err = nil, nil
+	}
+	return r.documents[of], err
 }
 
 // recipient returns the recipient of the mail with the address that the event names, and the one that the comments have that were read.
@@ -281,70 +361,6 @@ func (r *eventRun) recipient(ctx context.Context, user string) (person, error) {
 		add(person{collab.User{UserID: c.from.UserID, Name: c.from.Name}, collab.Deref(c.from.Email)})
 	}
 	return one.list[0], nil
-}
-
-// choose returns those of the threads that the mail tells of, with those of their events, and puts the reasons of all into decided.
-func (r *mailRun) choose(ctx context.Context, threads []*mailThread, decided map[string]reason) ([]*mailThread, error) {
-	usage := collab.UsageOf(ctx)
-	begin, _, _ := usage.Total()
-	var list []*decision
-	for i, t := range threads {
-		if read, _, _ := usage.Total(); i > 0 && read-begin > mailUnits-3*threadUnits {
-			for _, run := range t.runs {
-				decided[run.event.ID] = outbox.CountedAlone
-			}
-			continue
-		}
-		doc, err := r.Directory.Document(ctx, t.runs[0].document)
-		there := err == nil
-		if t.document = doc.Name; there {
-			err = r.readThread(ctx, t)
-		} else if collab.CodeOf(err) == collab.NotFound {
-			err = nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, run := range t.runs {
-			switch ev := run.event; {
-			case !there, ev.AnnotationID != "" && (t.head == nil || !run.said(ev)), ev.NotificationID != "" && run.custom == nil:
-				decided[ev.ID] = deleted
-			case ev.Time < t.readUntil:
-				decided[ev.ID] = seen
-			default:
-				p, err := run.recipient(ctx, r.For.User)
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, &decision{person: p, of: run})
-			}
-		}
-	}
-	if err := r.decideAddressed(ctx, list); err != nil {
-		return nil, err
-	}
-	for _, of := range list {
-		decided[of.of.event.ID] = of.mail
-	}
-	var told []*mailThread
-	for _, t := range threads {
-		t.runs = slices.DeleteFunc(t.runs, func(run *eventRun) bool { return decided[run.event.ID] != "" })
-		for _, of := range list {
-			if of.mail == "" && of.of.thread == t.thread {
-				t.to = of.User
-			}
-		}
-		if len(t.runs) > 0 {
-			told = append(told, t)
-		}
-	}
-	r.counted = int(r.More)
-	for _, why := range decided {
-		if why == outbox.CountedAlone {
-			r.counted++
-		}
-	}
-	return told, nil
 }
 
 // decideAddressed is decideAll. Who has no address by the comments that were read may have one in the rest of the thread.

@@ -43,10 +43,16 @@ type sightModel struct {
 	threads map[string]*collab.Visibility // those that are there
 	said    map[string]map[int64]string   // the texts that are there, by thread
 	due     map[int64]map[string]bool     // by comment: whom it mentions, as long as they could see it all the while
+	mailDue map[int64]map[string]bool     // of due, whom a comment names by address, as long as they have not seen it
+	muted   map[string]map[string]bool    // threads, by user
 	texts   int
+	kills   int
 
-	mu    sync.Mutex
-	fault string // the first
+	mu     sync.Mutex
+	fault  string                    // the first
+	saw    map[string]map[int64]bool // comments, by user
+	mailed map[string]map[int64]int  // comments that mails told of, by user
+	more   map[string]bool           // users who had a mail that only counted events
 }
 
 // The names that the model draws from. ann writes, and nothing is ever taken away from her.
@@ -116,15 +122,35 @@ type watchedMailer struct {
 }
 
 func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
-	for _, e := range n.Events {
-		for _, c := range e.Comments {
-			w.m.holds(n.To.UserID, c.Text, "a mail")
+	to := n.To.UserID
+	var told []int64
+	for _, thread := range append([]mail.Notice{n}, n.Further...) {
+		for _, e := range thread.Events {
+			for _, c := range e.Comments {
+				w.m.holds(to, c.Text, "a mail")
+				told = append(told, c.ID)
+			}
+		}
+		for _, c := range thread.Earlier {
+			w.m.holds(to, c.Text, "what was said earlier in a mail")
+		}
+		if w.m.muted[to][thread.AnnotationID] {
+			w.m.fault = fmt.Sprintf("a mail tells %s of the muted thread %s", to, thread.AnnotationID)
 		}
 	}
-	for _, c := range n.Earlier {
-		w.m.holds(n.To.UserID, c.Text, "what was said earlier in a mail")
+	err := w.Mailer.Send(ctx, n)
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	for _, id := range told {
+		if w.m.saw[to][id] {
+			w.m.fault = fmt.Sprintf("a mail tells %s of comment %d, which they have seen", to, id)
+		}
+		if err == nil {
+			w.m.mailed[to][id]++
+		}
 	}
-	return w.Mailer.Send(ctx, n)
+	w.m.more[to] = w.m.more[to] || n.More > 0
+	return err
 }
 
 // checker answers who may see what, as in the API.
@@ -189,7 +215,9 @@ func (m *sightModel) checkReading(user string) {
 func (m *sightModel) changed() {
 	for thread, texts := range m.said {
 		for id := range texts {
-			maps.DeleteFunc(m.due[id], func(user string, _ bool) bool { return !m.sees(user, thread) })
+			gone := func(user string, _ bool) bool { return !m.sees(user, thread) || m.muted[user][thread] }
+			maps.DeleteFunc(m.due[id], gone)
+			maps.DeleteFunc(m.mailDue[id], func(user string, _ bool) bool { return gone(user, false) || m.saw[user][id] })
 		}
 	}
 	m.world.add(10 * time.Millisecond)
@@ -201,6 +229,7 @@ func (m *sightModel) pass(d time.Duration, killAt int) {
 	watch := func(o *delivery.Options) { o.Mailer = watchedMailer{o.Mailer, m} }
 	if killAt > 0 {
 		p := m.start(watch)
+		m.kills++
 		p.killAt.call = killAt
 		m.drain(p)
 	}
@@ -239,19 +268,29 @@ func (m *sightModel) actions() map[string]func() {
 			m.texts++
 			text := fmt.Sprint("text ", m.texts)
 			people := rapid.Permutation(readers).Draw(m.t, "mentioned")[:rapid.IntRange(0, 3).Draw(m.t, "how many")]
+			group := rapid.IntRange(0, 3).Draw(m.t, "by group") == 0
+			comment := collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"}
+			if group {
+				comment.TaggedUserContacts, people = collab.JSON(`[{"organizationUserGroupId":"two"}]`), nil
+			}
 			ev := m.record(thread, collab.CommentAdded, func(ev *draft) {
 				ev.Actor = &collab.User{UserID: "ann"}
 				for _, u := range people {
 					ev.People = append(ev.People, m.account.user(u))
 				}
-			}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
+			}, comment)
+			if group {
+				people = []string{"bob", "cid"}
+			}
 			if m.said[thread] == nil {
 				m.said[thread], m.threads[thread] = map[int64]string{}, nil
 			}
 			id := ev.CommentIDs[0]
-			m.said[thread][id], m.due[id] = text, map[string]bool{}
+			m.said[thread][id], m.due[id], m.mailDue[id] = text, map[string]bool{}, map[string]bool{}
 			for _, u := range people {
-				m.due[id][u] = true
+				if m.due[id][u] = true; !group {
+					m.mailDue[id][u] = true
+				}
 			}
 			if rapid.Bool().Draw(m.t, "sent") {
 				m.send(ev)
@@ -278,6 +317,9 @@ func (m *sightModel) actions() map[string]func() {
 				m.deleteThread(thread)
 				delete(m.said, thread)
 				delete(m.threads, thread)
+				for _, u := range readers {
+					delete(m.muted[u], thread)
+				}
 			}
 		},
 		"narrow or widen": func() {
@@ -347,8 +389,27 @@ func (m *sightModel) actions() map[string]func() {
 			delete(m.grants["doc"], u)
 			delete(m.grants["f"], u)
 		},
+		"see": func() {
+			thread, u := m.thread(), m.user("user")
+			if m.said[thread] == nil {
+				return
+			}
+			m.account.see(u, thread)
+			for id := range m.said[thread] {
+				m.saw[u][id] = true
+			}
+		},
+		"mute or follow": func() {
+			thread, u := m.thread(), m.user("user")
+			if m.said[thread] == nil {
+				return
+			}
+			level := rapid.SampledFrom([]collab.Level{"", collab.LevelAll, collab.LevelMentions, collab.LevelNone}).Draw(m.t, "level")
+			m.level(u, thread, level)
+			m.muted[u][thread] = level == collab.LevelNone
+		},
 		"time": func() {
-			d := rapid.SampledFrom([]time.Duration{time.Second, 2 * time.Minute, 6 * time.Minute}).Draw(m.t, "passes")
+			d := rapid.SampledFrom([]time.Duration{time.Second, 2 * time.Minute, 6 * time.Minute, 70 * time.Minute}).Draw(m.t, "passes")
 			m.pass(d, rapid.IntRange(-40, 60).Draw(m.t, "kill"))
 		},
 		"read": func() {
@@ -365,18 +426,30 @@ func (m *sightModel) actions() map[string]func() {
 }
 
 // TestNobodyLearns has threads, who may see them, and telling change at random, with kills: nobody ever holds a text that they might not see
-// at that moment, in an inbox as it is read, in a mail as it leaves, or as a reader of the document, who misses nothing either; and in the end whoever was mentioned, and could see the comment all
-// the while, has it in the inbox.
+// at that moment, in an inbox as it is read, in a mail as it leaves, or as a reader of the document, who misses nothing either. No mail tells
+// of what its recipient has seen or muted, and none tells twice, unless a process was killed. In the end everybody who was mentioned, and could
+// see the comment all the while, has it in the inbox, and who has not seen it has it in a mail.
 func TestNobodyLearns(t *testing.T) {
 	storetest.FewChecks(t, 20)
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		a := w.account(grouping(rapid.Bool().Draw(rt, "mails at once")))
+		a := w.account(func(s *collab.Settings) {
+			s.MailBatch = rapid.SampledFrom([]collab.MailBatch{collab.BatchEvent, collab.BatchThread, collab.BatchPerson}).Draw(rt, "batch")
+			s.MailDelaySeconds = rapid.SampledFrom([]int64{10, 300, 1800}).Draw(rt, "delay")
+		})
 		m := &sightModel{
 			account: a, t: rt, access: map[string]collab.Access{}, members: map[string]bool{}, removed: map[string]bool{},
 			grants:  map[string]map[string]bool{"doc": {}, "f": {}},
 			threads: map[string]*collab.Visibility{}, said: map[string]map[int64]string{}, due: map[int64]map[string]bool{},
+			mailDue: map[int64]map[string]bool{}, muted: map[string]map[string]bool{}, saw: map[string]map[int64]bool{}, mailed: map[string]map[int64]int{},
+			more: map[string]bool{},
 		}
+		for _, u := range readers {
+			m.muted[u], m.saw[u], m.mailed[u] = map[string]bool{}, map[int64]bool{}, map[int64]int{}
+			frequency := rapid.SampledFrom([]collab.MailFrequency{collab.MailInstant, collab.MailInstant, collab.MailHourly, collab.MailDaily}).Draw(rt, "frequency")
+			a.frequency(u, collab.MailTimes{Frequency: frequency, Hour: 8, Zone: "Europe/Berlin"})
+		}
+		a.group("two", "bob", "cid")
 		a.folder("f", "")
 		actions := m.actions()
 		names := slices.Sorted(maps.Keys(actions))
@@ -385,7 +458,7 @@ func TestNobodyLearns(t *testing.T) {
 			actions[rapid.SampledFrom(names).Draw(rt, "action")]()
 			m.changed()
 		}
-		m.pass(24*time.Hour, 0)
+		m.pass(50*time.Hour, 0)
 		for _, u := range readers {
 			m.checkReading(u)
 			texts := m.inboxTexts(u)
@@ -397,6 +470,14 @@ func TestNobodyLearns(t *testing.T) {
 					if m.due[id][u] && !slices.Contains(texts, text) {
 						rt.Errorf("%s could see %q all the while, and has %q", u, text, texts)
 					}
+					if m.mailDue[id][u] && m.mailed[u][id] == 0 && !m.more[u] {
+						rt.Errorf("%s could see %q all the while, has not seen it, and had no mail", u, text)
+					}
+				}
+			}
+			for id, n := range m.mailed[u] {
+				if n > 1+m.kills {
+					rt.Errorf("%s was told %d times of comment %d by mail", u, n, id)
 				}
 			}
 		}

@@ -40,9 +40,16 @@ func (r *mailRun) notice(ctx context.Context, threads []*mailThread) (n mail.Not
 // threadNotice returns what a mail says of a thread, or of a notification.
 func (r *mailRun) threadNotice(ctx context.Context, t *mailThread) (n mail.Notice, err error) {
 	first := t.runs[0]
-	n = mail.Notice{DocumentID: first.event.DocumentID, AnnotationID: first.event.AnnotationID, Document: cmp.Or(t.document, first.event.DocumentID)}
-	for _, c := range t.earlier[max(0, len(t.earlier)-recentComments):] {
-		n.Earlier = append(n.Earlier, mail.NewComment(c))
+	n = mail.Notice{
+		DocumentID: first.event.DocumentID, AnnotationID: first.event.AnnotationID, Document: cmp.Or(r.documents[first.document].Name, first.event.DocumentID),
+	}
+	before := int64(collab.MaxCommentID)
+	for _, run := range t.runs {
+		before = slices.Min(append(run.event.CommentIDs, before))
+	}
+	earlier := slices.DeleteFunc(slices.Clone(t.latest), func(c collab.Comment) bool { return c.ID >= before })
+	for _, c := range earlier[max(0, len(earlier)-recentComments):] {
+		n.Earlier = append(n.Earlier, mail.NewComment(&c))
 	}
 	if t.head != nil {
 		n.Quote = t.head.TargetText()

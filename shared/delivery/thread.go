@@ -9,6 +9,9 @@ import (
 
 // thread is what is read of the thread of an event.
 type thread struct {
+	document   collab.DocumentRef // of a mail, as the next
+	annotation string
+
 	head     *collab.Annotation // as it was last read; nil where it is gone, or the event is about none
 	comments map[int64]*comment // of the events that were read; nil for one that is gone
 	groups   map[string][]string
@@ -34,7 +37,7 @@ func newComment(c *collab.Comment) *comment {
 
 const (
 	recentComments = 3  // shown in a mail before the new ones
-	latestComments = 10 // that a mail reads of a thread, with recentComments
+	latestComments = 12 // that a mail reads of a thread
 	readComments   = 50 // of a thread at once: of 350 KB each at most
 )
 
@@ -77,38 +80,30 @@ func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*
 	return nil
 }
 
-// readThread reads a thread as it is, which a mail cannot take back: its head, its last comments, those that its events notify of, and until
-// when the recipient has seen it, or has answered.
-func (r *mailRun) readThread(ctx context.Context, t *mailThread) error {
-	first := t.runs[0]
-	if first.event.AnnotationID == "" {
+// readThread reads the thread of an event as it is, which a mail cannot take back: its head, its last comments, those that the event notifies
+// of, and until when the recipient has seen it, or has answered. Of a notification it reads that.
+func (r *mailRun) readThread(ctx context.Context, t *mailThread, run *eventRun) (err error) {
+	if t.annotation == "" {
 		t.comments = map[int64]*comment{}
-		var err error
-		first.custom, err = r.Inbox.Sent(ctx, first.event)
+		run.custom, err = r.Inbox.Sent(ctx, run.event)
 		return err
 	}
-	latest, seen, err := r.Threads.Latest(
-		ctx, collab.ThreadPart{Document: first.document, Annotation: first.event.AnnotationID, At: first.event.Time}, r.For.User, latestComments+recentComments)
-	if err != nil || latest == nil {
-		return err
-	}
-	t.head, t.comments, t.readUntil = &latest.Annotation, map[int64]*comment{}, seen
-	before := int64(collab.MaxCommentID)
-	for _, run := range t.runs {
-		for _, id := range run.event.CommentIDs {
-			before = min(before, id)
+	if t.comments == nil {
+		t.comments = map[int64]*comment{}
+		part := collab.ThreadPart{Document: t.document, Annotation: t.annotation, At: run.event.Time}
+		latest, seen, err := r.Threads.Latest(ctx, part, r.For.User, latestComments)
+		if err != nil || latest == nil {
+			return err
+		}
+		t.head, t.latest, t.readUntil = &latest.Annotation, latest.Comments, seen
+		for i := range latest.Comments {
+			c := &latest.Comments[i]
+			if t.comments[c.ID] = newComment(c); c.AuthorID == r.For.User {
+				t.readUntil = max(t.readUntil, c.CreatedAt, c.AddedAt)
+			}
 		}
 	}
-	for i := range latest.Comments {
-		c := &latest.Comments[i]
-		if t.comments[c.ID] = newComment(c); c.ID < before {
-			t.earlier = append(t.earlier, c)
-		}
-		if c.AuthorID == r.For.User {
-			t.readUntil = max(t.readUntil, max(c.CreatedAt, c.AddedAt))
-		}
-	}
-	return t.thread.read(ctx, first, true, collab.Map(t.runs, func(run *eventRun) *collab.Event { return run.event })...)
+	return t.thread.read(ctx, run, true, run.event)
 }
 
 // said reports whether an event still says something: a comment that it is about is there.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	_ "time/tzdata" // Lambda has none
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"time"
+	_ "time/tzdata" // Lambda has none
 
 	"collabdata/shared/delivery"
 	"collabdata/shared/mail"

@@ -177,30 +177,42 @@ type MailEnd struct {
 	Why string        // why none did; "" for one that left
 }
 
-// MailsEnded returns the ends of the mails to a user about events, by event. Strongly consistent; a unit an event.
+// MailsEnded returns the ends of the mails to a user about events, by event. Strongly consistent; about a unit for 30 events.
 func (s *Store) MailsEnded(ctx context.Context, org collab.OrganizationRef, user string, events []string) (map[string]MailEnd, error) {
-	return s.ends(ctx, events, true, func(event string) keys.Key { return keys.MailEnd(org, user, event) })
+	ends := map[string]MailEnd{}
+	if len(events) == 0 {
+		return ends, nil
+	}
+	first, last := keys.MailEnd(org, user, slices.Min(events)), keys.MailEnd(org, user, slices.Max(events))
+	for it, err := range s.Items(ctx, store.Scan{PK: first.PK, Keys: store.Span{From: first.SK, To: last.SK}, Strong: true}) {
+		var end mailEndItem
+		if err == nil {
+			err = it.Decode(&end)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ends[it.Text(keys.SK)] = MailEnd{end.SentAt, end.Why}
+	}
+	return ends, nil
 }
 
 // MailEnds returns the ends of the mails about an event to users, by user. Eventually consistent; half a unit a user.
 func (s *Store) MailEnds(ctx context.Context, org collab.OrganizationRef, event string, users []string) (map[string]MailEnd, error) {
-	return s.ends(ctx, users, false, func(user string) keys.Key { return keys.MailEnd(org, user, event) })
-}
-
-func (s *Store) ends(ctx context.Context, of []string, strong bool, key func(string) keys.Key) (map[string]MailEnd, error) {
-	found, err := s.GetAll(ctx, collab.Map(of, key), strong)
+	key := func(user string) keys.Key { return keys.MailEnd(org, user, event) }
+	found, err := s.GetAll(ctx, collab.Map(users, key), false)
 	if err != nil {
 		return nil, err
 	}
 	ends := map[string]MailEnd{}
-	for _, id := range of {
+	for _, user := range users {
 		var end mailEndItem
-		if it := found[key(id)]; it == nil {
+		if it := found[key(user)]; it == nil {
 			continue
 		} else if err := it.Decode(&end); err != nil {
 			return nil, err
 		}
-		ends[id] = MailEnd{end.SentAt, end.Why}
+		ends[user] = MailEnd{end.SentAt, end.Why}
 	}
 	return ends, nil
 }
