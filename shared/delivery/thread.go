@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 type thread struct {
 	document   collab.DocumentRef // of a mail, as the next
 	annotation string
+	at         collab.Millis // of the newest event: a thread that was added later under its id is another
 
 	head     *collab.Annotation // as it was last read; nil where it is gone, or the event is about none
 	comments map[int64]*comment // of the events that were read; nil for one that is gone
@@ -60,7 +62,7 @@ func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*
 		t.comments = map[int64]*comment{}
 	}
 	for r.event.AnnotationID != "" && (first || len(ids) > 0) {
-		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: r.event.Time, Comments: ids[:min(len(ids), readComments)]}
+		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: cmp.Or(t.at, r.event.Time), Comments: ids[:min(len(ids), readComments)]}
 		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, strong)
 		if err != nil {
 			return err
@@ -90,7 +92,8 @@ func (r *mailRun) readThread(ctx context.Context, t *mailThread, run *eventRun) 
 	}
 	if t.comments == nil {
 		t.comments = map[int64]*comment{}
-		part := collab.ThreadPart{Document: t.document, Annotation: t.annotation, At: run.event.Time}
+		t.at = run.event.Time
+		part := collab.ThreadPart{Document: t.document, Annotation: t.annotation, At: t.at}
 		latest, seen, err := r.Threads.Latest(ctx, part, r.For.User, latestComments)
 		if err != nil || latest == nil {
 			return err
