@@ -53,6 +53,7 @@ type sightModel struct {
 	saw    map[string]map[int64]bool // comments, by user
 	mailed map[string]map[int64]int  // comments that mails told of, by user
 	more   map[string]bool           // users who had a mail that only counted events
+	group  map[string]bool           // who is in the group two
 }
 
 // The names that the model draws from. ann writes, and nothing is ever taken away from her.
@@ -280,7 +281,7 @@ func (m *sightModel) actions() map[string]func() {
 				}
 			}, comment)
 			if group {
-				people = []string{"bob", "cid"}
+				people = slices.Collect(maps.Keys(m.group))
 			}
 			if m.said[thread] == nil {
 				m.said[thread], m.threads[thread] = map[int64]string{}, nil
@@ -385,6 +386,7 @@ func (m *sightModel) actions() map[string]func() {
 			}
 			m.remove(u)
 			m.removed[u] = true
+			delete(m.group, u)
 			delete(m.members, u)
 			delete(m.grants["doc"], u)
 			delete(m.grants["f"], u)
@@ -442,7 +444,7 @@ func TestNobodyLearns(t *testing.T) {
 			grants:  map[string]map[string]bool{"doc": {}, "f": {}},
 			threads: map[string]*collab.Visibility{}, said: map[string]map[int64]string{}, due: map[int64]map[string]bool{},
 			mailDue: map[int64]map[string]bool{}, muted: map[string]map[string]bool{}, saw: map[string]map[int64]bool{}, mailed: map[string]map[int64]int{},
-			more: map[string]bool{},
+			more: map[string]bool{}, group: map[string]bool{"bob": true, "cid": true},
 		}
 		for _, u := range readers {
 			m.muted[u], m.saw[u], m.mailed[u] = map[string]bool{}, map[int64]bool{}, map[int64]int{}
