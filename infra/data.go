@@ -86,7 +86,7 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 		read = append(read, webhookItems, laneItems)
 	}
 	if granted&rpc.ReadMailSecrets != 0 {
-		read = append(read, mailSecrets)
+		read = append(read, mailSecrets, accountItems)
 	}
 	if granted&rpc.ReadProviders != 0 {
 		read = append(read, providerItems)

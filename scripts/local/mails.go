@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,9 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/scripts/admin/console"
+	operations "collabdata/shared/api/operator"
+	sending "collabdata/shared/mail"
+	"collabdata/shared/words"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -151,6 +155,46 @@ func (p *pages) mailHTML(w http.ResponseWriter, r *http.Request) {
 		html := strings.Replace(m.html, "<head>", `<head><base target="_blank">`, 1) // it stands in a frame that no page may be opened in
 		console.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
 	}
+}
+
+// mailPreviews shows each kind of mail in each language, as the settings of the account dev make it.
+func (p *pages) mailPreviews(w http.ResponseWriter, r *http.Request) {
+	type preview struct{ Path, Name, Subject, Text string }
+	var list []preview
+	lang := cmp.Or(r.FormValue("lang"), words.Default)
+	for _, kind := range sending.Kind("").Values() {
+		shown, err := p.previewOf(r, kind, lang)
+		if err != nil {
+			p.problem(w, http.StatusBadRequest, "No preview", err.Error())
+			return
+		}
+		list = append(list, preview{"/mail/preview/" + kind + "/" + url.PathEscape(lang), kind, shown.Subject, shown.Text})
+	}
+	p.render(w, http.StatusOK, "previews.html", struct {
+		view
+		Lang      string
+		Languages []string
+		Previews  []preview
+	}{p.view("Mail previews", "/mail/preview", false), lang, words.Languages(), list})
+}
+
+// mailPreview serves one as a reader's program shows it.
+func (p *pages) mailPreview(w http.ResponseWriter, r *http.Request) {
+	shown, err := p.previewOf(r, r.PathValue("kind"), r.PathValue("lang"))
+	if err != nil {
+		p.problem(w, http.StatusNotFound, "No preview", err.Error())
+		return
+	}
+	console.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(shown.HTML))
+}
+
+func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operations.MailPreview, err error) {
+	request := map[string]string{"accountId": devAccounts[0].id, "kind": kind, "locale": lang}
+	res, err := p.operator.Call(r.Context(), "", "/operator/mail/preview", request)
+	if err == nil {
+		err = json.Unmarshal(res.Data, &shown)
+	}
+	return shown, err
 }
 
 // mail returns the mail that the request is about, or answers that there is none.

@@ -127,7 +127,8 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),
 		},
 	}
-	p.console = s.console()
+	p.operator = s.operator()
+	p.console = consoleOf(p.operator)
 	handler, err := p.handler(s.service.Handler())
 	if err != nil {
 		return err

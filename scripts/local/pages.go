@@ -11,6 +11,7 @@ import (
 
 	"collabdata/scripts/admin/console"
 	"collabdata/shared/api/openapi"
+	"collabdata/shared/app/operator"
 )
 
 //go:embed pages
@@ -24,6 +25,7 @@ type pages struct {
 	receiver  *receiver
 	demo      *demo
 	console   http.Handler
+	operator  *operator.Operator
 	openAPI   func() ([]byte, error)
 	reference string // path of the script that shows the reference
 
@@ -60,6 +62,8 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 		"GET /openapi-clients.json":        p.description(openapi.ForClients),
 		"GET /mail":                        p.mailList,
 		"GET /mail/{number}":               p.mailPage,
+		"GET /mail/preview":                p.mailPreviews,
+		"GET /mail/preview/{kind}/{lang}":  p.mailPreview,
 		"GET /mail/{number}/html":          p.mailHTML,
 		"GET /opened":                      p.opened,
 		"GET /webhooks":                    p.webhookList,
@@ -114,7 +118,7 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 // What two pages may load, more than console.Policy allows.
 const (
 	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
+	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 )
 
 func (p *pages) render(w http.ResponseWriter, status int, name string, data any) {

@@ -61,8 +61,13 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	return p, err
 }
 
-// console returns the operator's pages, whose header leads to the pages of this server.
-func (p *parts) console() http.Handler {
+// operator returns the operator of this deployment.
+func (p *parts) operator() *operator.Operator {
+	return operator.New(operator.Config{App: p.service.Config(), CheckURL: webhook.NewGuard(private).CheckURL})
+}
+
+// consoleOf returns an operator's pages, whose header leads to the pages of this server.
+func consoleOf(o *operator.Operator) http.Handler {
 	links := make([]console.Link, 0, len(header))
 	for _, l := range header {
 		if l.Path != console.Path {
@@ -70,12 +75,9 @@ func (p *parts) console() http.Handler {
 		}
 	}
 	return console.New(console.Config{
-		Header:  links,
-		Explain: func(_ context.Context, err error) string { return operator.Cause(err) },
-		Operator: operator.New(operator.Config{
-			App:      p.service.Config(),
-			CheckURL: webhook.NewGuard(private).CheckURL,
-		}),
+		Header:   links,
+		Explain:  func(_ context.Context, err error) string { return operator.Cause(err) },
+		Operator: o,
 	})
 }
 

@@ -60,10 +60,7 @@ func (m MailTimes) Next(now time.Time) time.Time {
 	case MailHourly:
 		return now.Truncate(time.Hour).Add(time.Hour)
 	case MailDaily:
-		zone, err := time.LoadLocation(m.Zone)
-		if err != nil {
-			zone = time.UTC
-		}
+		zone := m.Location()
 		year, month, day := now.In(zone).Date()
 		at := time.Date(year, month, day, int(m.Hour), 0, 0, 0, zone)
 		if !at.After(now) {
@@ -72,6 +69,14 @@ func (m MailTimes) Next(now time.Time) time.Time {
 		return at
 	}
 	return time.Time{}
+}
+
+// Location returns the person's time zone; UTC where it is not known.
+func (m MailTimes) Location() *time.Location {
+	if zone, err := time.LoadLocation(m.Zone); err == nil {
+		return zone
+	}
+	return time.UTC
 }
 
 // CheckZone reports the rule that the name of a time zone breaks.

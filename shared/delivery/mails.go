@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/quota"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/words"
 )
 
 const (
@@ -84,8 +85,10 @@ type mailRun struct {
 	account   collab.Account
 	threads   []*mailThread // the one with the newest event first
 	documents map[collab.DocumentRef]*collab.Document
-	counted   int  // events that the mail only counts
-	left      bool // events stay for another mail
+	counted   int              // events that the mail only counts
+	left      bool             // events stay for another mail
+	times     collab.MailTimes // of the recipient
+	words     words.Words      // for the recipient
 	sent      bool
 }
 
@@ -230,7 +233,7 @@ func (r *mailRun) decide(ctx context.Context) (told []*mailThread, decided map[s
 		t.runs = slices.DeleteFunc(t.runs, func(run *eventRun) bool { return decided[run.event.ID] != "" })
 		for _, of := range list {
 			if of.mail == "" && of.of.thread == t.thread {
-				t.to = of.User
+				t.to, r.times = of.User, of.times
 			}
 		}
 		if len(t.runs) > 0 {

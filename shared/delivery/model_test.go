@@ -128,12 +128,12 @@ func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 	for _, thread := range append([]mail.Notice{n}, n.Further...) {
 		for _, e := range thread.Events {
 			for _, c := range e.Comments {
-				w.m.holds(to, c.Text, "a mail")
+				w.m.holds(to, *c.Text, "a mail")
 				told = append(told, c.ID)
 			}
 		}
 		for _, c := range thread.Earlier {
-			w.m.holds(to, c.Text, "what was said earlier in a mail")
+			w.m.holds(to, *c.Text, "what was said earlier in a mail")
 		}
 		if w.m.muted[to][thread.AnnotationID] {
 			w.m.fault = fmt.Sprintf("a mail tells %s of the muted thread %s", to, thread.AnnotationID)

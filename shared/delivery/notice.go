@@ -10,12 +10,16 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/mail/content"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/words"
 )
 
 // notice returns the mail about threads.
 func (r *mailRun) notice(ctx context.Context, threads []*mailThread) (n mail.Notice, err error) {
 	secret, err := r.mailSecret(ctx, r.Account)
 	if err != nil {
+		return n, err
+	}
+	if err := r.speak(ctx); err != nil {
 		return n, err
 	}
 	for i, t := range threads {
@@ -30,11 +34,21 @@ func (r *mailRun) notice(ctx context.Context, threads []*mailThread) (n mail.Not
 		}
 	}
 	n.Account, n.Look, n.To, n.OrganizationID, n.More = r.Account, r.account.Settings.MailLook, threads[0].to, r.For.Organization, r.counted
+	n.Words = r.words
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
-		Sender: cmp.Or(n.Look.Product, n.Look.FromName),
+		Sender: cmp.Or(n.Look.Product, n.Look.FromName), Locale: r.words.Language,
 	}.Token(secret)
 	return n, nil
+}
+
+// speak finds the recipient's words: of the member's locale, else of the account's, with times in the zone of their preferences.
+func (r *mailRun) speak(ctx context.Context) error {
+	members, err := r.Directory.Members(ctx, r.For.OrganizationRef, []string{r.For.User})
+	look := r.account.Settings.MailLook
+	r.words = words.In(look.Texts, members[r.For.User].Locale, look.Locale)
+	r.words.Zone = r.times.Location()
+	return err
 }
 
 // threadNotice returns what a mail says of a thread, or of a notification.
@@ -49,7 +63,7 @@ func (r *mailRun) threadNotice(ctx context.Context, t *mailThread) (n mail.Notic
 	}
 	earlier := slices.DeleteFunc(slices.Clone(t.latest), func(c collab.Comment) bool { return c.ID >= before })
 	for _, c := range earlier[max(0, len(earlier)-recentComments):] {
-		n.Earlier = append(n.Earlier, mail.NewComment(&c))
+		n.Earlier = append(n.Earlier, &c)
 	}
 	if t.head != nil {
 		n.Quote = t.head.TargetText()
@@ -58,12 +72,18 @@ func (r *mailRun) threadNotice(ctx context.Context, t *mailThread) (n mail.Notic
 		e := mail.Event{Time: run.event.Time}
 		if of := run.custom; of != nil {
 			e.Headline, e.Body = of.RenderHeadline().For(t.to), of.Body
-		} else if e.Headline, err = run.headline(ctx, t.to, n.Document); err != nil {
-			return n, err
+		} else {
+			mentioned, err := run.mentioned(ctx)
+			if err != nil {
+				return n, err
+			}
+			of := collab.NotificationOf(run.event, "")
+			content.Headline(&of, t.head, content.Reader{UserID: t.to.UserID, Mentioned: slices.Contains(mentioned, t.to.UserID), Words: r.words})
+			e.Headline = of.RenderHeadline().For(t.to)
 		}
 		for _, id := range run.event.NotifyingIDs() {
 			if c := t.comments[id]; c != nil {
-				e.Comments = append(e.Comments, mail.NewComment(c.Comment))
+				e.Comments = append(e.Comments, c.Comment)
 			}
 		}
 		n.Events = append(n.Events, e)
@@ -86,39 +106,4 @@ func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error)
 		return nil, err
 	}
 	return d.Accounts.KeepMailSecret(ctx, acct, fresh)
-}
-
-// headline returns the headline of the event for a recipient: who did what, and where.
-func (r *eventRun) headline(ctx context.Context, to collab.User, document string) (string, error) {
-	ev, actor, where := r.event, "Somebody", ""
-	if ev.Actor != nil {
-		actor = collab.Cut(ev.Actor.DisplayName(), content.MaxName)
-	}
-	if document != "" {
-		where = " in " + collab.Cut(document, content.MaxName)
-	}
-	status, assignee := content.StatusName(ev.After.Status, r.head), content.AssigneeName(ev.After.AssigneeID, r.head)
-	mentioned, err := r.mentioned(ctx)
-	mine := to.UserID == ev.After.AssigneeID
-	switch {
-	case slices.Contains(mentioned, to.UserID):
-		return actor + " mentioned you" + where, err
-	case ev.Type == collab.AnnotationAdded && mine:
-		return actor + " assigned a thread to you" + where, err
-	case ev.Type == collab.AnnotationAdded:
-		return actor + " added a comment" + where, err
-	case ev.Type == collab.CommentAdded:
-		return actor + " replied" + where, err
-	case ev.Type == collab.CommentUpdated:
-		return actor + " changed a comment" + where, err
-	case ev.Type == collab.AnnotationStatusChanged && status != "":
-		return "The status of a thread" + where + " was changed to " + status, err
-	case ev.Type == collab.AnnotationAssigned && mine:
-		return "A thread" + where + " was assigned to you", err
-	case ev.Type == collab.AnnotationAssigned && assignee != "":
-		return "A thread" + where + " was assigned to " + assignee, err
-	case ev.Type == collab.AnnotationAssigned:
-		return "A thread" + where + " is assigned to nobody any more", err
-	}
-	return "A thread" + where + " was changed", err
 }

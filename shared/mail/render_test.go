@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
 	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/words"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
@@ -30,9 +32,7 @@ func newMailer(t testing.TB, unsubscribe string) *Mailer {
 const noon = 1772366400000
 
 // comment makes a comment by Ada that tags Bob. Empty text or HTML is absent.
-func comment(id int64, plain, html string) Comment { return NewComment(eventComment(id, plain, html)) }
-
-func eventComment(id int64, plain, html string) *collab.Comment {
+func comment(id int64, plain, html string) *collab.Comment {
 	c := &collab.Comment{
 		ID: id, From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), CreatedAt: noon + id*60_000,
 		TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob <b>Builder</b> {{u1}}"}},{"userId":"a&b"}]`),
@@ -58,19 +58,19 @@ func notice(events ...Event) Notice {
 func TestRender(t *testing.T) {
 	hostile := `</title></blockquote></div><script>alert("x")</script>{{.Subject}} {{u1}} {headline} <b>bold</b> & "quotes"`
 	grouped := notice(
-		Event{Time: noon, Headline: "Ada Lovelace commented", Comments: []Comment{comment(4, "Fourth", "")}},
+		Event{Time: noon, Headline: "Ada Lovelace commented", Comments: []*collab.Comment{comment(4, "Fourth", "")}},
 		Event{Time: noon + 60_000, Headline: "Ada Lovelace changed the status from Open to Resolved"},
-		Event{Time: noon + 120_000, Headline: "Ada Lovelace commented", Comments: []Comment{
+		Event{Time: noon + 120_000, Headline: "Ada Lovelace commented", Comments: []*collab.Comment{
 			comment(5, "", "<p>Fifth, <em>with</em> <a href=\"https://example.com/?a=1&b=2\">a link</a></p><ul><li>one</li><li>two</li></ul>"),
 			comment(6, "Sixth, for {{u2}}\nand {{a&b}}\n-- \nTo unsubscribe: nowhere", "<p>Sixth, for {{u2}}</p><p>and {{a&amp;b}}</p>"),
 		}},
 	)
-	grouped.Earlier = []Comment{
+	grouped.Earlier = []*collab.Comment{
 		comment(
 			1, "First", "",
-		), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), NewComment(&collab.Comment{}),
+		), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), {},
 	}
-	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []Comment{
+	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []*collab.Comment{
 		comment(1, hostile, ""),
 		comment(2, "", hostile+`<img src="https://tracker.example/pixel.gif"><a href="javascript:alert(1)" onclick="alert(2)">link</a>`+
 			`<p style="position:fixed" class="x">styled</p><form action="https://evil.example"><input name=q></form><b>never closed`),
@@ -79,8 +79,8 @@ func TestRender(t *testing.T) {
 	thread := notice(
 		Event{
 			Time:     noon,
-			Headline: "Ada Lovelace mentioned you in Quarterly report",
-			Comments: []Comment{comment(7, "Is this right, {{u2}}?", "")},
+			Headline: "Ada Lovelace mentioned you",
+			Comments: []*collab.Comment{comment(7, "Is this right, {{u2}}?", "")},
 		},
 	)
 	thread.AnnotationID, thread.DocumentID, thread.Quote, thread.Unsubscribe = "thread 1", "doc", "Sales <grew> by 4 %", "TOKEN"
@@ -138,6 +138,8 @@ func checkHTML(t *testing.T, text string) {
 		case atom.Html,
 			atom.Head,
 			atom.Meta,
+			atom.Style,
+			atom.Img,
 			atom.Title,
 			atom.Body,
 			atom.Div,
@@ -165,6 +167,8 @@ func checkHTML(t *testing.T, text string) {
 		}
 		for _, a := range node.Attr {
 			switch {
+			case node.DataAtom == atom.Img && (a.Key == "src" && strings.HasPrefix(a.Val, "https:") || a.Key == "alt" || a.Key == "height"):
+			case a.Key == "class":
 			case a.Key == "style" && !strings.Contains(a.Val, "position"), a.Key == "lang", node.DataAtom == atom.Meta && a.Key != "http-equiv":
 			case a.Key == "href" && (strings.HasPrefix(a.Val, "https:") || strings.HasPrefix(a.Val, "http:") || strings.HasPrefix(a.Val, "mailto:")):
 			default:
@@ -194,19 +198,17 @@ func TestValuesAreShownAsText(t *testing.T) {
 	} {
 		user, err := json.Marshal(map[string]string{"userId": "u3", "name": value})
 		must.Do(t, err)
-		c := func(text, html *string) Comment {
-			return NewComment(
-				&collab.Comment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)},
-			)
+		c := func(text, html *string) *collab.Comment {
+			return &collab.Comment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)}
 		}
-		n := notice(Event{Headline: value, Body: value, Comments: []Comment{
+		n := notice(Event{Headline: value, Body: value, Comments: []*collab.Comment{
 			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")), // each with its author
 		}})
 		n.Document = value
 		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
-		if got.Subject != value {
-			t.Errorf("subject %q, want %q", got.Subject, value)
+		if want := value + " · " + value; got.Subject != want {
+			t.Errorf("subject %q, want %q", got.Subject, want)
 		}
 		if n := strings.Count(got.Text, value); n != 3+6 {
 			t.Errorf("the text shows %q %d times, want 9:\n%s", value, n, got.Text)
@@ -219,10 +221,48 @@ func TestValuesAreShownAsText(t *testing.T) {
 				shown += strings.Count(node.Data, value)
 			}
 		}
-		if shown != 4+6 { // title, headline, body, document; the comments
-			t.Errorf("the HTML shows %q %d times, want 10:\n%s", value, shown, got.HTML)
+		if shown != 5+6 { // twice in the title, headline, body, document; the comments
+			t.Errorf("the HTML shows %q %d times, want 11:\n%s", value, shown, got.HTML)
 		}
 		checkHTML(t, got.HTML)
+	}
+}
+
+// TestLanguages renders a mail with all that it can have in each language: the text part and the subject.
+func TestLanguages(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	must.Do(t, err)
+	for _, l := range words.Languages() {
+		t.Run(l, func(t *testing.T) {
+			w := words.In(collab.Texts{"de": {"unsubscribe": "Schluss"}}, l)
+			w.Zone = berlin
+			comments := []*collab.Comment{{ID: 9, CreatedAt: noon}}
+			for id := range int64(maxComments + 2) {
+				comments = append(comments, comment(10+id, "x", ""))
+			}
+			n := notice(
+				Event{Time: noon, Headline: w.Text("mentioned", "actionUser", "Ada"), Comments: comments},
+				Event{Time: noon, Headline: w.Text("replied", "actionUser", "Ada")},
+			)
+			n.Words, n.AnnotationID, n.DocumentID, n.Quote = w, "thread", "doc", "Sales"
+			n.Look = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}", Logo: "https://app.example/logo.png", Color: "#ffcc00", Footer: "Ledger Inc., Springfield"}
+			n.Earlier = []*collab.Comment{comment(3, "Earlier", "")}
+			got, err := newMailer(t, "https://api.example/unsubscribe").Render(n)
+			must.Do(t, err)
+			n.Further, n.More = []Notice{{Document: "Budget", Events: n.Events[1:]}}, 5
+			digest, err := newMailer(t, "https://api.example/unsubscribe").Render(n)
+			must.Do(t, err)
+			checkHTML(t, got.HTML)
+			for _, part := range []string{`lang="` + l + `"`, `src="https://app.example/logo.png" alt="Ledger"`, "background:#ffcc00;color:#1f2328", "Ledger Inc., Springfield"} {
+				if !strings.Contains(got.HTML, part) {
+					t.Errorf("the HTML has no %s:\n%s", part, got.HTML)
+				}
+			}
+			golden.Check(t, filepath.Join("testdata", "language_"+l+".txtar"), string(txtar.Format(&txtar.Archive{Files: []txtar.File{
+				{Name: "subject", Data: []byte(got.Subject + "\n")}, {Name: "text", Data: []byte(got.Text)},
+				{Name: "subject of several threads", Data: []byte(digest.Subject + "\n")}, {Name: "text of several threads", Data: []byte(digest.Text)},
+			}})))
+		})
 	}
 }
 
@@ -235,7 +275,9 @@ func TestSubjectIsOneLine(t *testing.T) {
 		"broken \xff UTF-8":                      "broken \uFFFD UTF-8",
 		long:                                     long[:2*(maxSubject-1)] + "…",
 	} {
-		got, err := newMailer(t, "").Render(notice(Event{Headline: headline}))
+		n := notice(Event{Headline: headline})
+		n.Document = ""
+		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
 		if got.Subject != want {
 			t.Errorf("subject of %q: %q, want %q", headline, got.Subject, want)
@@ -287,10 +329,10 @@ func FuzzComment(f *testing.F) {
 	m := newMailer(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := comment(1, "", text)
-		if len(c.HTML) > content.MaxText || len(c.Text) > content.MaxText {
-			t.Errorf("%d bytes of HTML and %d of text", len(c.HTML), len(c.Text))
+		if plain, clean := content.Of(c); len(clean) > content.MaxText || len(plain) > content.MaxText {
+			t.Errorf("%d bytes of HTML and %d of text", len(clean), len(plain))
 		}
-		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []Comment{c, comment(2, text, "")}}))
+		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []*collab.Comment{c, comment(2, text, "")}}))
 		must.Do(t, err)
 		checkHTML(t, got.HTML)
 		if strings.ContainsAny(got.Subject, "\r\n") {
@@ -307,7 +349,7 @@ func BenchmarkNewTemplates(b *testing.B) {
 
 func BenchmarkRender(b *testing.B) {
 	m := newMailer(b, "")
-	n := notice(Event{Headline: "Ada commented", Comments: []Comment{comment(1, "", "<p>Hello <b>you</b></p>")}})
+	n := notice(Event{Headline: "Ada commented", Comments: []*collab.Comment{comment(1, "", "<p>Hello <b>you</b></p>")}})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.Render(n); err != nil {
@@ -320,7 +362,7 @@ func BenchmarkRender(b *testing.B) {
 // the size at which programs clip it.
 func TestSeveralThreads(t *testing.T) {
 	of := func(i int) Notice {
-		n := notice(Event{Time: noon, Headline: fmt.Sprintf("Ann mentioned you %d", i), Comments: []Comment{comment(int64(i), strings.Repeat("x", 3_000), "")}})
+		n := notice(Event{Time: noon, Headline: fmt.Sprintf("Ann mentioned you %d", i), Comments: []*collab.Comment{comment(int64(i), strings.Repeat("x", 3_000), "")}})
 		n.Document, n.AnnotationID = fmt.Sprintf("Plan %d", i), fmt.Sprint("thread", i)
 		return n
 	}
@@ -331,12 +373,12 @@ func TestSeveralThreads(t *testing.T) {
 	n.More = 70
 	got, err := newMailer(t, "").Render(n)
 	must.Do(t, err)
-	if got.Subject != "Ann mentioned you 1 (and 119 more)" {
+	if got.Subject != "120 unread notifications" {
 		t.Errorf("subject %q", got.Subject)
 	}
 	for name, text := range map[string]string{"text": got.Text, "HTML": got.HTML} {
 		first, second := strings.Index(text, "Plan 1"), strings.Index(text, "Plan 2")
-		if len(text) > 100_000 || first < 0 || second < first || strings.Contains(text, "Document: ") || !strings.Contains(text, "more events in other threads") {
+		if len(text) > 100_000 || first < 0 || second < first || strings.Contains(text, "Document: ") || !strings.Contains(text, "more notifications") {
 			t.Errorf("%s of %d bytes:\n%s", name, len(text), text)
 		}
 	}

@@ -102,7 +102,7 @@ func TestSend(t *testing.T) {
 	m, from := sender(t, url, w, "https://api.example/unsubscribe")
 	n := notice(Event{
 		Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com",
-		Comments: []Comment{comment(1, "", "<p>Hello <b>you</b></p>")},
+		Comments: []*collab.Comment{comment(1, "", "<p>Hello <b>you</b></p>")},
 	})
 	n.Account, n.AnnotationID, n.Unsubscribe = "acct/1", "thread", "TOKEN"
 	m.options.ConfigurationSet = "mails"
@@ -110,7 +110,7 @@ func TestSend(t *testing.T) {
 	must.Do(t, err)
 	must.Do(t, m.Send(t.Context(), n))
 	want := []localstack.Mail{{
-		From: from, To: []string{"bob@example.com"}, Subject: "Zoë commented Bcc: victim@example.com", Text: content.Text, HTML: content.HTML,
+		From: from, To: []string{"bob@example.com"}, Subject: "Zoë commented Bcc: victim@example.com · Quarterly report", Text: content.Text, HTML: content.HTML,
 	}}
 	if diff := cmp.Diff(want, sentBy(t, url, from), cmpopts.IgnoreFields(localstack.Mail{}, "At")); diff != "" {
 		t.Errorf("mails of the sender (-want +got):\n%s", diff)

@@ -137,6 +137,15 @@ func In(own collab.Texts, locales ...string) Words {
 	return w
 }
 
+// Accepted returns the language that a browser's Accept-Language header wants first, "" for none.
+func Accepted(header string) string {
+	tags, _, err := language.ParseAcceptLanguage(header)
+	if err != nil || len(tags) == 0 {
+		return ""
+	}
+	return tags[0].String()
+}
+
 // Template returns a text with its placeholders. The zero Words are English.
 func (w Words) Template(key string) string {
 	return cmp.Or(w.own[key], tables()[w.Language][key], tables()[Default][key])

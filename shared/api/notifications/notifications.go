@@ -2,13 +2,15 @@
 package notifications
 
 import (
+	"context"
+
 	"collabdata/shared/access"
+	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/threads"
-	"context"
 )
 
 // Service carries out the operations.
@@ -23,6 +25,7 @@ type Service struct {
 
 // Accounts keeps who unsubscribed: see package accounts.
 type Accounts interface {
+	Account(ctx context.Context, acct string) (collab.Account, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error
 	Resubscribe(ctx context.Context, r unsubscribe.Recipient) error

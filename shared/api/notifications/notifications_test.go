@@ -57,6 +57,7 @@ func newFixture(t *testing.T) *fixture {
 	in := inbox.New(o, d)
 	must.Do(t, storetest.AddDocuments(t.Context(), d, org, "doc"))
 	a := accounts.New(table)
+	must.Do(t, a.AddAccount(t.Context(), collab.Account{ID: "acct"}))
 	f := &fixture{accounts: a, directory: d, outbox: o, inbox: in, threads: threads.New(d, o), server: &rpc.Server{
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: a,
 	}}

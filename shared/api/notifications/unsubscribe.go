@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/words"
 )
 
 // maxForm is the largest form that the page takes, in bytes.
@@ -32,7 +33,7 @@ func Unsubscribe() rpc.Endpoint {
 // program's one click (RFC 8058). The page that answers it has a button that undoes it. With readOnly a POST is answered with 503.
 func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, page, err := http.StatusServiceUnavailable, failedPage(), error(nil)
+		status, page, err := http.StatusServiceUnavailable, unsubscribing{Words: words.In(nil)}.failed(), error(nil)
 		if !readOnly || r.Method != http.MethodPost {
 			status, page, err = s.unsubscribe(w, r)
 		}
@@ -61,65 +62,75 @@ func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler 
 // unsubscribe does what a request to the page asks for, and returns the answer; err is for the log alone.
 func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status int, page string, err error) {
 	ctx := r.Context()
-	recipient, err := unsubscribe.Read(
+	p := unsubscribing{Words: words.In(nil, words.Accepted(r.Header.Get("Accept-Language")))}
+	to, err := unsubscribe.Read(
 		r.URL.Query().Get("token"), func(account string) ([]byte, error) { return s.Accounts.MailSecret(ctx, account) },
 	)
 	if unsubscribe.Invalid(err) {
-		return http.StatusNotFound, pageOf("This link is not valid", "Please use the whole link of a mail that you got.", ""), nil
+		return http.StatusNotFound, p.page("invalidLinkTitle", p.Text("invalidLinkText"), ""), nil
+	}
+	var account collab.Account
+	if err == nil {
+		account, err = s.Accounts.Account(ctx, to.Account)
 	}
 	if err != nil {
-		return http.StatusServiceUnavailable, failedPage(), err
+		return http.StatusServiceUnavailable, p.failed(), err
 	}
+	p = unsubscribing{words.In(account.Settings.MailLook.Texts, to.Locale, account.Settings.MailLook.Locale), to}
 	change := func(context.Context, unsubscribe.Recipient) error { return nil }
-	mails := mailsTo(recipient)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		page = pageOf("Unsubscribe?", mails+" will end.", button("unsubscribe", "Unsubscribe"))
+		key := "unsubscribeText"
+		if to.Sender != "" {
+			key = "unsubscribeTextFrom"
+		}
+		page = p.page("unsubscribeTitle", p.about(key), "unsubscribe")
 	case http.MethodPost:
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		action := r.PostFormValue("action")
 		switch {
 		case action == "unsubscribe", r.PostFormValue("List-Unsubscribe") == "One-Click":
 			change = s.Accounts.Unsubscribe
-			page = pageOf("You are unsubscribed", mails+" have ended.", button("subscribe", "Subscribe again"))
+			page = p.page("unsubscribedTitle", p.about("unsubscribedText"), "subscribe")
 		case action == "subscribe":
 			change = s.Accounts.Resubscribe
-			page = pageOf("You are subscribed again", mails+" go on.", button("unsubscribe", "Unsubscribe"))
+			page = p.page("subscribedTitle", p.about("subscribedText"), "unsubscribe")
 		default:
-			return http.StatusBadRequest, pageOf(
-				"That did not work", "The form that was sent is not this page's.", button("unsubscribe", "Unsubscribe"),
-			), nil
+			return http.StatusBadRequest, p.page("failedTitle", p.Text("invalidForm"), "unsubscribe"), nil
 		}
 	default:
 		w.Header().Set("Allow", "GET, POST")
-		return http.StatusMethodNotAllowed, failedPage(), nil
+		return http.StatusMethodNotAllowed, p.failed(), nil
 	}
-	if err := change(ctx, recipient); err != nil {
-		return http.StatusServiceUnavailable, failedPage(), err
+	if err := change(ctx, to); err != nil {
+		return http.StatusServiceUnavailable, p.failed(), err
 	}
 	return http.StatusOK, page, nil
 }
 
-// mailsTo says which mails it is about: who sends them, and where to.
-func mailsTo(r unsubscribe.Recipient) string {
-	from := ""
-	if r.Sender != "" {
-		from = " from " + r.Sender
-	}
-	return "Mails" + from + " about comments and notifications in " + r.Organization + " to " + cmp.Or(r.Email, "you")
+// unsubscribing makes the pages for a recipient.
+type unsubscribing struct {
+	words.Words
+	to unsubscribe.Recipient
 }
 
-func button(action, label string) string {
-	return `<form method="post"><button name="action" value="` + action + `">` + label + `</button></form>`
+// about returns a text that says which mails it is about: from whom, and where to.
+func (p unsubscribing) about(key string) string {
+	return p.Text(key, "organization", p.to.Organization, "address", cmp.Or(p.to.Email, p.to.User), "product", p.to.Sender)
 }
 
-func failedPage() string { return pageOf("That did not work", "Please try again in a minute.", "") }
+func (p unsubscribing) failed() string { return p.page("failedTitle", p.Text("failedText"), "") }
 
 //go:embed unsubscribe.html
 var layout string
 
-// pageOf returns a page. Its text may be anybody's; its title and form are the program's own. html/template would make every function of
-// this package start later.
-func pageOf(title, text, form string) string {
-	return strings.NewReplacer("TITLE", title, "TEXT", html.EscapeString(text), "FORM", form).Replace(layout)
+// page returns a page with a button for an action, "" for none. html/template would make every function of this package start later.
+func (p unsubscribing) page(title, text, action string) string {
+	form := ""
+	if action != "" {
+		form = `<form method="post"><button name="action" value="` + action + `">` + html.EscapeString(p.Text(action)) + `</button></form>`
+	}
+	return strings.NewReplacer(
+		"LANGUAGE", p.Language, "TITLE", html.EscapeString(p.Text(title)), "TEXT", html.EscapeString(text), "FORM", form,
+	).Replace(layout)
 }

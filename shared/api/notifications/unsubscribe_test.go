@@ -47,6 +47,8 @@ func TestUnsubscribe(t *testing.T) {
 	m := multipart.NewWriter(&oneClick)
 	must.Do(t, m.WriteField("List-Unsubscribe", "One-Click"))
 	must.Do(t, m.Close())
+	german := bob
+	german.Locale = "de"
 	other := bob
 	other.User = "cid"
 	for _, test := range []struct {
@@ -55,7 +57,7 @@ func TestUnsubscribe(t *testing.T) {
 		says                                   string
 		off                                    bool // bob is unsubscribed then
 	}{
-		{"a look", "GET", token, "", "", 200, "Mails from Acme &lt;b&gt; about comments and notifications in org to bob@example.com will end.", false},
+		{"a look", "GET", token, "", "", 200, "You will get no more mails from Acme &lt;b&gt; about org at bob@example.com.", false},
 		{"a program's look", "HEAD", token, "", "", 200, "", false},
 		{"one click", "POST", token, form, "List-Unsubscribe=One-Click", 200, "You are unsubscribed", true},
 		{"once more", "POST", token, form, "List-Unsubscribe=One-Click", 200, "You are unsubscribed", true},
@@ -74,6 +76,7 @@ func TestUnsubscribe(t *testing.T) {
 		{"a forged token", "POST", bob.Token(bytes.Repeat([]byte{2}, unsubscribe.SecretBytes)), form, "action=unsubscribe", 404, "not valid", false},
 		{"an account without mail", "POST", unsubscribe.Recipient{Account: "other"}.Token(nil), form, "action=unsubscribe", 404, "not valid", false},
 		{"no token", "GET", "", "", "", 404, "not valid", false},
+		{"German", "GET", german.Token(secret), "", "", 200, "Sie erhalten dann an bob@example.com keine E-Mails mehr von Acme &lt;b&gt; zu org.", false},
 		// of the same address
 		{"someone else's token", "POST", other.Token(secret), form, "action=unsubscribe", 200, "You are unsubscribed", true},
 	} {

@@ -36,7 +36,7 @@ type Service struct {
 func Endpoints() []rpc.Endpoint {
 	return []rpc.Endpoint{
 		AccountsGet(), AccountsAdd(), AccountsUpdate(), AccountsDelete(), AccountsUsageGet(),
-		SettingsGet(), SettingsUpdate(),
+		SettingsGet(), SettingsUpdate(), MailPreviewGet(),
 		KeysGet(), KeysAdd(), KeysDelete(), TokensAdd(), TokensRotate(), TokensDelete(), SigningRotate(),
 		Find(),
 		EventsGet(), EventsExplain(), EventsRetry(), PendingGet(),

@@ -3,11 +3,13 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/words"
 )
 
 // Settings are those of an account, with the defaults where nothing was set.
@@ -22,6 +24,11 @@ type Settings struct {
 	MailFromName               string               `json:"mailFromName"`
 	MailProduct                string               `json:"mailProduct"`
 	MailLink                   string               `json:"mailLink"`
+	MailLogo                   string               `json:"mailLogo"`
+	MailColor                  string               `json:"mailColor"`
+	MailFooter                 string               `json:"mailFooter"`
+	MailLocale                 string               `json:"mailLocale"`
+	MailTexts                  collab.Texts         `json:"mailTexts"`
 	WriteUnitsPerSecond        int64                `json:"writeUnitsPerSecond"`
 	ReadUnitsPerSecond         int64                `json:"readUnitsPerSecond"`
 	EventsPerMinute            int64                `json:"eventsPerMinute"`
@@ -40,12 +47,17 @@ func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
 		MailDelaySeconds: cmp.Or(s.MailDelaySeconds, collab.MailDelay), MailBatch: cmp.Or(s.MailBatch, collab.BatchThread),
 		MailToMembersOnly: s.MailToMembersOnly,
 		MailFromName:      s.MailLook.FromName, MailProduct: s.MailLook.Product, MailLink: s.MailLook.Link,
+		MailLogo: s.MailLook.Logo, MailColor: s.MailLook.Color, MailFooter: s.MailLook.Footer, MailLocale: cmp.Or(s.MailLook.Locale, words.Default),
+		MailTexts:           s.MailLook.Texts,
 		WriteUnitsPerSecond: cmp.Or(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond),
 		ReadUnitsPerSecond:  cmp.Or(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond),
 		EventsPerMinute:     cmp.Or(s.EventsPerMinute, collab.EventsPerMinute), MailsPerDay: cmp.Or(s.MailsPerDay, collab.MailsPerDay),
 		UnknownFields:    cmp.Or(s.UnknownFields, collab.RefuseUnknown),
 		AllowedOrigins:   append([]string{}, s.AllowedOrigins...),
 		WebhookEndpoints: cmp.Or(s.WebhookEndpoints, collab.WebhookEndpoints), LiveConnections: cmp.Or(s.LiveConnections, collab.LiveConnections),
+	}
+	if shown.MailTexts == nil {
+		shown.MailTexts = collab.Texts{}
 	}
 	if p != nil {
 		shown.PermissionProviderURL = p.URL
@@ -81,6 +93,11 @@ type SettingsUpdateRequest struct {
 	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's"`
 	MailProduct                *string               `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
 	MailLink                   *string               `json:"mailLink" rule:"notnull" doc:"The URL to which mails lead, with {organizationId}, {documentId} and {annotationId} for ids; empty for the deployment's"`
+	MailLogo                   *string               `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above mails; empty for none"`
+	MailColor                  *string               `json:"mailColor" rule:"notnull" doc:"The color of the button in mails, such as #0b57d0; empty for blue"`
+	MailFooter                 *string               `json:"mailFooter" rule:"notnull" doc:"A line at the end of mails; empty for none"`
+	MailLocale                 *string               `json:"mailLocale" rule:"notnull" doc:"The language of mails and headlines for people who have none of their own, as a BCP 47 tag such as pt-BR"`
+	MailTexts                  collab.JSON           `json:"mailTexts" rule:"notnull,object" doc:"Texts in place of the service's, by language and key, such as {\"en\": {\"replied\": \"{actionUser} answered\"}}; replaces those that were set"`
 	WriteUnitsPerSecond        *int64                `json:"writeUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Write units of the table, averaged over 10 s"`
 	ReadUnitsPerSecond         *int64                `json:"readUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Read units of the table, averaged over 10 s"`
 	EventsPerMinute            *int64                `json:"eventsPerMinute" rule:"notnull,min=-1,max=1000000000" doc:"Events that requests record"`
@@ -91,6 +108,14 @@ type SettingsUpdateRequest struct {
 	AllowedOrigins             []string              `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages may call with a person's token, such as https://app.example.com; empty for none"`
 	PermissionProviderURL      *string               `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
 	PermissionProviderSecret   *string               `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`
+}
+
+// texts reads MailTexts.
+func (r *SettingsUpdateRequest) texts() (texts collab.Texts, err error) {
+	if r.MailTexts != nil {
+		err = json.Unmarshal(r.MailTexts, &texts)
+	}
+	return texts, err
 }
 
 // Validate checks what rules cannot say.
@@ -106,6 +131,21 @@ func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 	check("mailFromName", r.MailFromName, collab.CheckMailName)
 	check("mailProduct", r.MailProduct, collab.CheckMailName)
 	check("mailLink", r.MailLink, collab.CheckMailLink)
+	check("mailLogo", r.MailLogo, collab.CheckMailLogo)
+	check("mailColor", r.MailColor, collab.CheckMailColor)
+	check("mailFooter", r.MailFooter, collab.CheckMailFooter)
+	check("mailLocale", r.MailLocale, words.CheckLocale)
+	if texts, err := r.texts(); err != nil {
+		m.Add("mailTexts", "must be an object of objects of texts: by language, by key")
+	} else if field, err := words.Check(texts); err != nil {
+		path := "mailTexts"
+		for _, step := range strings.SplitN(field, ".", 2) {
+			if step != "" {
+				path = rpc.PathOf(path, step)
+			}
+		}
+		m.Add(path, "%v", err)
+	}
 	for i, origin := range r.AllowedOrigins {
 		if err := collab.CheckOrigin(origin); err != nil {
 			m.Add(fmt.Sprintf("allowedOrigins[%d]", i), "%v", err)
@@ -152,6 +192,13 @@ func (s *Service) SettingsUpdate(ctx context.Context, call *rpc.Call, req *Setti
 		set(&to.MailLook.FromName, req.MailFromName)
 		set(&to.MailLook.Product, req.MailProduct)
 		set(&to.MailLook.Link, req.MailLink)
+		set(&to.MailLook.Logo, req.MailLogo)
+		set(&to.MailLook.Color, req.MailColor)
+		set(&to.MailLook.Footer, req.MailFooter)
+		set(&to.MailLook.Locale, req.MailLocale)
+		if texts, err := req.texts(); err == nil && req.MailTexts != nil {
+			to.MailLook.Texts = texts
+		}
 		set(&to.WriteUnitsPerSecond, req.WriteUnitsPerSecond)
 		set(&to.ReadUnitsPerSecond, req.ReadUnitsPerSecond)
 		set(&to.EventsPerMinute, req.EventsPerMinute)

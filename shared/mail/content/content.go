@@ -47,7 +47,7 @@ func Of(c *collab.Comment) (text, html string) {
 func Author(c *collab.Comment) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
-		return "Somebody"
+		return ""
 	}
 	return nameOf(author)
 }

@@ -18,19 +18,28 @@ type Reader struct {
 // Derive fills in the texts of a notification of a comment event from its thread as it is now, with those of its comments that are there.
 // Texts that notifications update has set stay.
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
-	if n.Headline == "" {
-		data := map[string]collab.JSON{}
-		n.Headline = headline(n, &t.Annotation, to, data)
-		maps.Copy(data, n.TemplateData)
-		if len(data) > 0 {
-			n.TemplateData = data
-		}
-	}
+	Headline(n, &t.Annotation, to)
 	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
 		n.Body = Excerpt(&t.Comments[0])
 	}
 	if n.Location == nil {
 		n.Location = t.Location
+	}
+}
+
+// Headline fills in the headline of a notification of a comment event, as Derive does.
+func Headline(n *collab.Notification, head *collab.Annotation, to Reader) {
+	if n.Headline != "" {
+		return
+	}
+	if n.ActionUser.UserID == "" {
+		n.ActionUser.Name = new(to.Text("somebody"))
+	}
+	data := map[string]collab.JSON{}
+	n.Headline = headline(n, head, to, data)
+	maps.Copy(data, n.TemplateData)
+	if len(data) > 0 {
+		n.TemplateData = data
 	}
 }
 

@@ -28,6 +28,7 @@ type Recipient struct {
 	User         string
 	Email        string
 	Sender       string // the product or the name that the mail came from, as people know it; "" for none
+	Locale       string // of the mail; "" for none
 }
 
 // Address returns the hash of the recipient's address.
@@ -35,7 +36,7 @@ func (r Recipient) Address() Address { return AddressOf(r.Email) }
 
 // parts are what stands in a token, in its order.
 func (r *Recipient) parts() []*string {
-	return []*string{&r.Account, &r.Organization, &r.User, &r.Email, &r.Sender}
+	return []*string{&r.Account, &r.Organization, &r.User, &r.Email, &r.Sender, &r.Locale}
 }
 
 // Address is the hash of an e-mail address, whatever the case of its letters.
@@ -51,7 +52,7 @@ func AddressOf(email string) Address {
 func (a Address) String() string { return hex.EncodeToString(a[:]) }
 
 const (
-	version    = 2
+	version    = 3
 	macBytes   = 16
 	maxAccount = 256 // bytes of an account's id
 )

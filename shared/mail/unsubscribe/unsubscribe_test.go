@@ -27,7 +27,7 @@ func known(account string) ([]byte, error) {
 }
 
 func TestToken(t *testing.T) {
-	bob := Recipient{"acct", "org/1", "bob ü", "Bob@Example.com", "Acme"}
+	bob := Recipient{"acct", "org/1", "bob ü", "Bob@Example.com", "Acme", "de"}
 	token := bob.Token(secret)
 	if got, err := Read(token, known); got != bob || err != nil {
 		t.Errorf("%+v, %v", got, err)
@@ -67,12 +67,12 @@ func TestToken(t *testing.T) {
 func TestTokensDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range []Recipient{
-		{"a", "bc", "d", "", ""}, {"ab", "c", "d", "", ""}, {"a", "b", "cd", "", ""}, {"", "abc", "d", "", ""}, {"a", "bc", "", "d", ""}, {"a", "bc", "d", "", "e"},
+		{"a", "bc", "d", "", "", ""}, {"ab", "c", "d", "", "", ""}, {"a", "b", "cd", "", "", ""}, {"", "abc", "d", "", "", ""}, {"a", "bc", "", "d", "", ""}, {"a", "bc", "d", "", "e", ""}, {"a", "bc", "d", "", "", "e"},
 	} {
 		seen[r.Token(secret)] = true
 	}
-	if len(seen) != 6 {
-		t.Errorf("%d tokens of 6 recipients", len(seen))
+	if len(seen) != 7 {
+		t.Errorf("%d tokens of 7 recipients", len(seen))
 	}
 }
 
@@ -86,7 +86,7 @@ func TestAddressOf(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(Recipient{"acct", "org", "user", "user@example.com", "Acme"}.Token(secret))
+	f.Add(Recipient{"acct", "org", "user", "user@example.com", "Acme", ""}.Token(secret))
 	f.Add(Recipient{}.Token(secret))
 	f.Fuzz(func(t *testing.T, token string) {
 		if r, err := Read(token, known); err == nil && r.Token(secret) != token {

@@ -1,0 +1,70 @@
+package mail
+
+import (
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/words"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Kind is a kind of mail that a preview shows.
+type Kind string
+
+// The kinds.
+const (
+	KindMention      Kind = "mention"
+	KindThread       Kind = "thread" // several events on one thread
+	KindDigest       Kind = "digest" // several threads
+	KindNotification Kind = "notification"
+)
+
+// Values returns all kinds.
+func (Kind) Values() []string {
+	return []string{string(KindMention), string(KindThread), string(KindDigest), string(KindNotification)}
+}
+
+// Preview renders a mail of a kind with made-up comments, in an account's look and words.
+func Preview(kind Kind, look collab.MailLook, w words.Words, now time.Time) (Content, error) {
+	m, err := New(aws.Config{}, Options{From: "no-reply@example.com", Unsubscribe: "https://api.example.com/v2/notifications/unsubscribe"})
+	if err != nil {
+		return Content{}, err
+	}
+	return m.Render(sample(kind, look, w, now))
+}
+
+func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Notice {
+	at := func(minutes int64) collab.Millis { return now.UnixMilli() - minutes*time.Minute.Milliseconds() }
+	comment := func(id int64, by, text string) *collab.Comment {
+		return &collab.Comment{
+			ID: id, Text: &text, CreatedAt: at(60 - id), From: collab.JSON(`{"userId":"` + by + `","name":"` + by + `"}`),
+			TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`),
+		}
+	}
+	event := func(key string, comments ...*collab.Comment) Event {
+		return Event{
+			Time: at(30), Headline: w.Text(key, "actionUser", "Ann", "status", "Resolved", "assignedTo", "Cid"), Comments: comments,
+		}
+	}
+	n := Notice{
+		Look: look, Words: w, OrganizationID: "acme", DocumentID: "plan", AnnotationID: "a1", Document: "Launch plan", Quote: "29 euros a month",
+		Events: []Event{event("mentioned", comment(2, "Ann", "Is this with VAT, {{bob}}? Our page says 24."))}, Unsubscribe: "TOKEN",
+	}
+	switch kind {
+	case KindMention:
+	case KindThread:
+		n.Events = append(n.Events, event("replied", comment(3, "Cid", "Without.")), event("statusChangedTo"), event("assignedToYou"))
+		n.Earlier = []*collab.Comment{comment(1, "Dan", "The price is new.")}
+	case KindDigest:
+		n.Further = []Notice{
+			{DocumentID: "budget", AnnotationID: "a2", Document: "Budget", Events: []Event{event("replied", comment(4, "Cid", "Done."))}},
+			{DocumentID: "plan", AnnotationID: "a3", Document: "Launch plan", Events: []Event{event("commented", comment(5, "Dan", "Who pays for this?"))}},
+		}
+		n.More = 3
+	case KindNotification:
+		n.AnnotationID, n.Quote = "", ""
+		n.Events = []Event{{Time: at(30), Headline: "Ann approved the draft", Body: "Texts of your own notifications are as you send them."}}
+	}
+	return n
+}
