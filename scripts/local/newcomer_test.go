@@ -221,7 +221,7 @@ func TestNewcomer(t *testing.T) {
 			browse(t, p.serve(t), "outside.cjs", nil)
 		}
 	}
-	n.finds(t, "/mail", "Ann mentioned you in The plan")
+	n.finds(t, "/mail", "Ann mentioned you · The plan")
 	seeded := n.do(t, "", "env", "-u", "PORT", "-u", "COLLABDATA_URL", "make", "seed")
 	if !strings.Contains(seeded, "is ready") {
 		t.Errorf("make seed prints\n%s", seeded)

@@ -93,7 +93,7 @@ func TestOnlyUnseen(t *testing.T) {
 				why = "muted"
 			}
 			if strings.Contains(name, "mentions") || strings.Contains(name, "another") {
-				want, why = []string{"ann mentioned you in doc"}, "reached "
+				want, why = []string{"ann mentioned you · doc"}, "reached "
 			}
 			if diff := cmp.Diff(want, a.mailsTo("bob")); diff != "" {
 				t.Error(diff)
@@ -214,10 +214,10 @@ func TestBatches(t *testing.T) {
 		after time.Duration
 		want  []string
 	}{
-		{collab.BatchEvent, 3600, 0, []string{"ann mentioned you in doc", "ann mentioned you in doc", "ann mentioned you in doc"}},
-		{collab.BatchThread, 10, 10 * time.Second, []string{"ann mentioned you in doc", "ann mentioned you in doc (and 1 more)"}},
-		{collab.BatchPerson, 600, 10 * time.Minute, []string{"ann mentioned you in doc (and 2 more)"}},
-		{collab.BatchPerson, 7200, 2 * time.Hour, []string{"ann mentioned you in doc (and 2 more)"}},
+		{collab.BatchEvent, 3600, 0, []string{"ann mentioned you · doc", "ann mentioned you · doc", "ann mentioned you · doc"}},
+		{collab.BatchThread, 10, 10 * time.Second, []string{"ann mentioned you · doc", "ann mentioned you · doc (and 1 more)"}},
+		{collab.BatchPerson, 600, 10 * time.Minute, []string{"3 unread notifications"}},
+		{collab.BatchPerson, 7200, 2 * time.Hour, []string{"3 unread notifications"}},
 	} {
 		t.Run(fmt.Sprint(test.batch, " ", test.delay), func(t *testing.T) {
 			w := newWorld(t)
@@ -286,7 +286,7 @@ func TestGroupsAreTold(t *testing.T) {
 			t.Errorf("%s has %d notifications, want %d", user, got, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"ann mentioned you in doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.mails()[a.address("bob")][0].Text, "Look, Engineering") {
+	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.mails()[a.address("bob")][0].Text, "Look, Engineering") {
 		t.Errorf("%s: %v", diff, a.mails()[a.address("bob")])
 	}
 }

@@ -31,10 +31,10 @@ func TestMailGrouping(t *testing.T) {
 		after []time.Duration // events of the thread
 		want  []string
 	}{
-		{"one", false, []time.Duration{0}, []string{"ann mentioned you in doc"}},
-		{"three", false, []time.Duration{0, time.Minute, 4*time.Minute + 59*time.Second}, []string{"ann mentioned you in doc (and 2 more)"}},
-		{"two and one", false, []time.Duration{0, 4 * time.Minute, 7 * time.Minute}, []string{"ann mentioned you in doc (and 1 more)", "ann mentioned you in doc"}},
-		{"the setting is off", true, []time.Duration{0, time.Minute}, []string{"ann mentioned you in doc", "ann mentioned you in doc"}},
+		{"one", false, []time.Duration{0}, []string{"ann mentioned you · doc"}},
+		{"three", false, []time.Duration{0, time.Minute, 4*time.Minute + 59*time.Second}, []string{"ann mentioned you · doc (and 2 more)"}},
+		{"two and one", false, []time.Duration{0, 4 * time.Minute, 7 * time.Minute}, []string{"ann mentioned you · doc (and 1 more)", "ann mentioned you · doc"}},
+		{"the setting is off", true, []time.Duration{0, time.Minute}, []string{"ann mentioned you · doc", "ann mentioned you · doc"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -69,7 +69,7 @@ func TestMailAfterOutage(t *testing.T) {
 		t.Fatalf("mails %v", got)
 	}
 	w.settle(w.start())
-	if diff := cmp.Diff([]string{"ann mentioned you in doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -153,7 +153,7 @@ func TestMailSays(t *testing.T) {
 		return mails[a.address(user)][0]
 	}
 	m := only("bob")
-	if m.Subject != "Ann mentioned you in The <Plan>" {
+	if m.Subject != "Ann mentioned you · The <Plan>" {
 		t.Errorf("subject %q", m.Subject)
 	}
 	for _, want := range []string{"The <Plan>", "Look, Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid"} {

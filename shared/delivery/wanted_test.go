@@ -119,7 +119,7 @@ func TestDroppedMailStaysDropped(t *testing.T) {
 	w.add(time.Minute)
 	w.send(a.comment("thread", a.user("bob")))
 	w.settle(p)
-	if got := a.mailsTo("bob"); len(got) != 1 || got[0] != "ann mentioned you in doc" {
+	if got := a.mailsTo("bob"); len(got) != 1 || got[0] != "ann mentioned you · doc" {
 		t.Errorf("mails %q", got)
 	}
 }
@@ -160,7 +160,7 @@ func TestMailLook(t *testing.T) {
 	if len(mails) != 1 {
 		t.Fatalf("%d mails", len(mails))
 	}
-	for _, want := range []string{"from Ledger", "https://app.example/doc/thread/7", `"Sales grew"`} {
+	for _, want := range []string{"from Ledger", "https://app.example/doc/thread/7", "“Sales grew”"} {
 		if !strings.Contains(mails[0].Text, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, mails[0].Text)
 		}
@@ -170,7 +170,7 @@ func TestMailLook(t *testing.T) {
 		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.accounts.MailSecret(t.Context(), account) },
 	)
 	want := a.recipient("bob", a.address("bob"))
-	want.Sender = "Ledger"
+	want.Sender, want.Locale = "Ledger", "en"
 	if got != want || err != nil || !found {
 		t.Errorf("the token is %+v's, %v; want %+v", got, err, want)
 	}

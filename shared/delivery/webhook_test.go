@@ -732,7 +732,7 @@ func TestUnreadableEvent(t *testing.T) {
 	w.send(third)
 	w.drain(p)
 	w.settle(p)
-	if diff := cmp.Diff([]string{"ann mentioned you in doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
+	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -244,7 +244,7 @@ func (n *Notice) subject(more int) string {
 		return n.Words.Count("digest", more+1)
 	}
 	text := content.Line(collab.Cut(n.Events[0].Headline, collab.MaxHeadline))
-	if n.Document != "" {
+	if n.AnnotationID != "" && n.Document != "" { // the headlines of notifications are as they were sent
 		text = n.Words.Text("subject", "headline", text, "document", content.Line(collab.Cut(n.Document, content.MaxName)))
 	}
 	if s := []rune(text); len(s) > maxSubject {

@@ -204,7 +204,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 		n := notice(Event{Headline: value, Body: value, Comments: []*collab.Comment{
 			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")), // each with its author
 		}})
-		n.Document = value
+		n.Document, n.AnnotationID = value, "a1"
 		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
 		if want := value + " · " + value; got.Subject != want {
