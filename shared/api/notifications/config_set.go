@@ -106,9 +106,8 @@ func ConfigSet() rpc.Endpoint {
 			Sends: "organizationId documentIds annotationIds level config{inbox email} mailFrequency mailHour timeZone", Sees: "*{success message userId documentId}", Inbox: true, Fill: fillConfig,
 		},
 		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
-Sets users' notification preferences, with mailFrequency when they get mails, or with annotationIds which threads they follow or mute.
-
-With config those of up to 30 users for up to 30 documents, or without documentIds for the whole organization, are replaced. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and
+Sets users' notification preferences. With config it replaces those of up to 30 users for up to 30 documents, or without documentIds for the
+whole organization. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and
 from there to the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at
 most 100 bytes: they are kept and returned, and nothing is sent on them.
 
