@@ -240,7 +240,9 @@ export class Connected extends LitElement implements Source {
 
   /** Waits for the texts in the language of the nearest element with a lang, which may be this one. */
   protected override scheduleUpdate(): void | Promise<unknown> {
-    return load(this.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
+    let at: Element | undefined = this;
+    while (at && !at.closest('[lang]')) at = (at.getRootNode() as ShadowRoot).host;
+    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
   }
 
   /** The way to a document, or to the inbox, the same for all elements of a page. */
