@@ -141,7 +141,7 @@ func TestRenderingIsBounded(t *testing.T) {
 			a := w.account(grouping(true))
 			w.send(event(a))
 			p := w.start()
-			if took := heaptest.Allocated(func() { w.drain(p) }); took > 30_000_000 {
+			if took := heaptest.Allocated(func() { w.drain(p) }); took > 60_000_000 {
 				t.Errorf("telling 10 people took %d bytes", took)
 			}
 			if len(a.mailsTo("user9")) != 1 {

@@ -66,7 +66,7 @@ func TestRenderingIsBounded(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				if cost > 4_000_000+maxComments*test.cost {
+				if cost > 8_000_000+maxComments*test.cost {
 					t.Errorf("a mail took %d bytes", cost)
 				}
 				if size := len(got.HTML) + len(got.Text); size > 8*maxShown {
