@@ -24,6 +24,7 @@ os.environ.update({
     "DNS_ADDRESS": "0",  # no name server
 })
 
+from localstack.aws.handlers.codec import ContentDecoder  # noqa: E402
 from localstack.logging.setup import setup_logging_from_config  # noqa: E402
 from localstack.runtime.current import initialize_runtime  # noqa: E402
 from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_exception import GatewayExceptionHandler  # noqa: E402
@@ -135,6 +136,13 @@ def create_gateway_response(self, exception, context, create=GatewayExceptionHan
     return made
 
 
+def decode(self, chain, context, response, original=ContentDecoder.__call__):
+    """Leaves compressed requests to an API as they are, which LocalStack unpacks."""
+    if not context.request.path.startswith("/_aws/execute-api/"):
+        original(self, chain, context, response)
+
+
+ContentDecoder.__call__ = decode
 DockerRuntimeExecutorPlugin.load = lambda *_, **__: Function
 DynamodbServer.do_start_thread = start_dynamodb
 GatewayExceptionHandler.create_exception_response = create_gateway_response

@@ -160,7 +160,7 @@ func (d *deployment) delivery(t *testing.T, r *receiver) {
 // deadLetter breaks deliver until a message is given up, and mends it: relay sends the event again.
 func (d *deployment) deadLetter(t *testing.T, r *receiver) {
 	deliver := d.function(t, deliverDoes)
-	d.setTable(t, deliver, "no-such-table")
+	d.set(t, deliver, "TABLE_NAME", "no-such-table")
 	d.setVisibility(t, "1") // seconds from one try to the next
 	d.mention(t, "dead")
 	dead := queue.New(d.aws, d.outputs["EventsDeadQueueUrl"], slog.New(slog.NewTextHandler(t.Output(), nil)))
@@ -169,7 +169,7 @@ func (d *deployment) deadLetter(t *testing.T, r *receiver) {
 		must.Do(t, err)
 		return n == 1
 	})
-	d.setTable(t, deliver, deliver.Environment.Variables["TABLE_NAME"])
+	d.set(t, deliver, "TABLE_NAME", deliver.Environment.Variables["TABLE_NAME"])
 	d.setVisibility(t, "180")
 	var pending []struct{ EventID string }
 	if err := json.Unmarshal([]byte(d.admin(t, "-o", "json", "pending", "get", "--kind", "event")), &pending); err != nil || len(pending) != 1 {
