@@ -47,7 +47,7 @@ const stackName = "collabdata-local"
 func TestDeployment(t *testing.T) {
 	d := newDeployment(t)
 	t.Cleanup(func() { d.deploy(t, "destroy-local") })
-	d.deploy(t, "local", "--built")
+	d.deploy(t, "local")
 	d.connect(t)
 	d.addAccount(t)
 
