@@ -24,10 +24,12 @@ os.environ.update({
     "DNS_ADDRESS": "0",  # no name server
 })
 
+from localstack import config  # noqa: E402
 from localstack.aws.handlers.codec import ContentDecoder  # noqa: E402
 from localstack.logging.setup import setup_logging_from_config  # noqa: E402
 from localstack.runtime.current import initialize_runtime  # noqa: E402
 from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_exception import GatewayExceptionHandler  # noqa: E402
+from localstack.services.cloudformation.resource_provider import ResourceProviderExecutor  # noqa: E402
 from localstack.services.dynamodb.server import DynamodbServer  # noqa: E402
 from localstack.services.lambda_.invocation.lambda_models import InvocationResult  # noqa: E402
 from localstack.services.lambda_.invocation.plugins import DockerRuntimeExecutorPlugin  # noqa: E402
@@ -143,6 +145,7 @@ def decode(self, chain, context, response, original=ContentDecoder.__call__):
 
 
 ContentDecoder.__call__ = decode
+ResourceProviderExecutor.deploy_loop.__defaults__ = (config.CFN_PER_RESOURCE_TIMEOUT, 0.05)  # else it looks at a resource once a second
 DockerRuntimeExecutorPlugin.load = lambda *_, **__: Function
 DynamodbServer.do_start_thread = start_dynamodb
 GatewayExceptionHandler.create_exception_response = create_gateway_response

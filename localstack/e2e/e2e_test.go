@@ -53,29 +53,27 @@ func TestDeployment(t *testing.T) {
 
 	t.Run("gateway errors", d.gatewayErrors)
 	r := d.subscribe(t)
-	t.Run("a rebuild during delivery", func(t *testing.T) {
-		t.Run("delivery", func(t *testing.T) {
-			t.Parallel()
-			d.delivery(t, r)
-		})
-		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
-			t.Parallel()
-			d.plainCDK(t, "diff", "--fail")
-		})
-	})
+	var dead string // the event of a dead letter
+	t.Run("delivery", func(t *testing.T) { dead = d.delivery(t, r) })
 	// LocalStack has no connections, and tickets need their address alone.
 	d.set(t, d.function(t, "POST /v2/live/tickets/add"), "LIVE_URL", "https://live.execute-api.us-east-1.amazonaws.com/local")
 	t.Run("scripts during relay", func(t *testing.T) {
-		t.Run("an event whose message was lost is delivered", func(t *testing.T) {
-			d.loseMessage(t)
+		t.Run("events whose messages were lost are delivered", func(t *testing.T) {
+			lost := d.loseMessage(t, dead)
+			d.makeDue(t, dead)
+			d.makeDue(t, lost)
 			t.Parallel() // until its schedule starts relay
-			r.take(t, "lost")
+			r.take(t, "dead", "lost")
 			d.notified(t, "first", "dead", "lost")
 			select {
 			case p := <-r.posts:
 				t.Errorf("posted once more: %s", p.body)
 			default:
 			}
+		})
+		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
+			t.Parallel()
+			d.plainCDK(t, "diff", "--fail")
 		})
 		t.Run("scripts", func(t *testing.T) {
 			t.Parallel()
