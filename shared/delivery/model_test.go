@@ -432,7 +432,7 @@ func (m *sightModel) actions() map[string]func() {
 // of what its recipient has seen or muted, and none tells twice, unless a process was killed. In the end everybody who was mentioned, and could
 // see the comment all the while, has it in the inbox, and who has not seen it has it in a mail.
 func TestNobodyLearns(t *testing.T) {
-	storetest.FewChecks(t, 20)
+	storetest.FewChecks(t, 10)
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		a := w.account(func(s *collab.Settings) {
