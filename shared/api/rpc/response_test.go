@@ -103,10 +103,3 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
-
-// discard is a ResponseWriter to nowhere.
-type discard struct{}
-
-func (discard) Header() http.Header         { return http.Header{} }
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) WriteHeader(int)             {}

@@ -261,7 +261,7 @@ func testMail(t *testing.T, s *Store) {
 	m := claim("e1", "e2")
 	claim() // another run has it
 	must.Do(t, s.FreeMail(ctx, m, 0))
-	m = claim("e1", "e2")
+	claim("e1", "e2")
 	now = now.Add(time.Minute) // the run has died
 	m = claim("e1", "e2")
 	must.Do(t, s.FreeMail(ctx, m, now.Add(time.Hour).UnixMilli()))
