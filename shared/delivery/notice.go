@@ -97,9 +97,12 @@ func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error)
 		return secret, nil
 	}
 	secret, err := d.Accounts.MailSecret(ctx, acct)
-	if err != nil || secret != nil {
+	if err != nil {
+		return nil, err
+	}
+	if secret != nil {
 		d.secrets.Put(acct, secret, d.Now().Add(secretTTL))
-		return secret, err
+		return secret, nil
 	}
 	fresh := make([]byte, unsubscribe.SecretBytes)
 	if _, err := io.ReadFull(d.Random, fresh); err != nil {
