@@ -76,7 +76,7 @@ func (d *deployment) newCDK(ctx context.Context, arch, dir string) (cdk, error) 
 		return cdk{}, fmt.Errorf("no functions are built for %s: leave out --built", arch)
 	}
 	return cdk{d, path, dir}, d.step("Compiling the CDK app (a minute the first time)", func() error {
-		return quietly(ctx, program(ctx, d.root, nil, "go", "build", "-o", filepath.Join(d.local, "bin", "infra"), "./infra"))
+		return quietly(ctx, program(ctx, d.root, nil, "go", "build", "-buildvcs=true", "-o", filepath.Join(d.local, "bin", "infra"), "./infra"))
 	})
 }
 
