@@ -36,7 +36,7 @@ func (s *service) addQueries() {
 }
 
 func (s *service) addQuery(name, query string, logs ...awslogs.LogGroup) {
-	names := make([]*string, len(logs))
+	names := make([]any, len(logs))
 	for i, l := range logs {
 		names[i] = l.LogGroupName()
 	}
