@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi wheel test e2e lint audit fuzz build deploy deploy-local destroy destroy-local release clean distclean
+.PHONY: help check run seed admin openapi wheel test e2e lint audit fuzz build deploy deploy-local destroy destroy-local aws release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -124,6 +124,20 @@ destroy: check ## remove a stage from AWS: make destroy STAGE=test; it asks, and
 
 destroy-local: check ## remove what deploy-local deployed, and stop what it started
 	@$(call run_program,deploy) destroy-local $(ARGS)
+
+# As "uname -s" and "uname -m" print them, and the architectures of Lambda.
+PLATFORMS := Linux-x86_64 Linux-aarch64 Darwin-x86_64 Darwin-arm64
+ARCHS     := arm64 x86_64
+
+aws: check ## build .local/aws, which deploys without Go and Python: compiled functions, CDK app, and operator's program
+	@rm -rf $(LOCAL)/aws && mkdir -p $(LOCAL)/aws/functions && $(call build_programs,deploy) && for arch in $(ARCHS); do \
+		$(LOCAL)/bin/deploy build -c arch=$$arch && cp -R $(LOCAL)/functions/$$arch $(LOCAL)/aws/functions/ || exit 1; done
+	@for platform in $(PLATFORMS); do echo "Building infra and admin for $$platform (a minute the first time) ..."; \
+		export CGO_ENABLED=0 GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/'); \
+		for program in infra scripts/admin; do \
+			go build -buildvcs=true -ldflags '-s -w' -o $(LOCAL)/aws/$${program#*/}-$$platform ./$$program || exit 1; done; done
+	@cp LICENSE infra/release/* $(LOCAL)/aws/
+	@echo 'Built $(LOCAL)/aws: see $(LOCAL)/aws/README.md'
 
 RELEASE := $(LOCAL)/release/$(VERSION)
 NOTES   := sed -n '/^\#\# $(VERSION) (20/,/^\#\# /{/^\#\# /d;p;}' CHANGELOG.md
