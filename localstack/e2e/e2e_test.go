@@ -47,9 +47,14 @@ const stackName = "collabdata-local"
 func TestDeployment(t *testing.T) {
 	d := newDeployment(t)
 	t.Cleanup(func() { d.deploy(t, "destroy-local") })
-	d.deploy(t, "local")
+	d.release(t)
 	d.connect(t)
 	d.addAccount(t)
+	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
+		t.Fatalf("the release answers %d %s", a.status, a.body)
+	}
+	d.plainCDK(t, "diff", "--fail") // the same commit makes the same stack
+	d.deploy(t, "local", "--built")
 
 	t.Run("gateway errors", d.gatewayErrors)
 	r := d.subscribe(t)
@@ -71,10 +76,6 @@ func TestDeployment(t *testing.T) {
 			default:
 			}
 		})
-		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
-			t.Parallel()
-			d.plainCDK(t, "diff", "--fail")
-		})
 		t.Run("scripts", func(t *testing.T) {
 			t.Parallel()
 			apitest.Run(t, apitest.Target{
@@ -95,7 +96,9 @@ func TestDeployment(t *testing.T) {
 
 // deployment is the service on the local cloud.
 type deployment struct {
-	programs  string // folder of scripts/deploy and scripts/admin, built
+	root      string // of the repository
+	unpacked  string // folder of the release, elsewhere
+	platform  string // as uname prints it, such as Linux-x86_64
 	cloud     string
 	aws       aws.Config
 	outputs   map[string]string // of the stack
@@ -111,32 +114,77 @@ func newDeployment(t *testing.T) *deployment {
 	t.Helper()
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
-	d := &deployment{programs: t.TempDir(), cloud: "http://" + port.Addr().String()}
-	must.Do(t, port.Close())
-	cmd := exec.Command("go", "build", "-o", d.programs+string(filepath.Separator), "collabdata/scripts/deploy", "collabdata/scripts/admin")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	local, err := localstack.Dir()
+	must.Do(t, err)
+	uname, err := exec.Command("uname", "-sm").Output()
+	must.Do(t, err)
+	d := &deployment{
+		root: filepath.Dir(local), unpacked: t.TempDir(), platform: strings.ReplaceAll(strings.TrimSpace(string(uname)), " ", "-"),
+		cloud: "http://" + port.Addr().String(),
 	}
+	must.Do(t, port.Close())
 	d.aws = localstacktest.Config(d.cloud)
 	return d
 }
 
-// deploy runs a command of scripts/deploy, which starts and stops the cloud.
-func (d *deployment) deploy(t *testing.T, args ...string) {
+// release deploys what `make release` makes, in a folder of its own, and with neither Go nor Python.
+func (d *deployment) release(t *testing.T) {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(d.programs, "deploy"), args...)
-	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL=", "PORT="+d.cloud[strings.LastIndexByte(d.cloud, ':')+1:])
-	out, err := cmd.CombinedOutput()
-	t.Logf("deploy %q:\n%s", args, out)
-	must.Do(t, err)
+	d.run(t, "", os.Environ(), "make", "-C", d.root, "aws", "ARCHS="+arch(), "PLATFORMS="+d.platform)
+	must.Do(t, os.CopyFS(d.unpacked, os.DirFS(filepath.Join(d.root, ".local", "aws"))))
+	must.Do(t, localstack.StartLocalStack(t.Context(), d.port(), os.Stderr))
+	bin := t.TempDir()
+	for _, name := range []string{"node", "npm", "npx", "sh", "uname"} {
+		program, err := exec.LookPath(name)
+		must.Do(t, err)
+		must.Do(t, os.Symlink(program, filepath.Join(bin, name)))
+	}
+	env := append(d.env(), "PATH="+bin)
+	settings := settings()
+	d.run(t, d.unpacked, env, filepath.Join(bin, "npm"), "ci", "--no-audit", "--no-fund")
+	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "bootstrap"}, settings...)...)
+	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "deploy", "--require-approval", "never"}, settings...)...)
 }
 
-// admin runs a command of scripts/admin on the deployment, and returns its result.
+// settings are those of `make deploy-local`, as arguments of cdk.
+func settings() []string {
+	return []string{"-c", "stage=local", "-c", "arch=" + arch(), "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
+}
+
+func arch() string { return map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH] }
+
+// env is the environment in which programs reach the cloud.
+func (d *deployment) env() []string {
+	return append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
+		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
+}
+
+func (d *deployment) port() string { return d.cloud[strings.LastIndexByte(d.cloud, ':')+1:] }
+
+// run runs a program, and fails the test with what it printed unless it succeeds.
+func (d *deployment) run(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	start := time.Now()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	t.Logf("%s %q: %.0f s", filepath.Base(name), args, time.Since(start).Seconds())
+}
+
+// deploy runs a command of scripts/deploy.
+func (d *deployment) deploy(t *testing.T, args ...string) {
+	t.Helper()
+	d.run(t, "", append(os.Environ(), "AWS_ENDPOINT_URL=", "PORT="+d.port()), filepath.Join(d.root, ".local", "bin", "deploy"), args...)
+}
+
+// admin runs a command of the operator's program on the deployment, and returns its result.
 func (d *deployment) admin(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "admin"), append([]string{"--stack", stackName}, args...)...)
-	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
-		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.unpacked, "admin-"+d.platform), append([]string{"--stack", stackName}, args...)...)
+	cmd.Env = d.env()
 	out, err := cmd.Output()
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("admin %q: %s", args, refused.Stderr)
@@ -320,17 +368,7 @@ func (d *deployment) plainCDK(t *testing.T, args ...string) {
 	t.Helper()
 	cdk, err := localstack.CDK(t.Context(), os.Stderr)
 	must.Do(t, err)
-	local, err := localstack.Dir()
-	must.Do(t, err)
-	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
-	cmd := exec.CommandContext(t.Context(), cdk, append(args, "-c", "stage=local", "-c", "arch="+arch, "-c", "firewall=off", "-c", "live=off",
-		"-c", "allowedPrivateCidrs=127.0.0.0/8")...)
-	cmd.Dir = filepath.Join(filepath.Dir(local), "infra")
-	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
-		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	d.run(t, filepath.Join(d.root, "infra"), d.env(), cdk, append(args, settings()...)...)
 }
 
 // stopWrites deploys again with a setting alone changed, so that what writes is refused and what reads is not.
