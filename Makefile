@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi wheel test e2e lint audit fuzz build deploy deploy-local destroy destroy-local aws release clean distclean
+.PHONY: help check run seed admin openapi wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -118,11 +118,7 @@ deploy: check ## deploy to AWS with the environment's credentials (ARGS='-c stag
 deploy-local: check ## deploy to LocalStack, started on port 4566 (PORT=... for another), or to the one that AWS_ENDPOINT_URL names
 	@$(call run_program,deploy) local $(ARGS)
 
-destroy: check ## remove a stage from AWS: make destroy STAGE=test; it asks, and its table stays
-	@[ -n '$(STAGE)' ] || { echo 'Which stage? Say make destroy STAGE=test' >&2; exit 1; }
-	@$(call run_program,deploy) destroy -c stage='$(STAGE)'
-
-destroy-local: check ## remove what deploy-local deployed, and stop what it started
+destroy-local: check ## stop what deploy-local started, or remove the stack where AWS_ENDPOINT_URL names a cloud
 	@$(call run_program,deploy) destroy-local $(ARGS)
 
 # As "uname -s" and "uname -m" print them, and the architectures of Lambda.

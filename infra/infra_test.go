@@ -38,7 +38,6 @@ type made struct {
 	outputs   map[string]struct{ Value any }
 	text      []byte   // the template as JSON, indented, hashes of assets masked
 	findings  []string // of cdk-nag
-	protected bool     // from being deleted
 }
 
 type resource struct {
@@ -71,7 +70,7 @@ func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, 
 	stack := NewStack(app, settings, endpoints, programs)
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
 
-	m := made{protected: *stack.TerminationProtection()}
+	var m made
 	text, err := json.MarshalIndent(assertions.Template_FromStack(stack, nil).ToJSON(), "", "  ")
 	must.Do(t, err)
 	m.text = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAll(text, []byte("<hash>"))

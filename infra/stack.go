@@ -53,9 +53,7 @@ func Functions(endpoints []rpc.Endpoint) []string {
 // NewStack adds the whole service to the scope. It takes the programs of all Functions.
 func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, programs map[string]Program) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
-		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),
-		TerminationProtection: jsii.Bool(true), // scripts/deploy lifts it from what is to be destroyed, and from what never was
-
+		Description:                 jsii.String("Collaboration data service, stage " + settings.Stage),
 		SuppressTemplateIndentation: jsii.Bool(true), // a template may have 1 MB
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,9 +48,6 @@ func (d *deployment) toAWS(ctx context.Context) error {
 		if err := attached(c.command(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", where.account, cfg.Region))); err != nil {
 			return err
 		}
-	}
-	if err := c.begin(ctx, cfg, name); err != nil {
-		return err
 	}
 	if err := attached(c.onStack(ctx, "deploy")); err != nil {
 		return err
@@ -207,53 +202,6 @@ people rely on wants %d or more, and AWS gives 1,000 without a charge. Ask for i
   aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region %s
 
 `, concurrency, region, enoughFunctions, region)
-}
-
-// destroy removes a stage, once the answer to a question is its name. It says what stays.
-func (d *deployment) destroy(ctx context.Context, answers io.Reader) error {
-	stage := contextArguments(d.args)["stage"]
-	if stage == "" {
-		return errors.New("which stage? Say make destroy STAGE=test")
-	}
-	cfg, where, err := d.reachAWS(ctx, stage)
-	if err != nil {
-		return err
-	}
-	name := stackOf(stage)
-	there, err := stackThere(ctx, cfg, name)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return fmt.Errorf("there is no stack %s in %s", name, where)
-	}
-	tables, err := stack.Tables(ctx, cfg, name)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(d.progress, `This removes stage %s from %s: stack %s with its API, functions, queues, alarms, and logs.
-Messages that wait in the queues are lost. What stays:
-  - the role by which API Gateway writes logs, as other APIs of the AWS account may use it
-`, stage, where, name)
-	for _, table := range tables {
-		fmt.Fprintf(d.progress, "  - table %s, with all its data. %s\n", table, deleteTable(table))
-	}
-	fmt.Fprintf(d.progress, "Type %s to go on: ", stage)
-	answer, err := bufio.NewReader(answers).ReadString('\n')
-	if err != nil && err != io.EOF {
-		return err
-	}
-	if strings.TrimSpace(answer) != stage {
-		return errors.New("nothing was removed")
-	}
-	return d.step("Removing "+name, func() error { return stack.Delete(ctx, cfg, name) })
-}
-
-// deleteTable says how to delete a table for good.
-func deleteTable(name string) string {
-	return "To delete it for good:\n" +
-		"      aws dynamodb update-table --table-name " + name + " --no-deletion-protection-enabled\n" +
-		"      aws dynamodb delete-table --table-name " + name
 }
 
 // attached runs cdk on this terminal: it shows what it does, and asks before it grants rights.

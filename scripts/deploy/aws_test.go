@@ -1,83 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway/types"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	mail "github.com/aws/aws-sdk-go-v2/service/sesv2/types"
 )
-
-// A stage is removed by who types its name, and its table stays.
-func TestDestroy(t *testing.T) {
-	endpoint := localstacktest.MiniStack(t)
-	cfg := localstacktest.Config(endpoint)
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": endpoint, "AWS_REGION": localstack.Region,
-		"AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
-	} {
-		t.Setenv(name, value)
-	}
-	const name = "collabdata-gone"
-	client := cloudformation.NewFromConfig(cfg)
-	if _, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{
-		StackName: aws.String(name), EnableTerminationProtection: aws.Bool(true), TemplateBody: aws.String(`{"Resources": {
-			"Table": {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain", "Properties": {"BillingMode": "PAY_PER_REQUEST",
-				"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}}}}`),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	created := cloudformation.NewStackCreateCompleteWaiter(client, func(o *cloudformation.StackCreateCompleteWaiterOptions) {
-		o.MinDelay, o.MaxDelay = 10*time.Millisecond, time.Second
-	})
-	if err := created.Wait(t.Context(), &cloudformation.DescribeStacksInput{StackName: aws.String(name)}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	made, err := stack.Tables(t.Context(), cfg, name)
-	if err != nil || len(made) != 1 {
-		t.Fatalf("tables %q, error %v", made, err)
-	}
-	for _, test := range []struct {
-		args   []string
-		answer string
-		wrong  string // in the error
-	}{
-		{nil, "gone", "which stage"},
-		{[]string{"-c", "stage=local"}, "local", "make destroy-local"},
-		{[]string{"-c", "stage=other"}, "other", "there is no stack collabdata-other in account 000000000000, region us-east-1"},
-		{[]string{"-c", "stage=gone"}, "", "nothing was removed"},
-		{[]string{"-c", "stage=gone"}, "yes\n", "nothing was removed"},
-		{[]string{"-c", "stage=gone"}, "gone\n", ""},
-	} {
-		var said bytes.Buffer
-		d := &deployment{args: test.args, progress: &said}
-		err := d.destroy(t.Context(), strings.NewReader(test.answer))
-		if (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
-			t.Errorf("%q answered %q: error %v, want %q", test.args, test.answer, err, test.wrong)
-		}
-		if slices.Equal(test.args, []string{"-c", "stage=gone"}) && !strings.Contains(said.String(), "delete-table --table-name "+made[0]) {
-			t.Errorf("said %s", &said)
-		}
-		if there, err := stackThere(t.Context(), cfg, name); err != nil || there != (test.wrong != "") {
-			t.Errorf("%q answered %q: the stack is there: %v, %v", test.args, test.answer, there, err)
-		}
-	}
-	if _, err := dynamodb.NewFromConfig(cfg).DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &made[0]}); err != nil {
-		t.Errorf("the table has gone with its stack: %v", err)
-	}
-}
 
 func TestConcurrency(t *testing.T) {
 	n, err := concurrencyOf(t.Context(), localstacktest.Config(localstacktest.MiniStack(t)))

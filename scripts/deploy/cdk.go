@@ -97,24 +97,6 @@ func (c cdk) onStack(ctx context.Context, args ...string) *exec.Cmd {
 	return c.command(ctx, append(args, c.args...)...)
 }
 
-// begin lets cdk deploy the stack, as onStack does, where an earlier first deployment failed: cdk deletes what is left of that, which its
-// termination protection refuses. A table that held data cannot be among it.
-func (c cdk) begin(ctx context.Context, cfg aws.Config, name string) error {
-	left, err := stack.Unfinished(ctx, cfg, name)
-	if err != nil || !left {
-		return err
-	}
-	fmt.Fprintf(c.progress, "The first deployment of %s failed: removing what is left of it\n", name)
-	tables, err := stack.Tables(ctx, cfg, name)
-	if err != nil {
-		return err
-	}
-	for _, table := range tables {
-		fmt.Fprintf(c.progress, "  but for its empty table. %s\n", deleteTable(table))
-	}
-	return stack.Unprotect(ctx, cfg, name)
-}
-
 // bootstrapStack is what an account and region need once for the CDK.
 const bootstrapStack = "CDKToolkit"
 

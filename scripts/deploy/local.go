@@ -91,9 +91,6 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err := c.bootstrapLocal(ctx, cfg); err != nil {
 		return err
 	}
-	if err := c.begin(ctx, cfg, localStack); err != nil {
-		return err
-	}
 	err = d.step("Deploying to "+endpoint, func() error {
 		return quietly(ctx, c.onStack(ctx, "deploy", "--require-approval", "never"))
 	})
@@ -176,22 +173,22 @@ func tryOut(ctx context.Context, url string) error {
 	return nil
 }
 
-// destroyLocal removes the stack, and stops the local cloud if toLocal started it.
+// destroyLocal stops the LocalStack that toLocal starts, which forgets the stack, and removes the stack from another local cloud.
 func (d *deployment) destroyLocal(ctx context.Context) error {
 	endpoint, port := localEndpoint()
-	if answers(ctx, endpoint) {
-		cfg, err := reachLocal(ctx, endpoint)
-		if err != nil {
-			return err
-		}
-		if err := d.step("Destroying the stack at "+endpoint, func() error { return stack.Delete(ctx, cfg, localStack) }); err != nil {
-			return err
-		}
+	if port != "" {
+		return localstack.StopLocalStack(ctx, port)
 	}
-	if port == "" {
-		return nil
+	if _, err := reachLocal(ctx, endpoint); err != nil {
+		return err
 	}
-	return localstack.StopLocalStack(ctx, port)
+	path, err := localstack.CDK(ctx, d.progress)
+	if err != nil {
+		return err
+	}
+	return d.step("Removing the stack from "+endpoint, func() error {
+		return quietly(ctx, cdk{d, path, d.root}.command(ctx, "destroy", "--force", "--app", ".local/cdk.out", localStack))
+	})
 }
 
 // answers reports whether anything speaks HTTP at the address.

@@ -23,7 +23,6 @@ const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c s
   aws            build, and deploy to the AWS account of the environment's credentials
   local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else to LocalStack on port PORT, else 4566, which is started when
                  nothing answers there
-  destroy        remove the stage of -c stage=..., after a question; its table stays
   destroy-local  remove what local deployed, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64), for cdk deploy in the folder infra
 
@@ -56,8 +55,6 @@ func run(ctx context.Context, args []string) error {
 		return d.toAWS(ctx)
 	case "local":
 		return d.toLocal(ctx)
-	case "destroy":
-		return d.destroy(ctx, os.Stdin)
 	case "destroy-local":
 		return d.destroyLocal(ctx)
 	case "build":
