@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"collabdata/shared/platform"
 	"collabdata/shared/webhook"
@@ -41,17 +40,6 @@ func (e *Environment) PrivateRanges() []netip.Prefix {
 	ranges, err := webhook.ParseRanges(e.Get(name))
 	e.Note(name, err)
 	return ranges
-}
-
-// LiveURL returns the URL of the API that holds connections, "" where there is none. In a local cloud it is below the address of that.
-func (e *Environment) LiveURL() string {
-	url, cloud := e.Get("LIVE_URL"), e.Get("AWS_ENDPOINT_URL") // https://<api>.<domain>/<stage>
-	if url == "" || cloud == "" {
-		return url
-	}
-	api, rest, _ := strings.Cut(strings.TrimPrefix(url, "https://"), ".")
-	_, stage, _ := strings.Cut(rest, "/")
-	return cloud + "/_aws/execute-api/" + api + "/" + stage
 }
 
 // AWS returns how the function reaches AWS. Its error is everything that was wrong with the variables read before.

@@ -40,7 +40,7 @@ func Run(handler func(context.Context, *Environment) (any, error)) {
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *Environment) (Config, error) {
 	c := Config{Stage: e.Required("STAGE"), Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), PrivateRanges: e.PrivateRanges()}
-	if url := e.LiveURL(); url != "" {
+	if url := e.Get("LIVE_URL"); url != "" {
 		c.LiveURL = "ws" + strings.TrimPrefix(url, "http")
 	}
 	switch writes := e.Get("WRITES"); writes {

@@ -61,10 +61,10 @@ func run(handler func(Config) any) {
 // fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 	c := Config{Stage: e.Required("STAGE"), Table: e.Required("TABLE_NAME"), PrivateRanges: e.PrivateRanges()}
-	e.Required("LIVE_URL")
+	liveURL := e.Required("LIVE_URL")
 	var err error
 	if c.DynamoDB, err = e.AWS(ctx); err == nil {
-		c.Gateway = gateway.New(c.DynamoDB, e.LiveURL())
+		c.Gateway = gateway.New(c.DynamoDB, liveURL)
 	}
 	return c, err
 }
