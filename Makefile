@@ -144,6 +144,8 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@[ -z "$$(git status --porcelain)" ] || { echo 'There are changes that are not committed: see git status' >&2; exit 1; }
 	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent wheel && \
 	cp $(LOCAL)/wheel/collabdata-$(VERSION)-*.whl shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
+	@$(MAKE) --silent aws && python=$$(go run ./localstack/install python) && cd $(LOCAL)/aws && \
+	echo 'Packing (two minutes) ...' && "$$python" -m zipfile -c '$(CURDIR)/$(RELEASE)/collabdata-$(VERSION)-aws.zip' *
 	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
 	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done

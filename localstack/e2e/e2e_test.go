@@ -127,7 +127,7 @@ func newDeployment(t *testing.T) *deployment {
 	return d
 }
 
-// release deploys what `make release` makes, in a folder of its own, and with neither Go nor Python.
+// release deploys what `make release` packs, in a folder of its own, and with neither Go nor Python.
 func (d *deployment) release(t *testing.T) {
 	t.Helper()
 	d.run(t, "", os.Environ(), "make", "-C", d.root, "aws", "ARCHS="+arch(), "PLATFORMS="+d.platform)

@@ -3,13 +3,17 @@
 package main
 
 import (
+	"archive/zip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"collabdata/localstack"
 	"collabdata/shared/platform"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestRelease makes a release in a fresh clone, and uses what it consists of in projects outside: in Go from the sources, from npm's
@@ -27,7 +31,9 @@ func TestRelease(t *testing.T) {
 	git(t, "-C", n.dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "--allow-empty", "--message=release")
 	here := &outside{dir: n.dir, env: append(n.environment(),
 		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")}
-	if printed := here.do(t, "make", "release", "VERSION="+platform.Release); !strings.Contains(printed, "Nothing is published") {
+	uname := strings.ReplaceAll(strings.TrimSpace(here.do(t, "uname", "-sm")), " ", "-")
+	// The deployment test uses the functions of a release.
+	if printed := here.do(t, "make", "release", "VERSION="+platform.Release, "ARCHS=", "PLATFORMS="+uname); !strings.Contains(printed, "Nothing is published") {
 		t.Errorf("it printed %s", printed)
 	}
 	tag := "v" + platform.Release
@@ -38,11 +44,30 @@ func TestRelease(t *testing.T) {
 		t.Errorf("it changed %s", changed)
 	}
 	made := &outside{dir: filepath.Join(n.dir, ".local", "release", platform.Release), env: n.environment()}
-	if checked := made.do(t, "sha256sum", "--check", "SHA256SUMS"); strings.Count(checked, ": OK") != 7 {
+	if checked := made.do(t, "sha256sum", "--check", "SHA256SUMS"); strings.Count(checked, ": OK") != 8 {
 		t.Errorf("the checksums are of %s", checked)
 	}
 	archive := func(name string) string { return filepath.Join(made.dir, name+"-"+platform.Release) }
 
+	t.Run("AWS", func(t *testing.T) {
+		made, err := zip.OpenReader(archive("collabdata") + "-aws.zip")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer made.Close()
+		var files, programs []string
+		for _, f := range made.File {
+			if f.Mode()&0o111 != 0 && !f.Mode().IsDir() {
+				programs = append(programs, f.Name)
+			} else {
+				files = append(files, f.Name)
+			}
+		}
+		want := []string{"admin-" + uname, "infra-" + uname}
+		if diff := cmp.Diff(want, programs); diff != "" || !slices.Contains(files, "cdk.json") {
+			t.Errorf("programs %s, other files %q", diff, files)
+		}
+	})
 	t.Run("Go", func(t *testing.T) {
 		app := &outside{dir: t.TempDir(), env: n.environment()}
 		app.do(t, "tar", "-xzf", archive("collabdata")+".tar.gz")
