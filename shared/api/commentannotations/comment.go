@@ -40,28 +40,29 @@ func checkComments(m *rpc.Violations, field string, comments []NewComment) {
 			m.Add(fmt.Sprintf("%s[%d]", field, i), "must have content: %s", contentRule)
 		}
 	}
-	checkPeople(m, field, taggedBy(comments))
+	checkPeople(m, field, comments)
 }
 
 // maxGroups is how many groups the comments of a request may tag: their members are as many as an event names.
 const maxGroups = collab.MaxPeople / collab.MaxGroupMention
 
-// groupsOf returns the ids of the groups that comments tag, each once.
-func groupsOf(comments []NewComment) []string {
-	var ids []string
+// tagged returns the ids of the users and of the groups that comments tag, each once.
+func tagged(comments []NewComment) (users, groups []string) {
 	for _, c := range comments {
 		for _, tag := range c.TaggedUserContacts {
 			if tag.GroupID != "" {
-				ids = append(ids, tag.GroupID)
+				groups = append(groups, tag.GroupID)
+			} else if tag.UserID != "" {
+				users = append(users, tag.UserID)
 			}
 		}
 	}
-	return rpc.Distinct(ids)
+	return rpc.Distinct(users), rpc.Distinct(groups)
 }
 
 // checkPeople demands that no more users are tagged than an event names.
-func checkPeople(m *rpc.Violations, field string, users []string) {
-	if len(users) > collab.MaxPeople {
+func checkPeople(m *rpc.Violations, field string, comments []NewComment) {
+	if users, _ := tagged(comments); len(users) > collab.MaxPeople {
 		m.Add(field, "must tag at most %d users in all, not %d", collab.MaxPeople, len(users))
 	}
 }
@@ -94,19 +95,6 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	}
 	stored.CreatedAt, stored.LastUpdated = c.Times.inherit(around).resolve(now)
 	return stored
-}
-
-// taggedBy returns the ids of the users whom comments tag, each once.
-func taggedBy(comments []NewComment) []string {
-	var ids []string
-	for _, c := range comments {
-		for _, tag := range c.TaggedUserContacts {
-			if tag.UserID != "" {
-				ids = append(ids, tag.UserID)
-			}
-		}
-	}
-	return rpc.Distinct(ids)
 }
 
 // Times are the times that an annotation or a comment to add may be given.

@@ -55,7 +55,7 @@ func (r *UpdateCommentsRequest) Validate(m *rpc.Violations) {
 func (d *CommentData) Validate(m *rpc.Violations) {
 	checkContext(m, "context", d.Context.Value)
 	checkAttachments(m, d.Attachments.Value)
-	checkPeople(m, "taggedUserContacts", taggedBy([]NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}}))
+	checkPeople(m, "taggedUserContacts", []NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}})
 }
 
 // CommentsUpdate is POST /v2/commentannotations/comments/update.
@@ -89,8 +89,10 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return nil, err
 	}
-	if tags := &req.UpdatedData.Value.TaggedUserContacts; len(tags.Value) > 0 && (call.Person != nil || len(groupsOf([]NewComment{{TaggedUserContacts: tags.Value}})) > 0) {
-		if err := s.introduce(ctx, call, doc, nil, []NewComment{{TaggedUserContacts: tags.Value}}); err != nil {
+	tags := &req.UpdatedData.Value.TaggedUserContacts
+	written := []NewComment{{TaggedUserContacts: tags.Value}}
+	if users, groups := tagged(written); len(groups) > 0 || call.Person != nil && len(users) > 0 {
+		if err := s.introduce(ctx, call, doc, nil, written); err != nil {
 			return nil, err
 		}
 		tags.Raw = rpc.JSON(tags.Value)

@@ -191,7 +191,7 @@ const mostNamed = 200
 // NOT_FOUND if a group does not exist, or the call's person is no member of the organization, and with INVALID_ARGUMENT if there are more
 // than maxGroups.
 func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, comments []NewComment) (users int, err error) {
-	groups := groupsOf(comments)
+	_, groups := tagged(comments)
 	if len(groups) == 0 {
 		return 0, nil
 	}
