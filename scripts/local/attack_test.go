@@ -128,23 +128,14 @@ type arena struct {
 // takes memory.
 func newArena(t testing.TB) *arena {
 	t.Helper()
-	programs, data := t.TempDir(), t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", programs, ".", "../admin").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	data := t.TempDir()
+	programs := build(t, ".", "../admin")
 	cmd := command(t, data)
 	cmd.Path = filepath.Join(programs, "local")
 	a := &arena{server: launch(t, cmd), t: t, arrived: map[string]chan time.Time{}, codes: map[int]int{}}
 	a.attacker = client.New(client.Config{BaseURL: a.url, APIKey: "dev-key", AuthToken: "dev-token"})
 	a.victim = client.New(client.Config{BaseURL: a.url, APIKey: "dev-key-2", AuthToken: "dev-token-2"})
-	a.admin = func(args ...string) {
-		t.Helper()
-		script := `. "$0" && exec "$@"`
-		args = append([]string{"-c", script, filepath.Join(data, "env"), filepath.Join(programs, "admin")}, args...)
-		if out, err := exec.CommandContext(t.Context(), "sh", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v\n%s", args, err, out)
-		}
-	}
+	a.admin = func(args ...string) { runAdmin(t, programs, data, args...) }
 	hook := httptest.NewServer(http.HandlerFunc(a.receive))
 	t.Cleanup(hook.Close)
 	a.must(a.victim, call{"/v2/webhooks/add", `{"webhookId":"crm","url":"` + hook.URL + `"}`})
@@ -156,6 +147,25 @@ func newArena(t testing.TB) *arena {
 		},
 	)
 	return a
+}
+
+// build builds programs, and returns their folder.
+func build(t testing.TB, packages ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", dir + "/"}, packages...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// runAdmin runs the operator's program of a folder on the server of some data.
+func runAdmin(t testing.TB, programs, data string, args ...string) {
+	t.Helper()
+	args = append([]string{"-c", `. "$0" && exec "$@"`, filepath.Join(data, "env"), filepath.Join(programs, "admin")}, args...)
+	if out, err := exec.CommandContext(t.Context(), "sh", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
 }
 
 // receive is the victim's endpoint.
