@@ -193,6 +193,7 @@ async function main() {
   await context.close();
 
   await writing(browser);
+  await following(browser);
   await restricted(browser);
   await reading(browser);
   await resending(browser);
@@ -279,6 +280,68 @@ async function writing(browser) {
   await context.close();
 }
 
+// following mentions a group, and mutes the thread, by the keyboard.
+async function following(browser) {
+  const context = await contextOf(browser);
+  const page = await open(context, '/demo?as=ann');
+  const keys = page.keyboard;
+  const group = page.getByRole('option', {name: 'Launch team Group'});
+  await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
+  await keys.type('News for @te');
+  await want('the group in the list', group);
+  await check(page, 'group', true);
+  await keys.press('Enter');
+  await keys.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  const mention = thread.locator('.mention', {hasText: '@Launch team'});
+  await want('the name of the group', mention);
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  await until(async () => (await call('/v2/notifications/get', {userId: 'cleo'})).some((n) => n.displayBodyMessage === 'News for Launch team'));
+
+  const level = thread.getByLabel('Notifications for this thread');
+  const saved = (response) => response.url().endsWith('/config/set');
+  await level.focus();
+  await Promise.all([page.waitForResponse(saved), keys.press('End')]);
+  await focus(page, 'a level was chosen', 'As for the document'); // the texts of its options
+  await thread.getByRole('button', {name: /^Edit your/}).press('Enter');
+  await keys.type('!');
+  await keys.press('Control+Enter');
+  let id;
+  await until(async () => (id = (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0]?.commentText === 'News for {{launch}}!')?.annotationId));
+  await page.goto(`${url}/demo?as=ann#collab-thread=${id}`);
+  await page.reload();
+  await want('the group after an edit', mention);
+  if ((await level.inputValue()) !== 'none') problems.add('the level is not kept');
+  page.expected = true;
+  await page.route('**/config/set', (route) => route.abort());
+  await level.selectOption('all');
+  await want('that the level is not saved', thread.getByRole('alert').getByText('The change was not saved.'));
+  await check(page, 'level', true);
+  await thread.getByRole('button', {name: 'Discard'}).click();
+  if ((await level.inputValue()) !== 'none') problems.add('a level that was not saved is shown');
+  await page.unroute('**/config/set');
+  page.expected = false;
+
+  // A group is not offered where a thread is for some people: nobody knows who would see it.
+  await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
+  await page.getByRole('button', {name: 'Only these people'}).press('Enter');
+  await page.getByRole('textbox', {name: /^Write a comment/}).fill('@');
+  await page.getByRole('option', {name: 'Bob Builder'}).waitFor();
+  if ((await group.count()) > 0) problems.add('a group is offered for a thread of few');
+  await page.getByRole('button', {name: 'Cancel'}).press('Enter');
+
+  for (const lang of ['de', 'es', 'fr', 'ja', 'pt']) {
+    const {elements: words} = JSON.parse(readFileSync(`../../shared/words/catalogs/${lang}.json`, 'utf8'));
+    await page.goto(`${url}/demo?as=ann&lang=${lang}#collab-thread=${id}`);
+    await want(`the level in ${lang}`, thread.getByLabel(words.follow));
+    const options = await thread.getByLabel(words.follow).locator('option').allTextContents();
+    const wanted = ['default', 'all', 'mentions', 'none'].map((l) => words[`level.${l}`]);
+    if (`${options}` !== `${wanted}`) problems.add(`${lang}: the levels are ${options}`);
+    if (lang === 'de') await check(page, `level-${lang}`); // its texts are the longest
+  }
+  await context.close();
+}
+
 // twins mentions people of one name: their ids tell them apart where nothing else does.
 async function twins(page, text) {
   const photoUrl = `${url}/pages/icon.svg`;
@@ -339,7 +402,7 @@ async function restricted(browser) {
   await thread.getByRole('button', {name: 'Resolve'}).waitFor();
   await thread.getByRole('textbox').fill('@');
   await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
-  if ((await page.getByRole('option').count()) !== 1) problems.add('somebody is offered who does not see the thread');
+  if ((await page.getByRole('listbox').getByRole('option').count()) !== 1) problems.add('somebody is offered who does not see the thread');
   await keys.press('Escape');
   await check(page, 'restricted', true);
 

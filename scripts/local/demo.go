@@ -26,6 +26,7 @@ type demo struct {
 const (
 	demoOrganization = "demo"
 	demoDocument     = "launch-plan"
+	demoGroup        = "launch"
 )
 
 // demoPeople are the people of the demo's organization.
@@ -89,7 +90,7 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
 }
 
-// prepare adds the people, a webhook at this server's receiver and a few threads, unless they are there.
+// prepare adds the people and a group of them, a webhook at this server's receiver and a few threads, unless they are there.
 func (d *demo) prepare(ctx context.Context) error {
 	d.begin.Lock()
 	defer d.begin.Unlock()
@@ -103,7 +104,18 @@ func (d *demo) prepare(ctx context.Context) error {
 	if _, err := d.service.Users.Add(ctx, &users); err != nil {
 		return err
 	}
-	_, err := d.service.Organizations.AddDocuments(ctx, &client.OrganizationsAddDocumentsRequest{
+	_, err := d.service.Organizations.AddUserGroups(ctx, &client.OrganizationsAddUserGroupsRequest{
+		OrganizationID: demoOrganization, OrganizationUserGroups: []client.NewGroup{{GroupID: demoGroup, GroupName: "Launch team"}},
+	})
+	if err == nil {
+		_, err = d.service.Organizations.AddUserGroupsUsers(ctx, &client.OrganizationsAddUserGroupsUsersRequest{
+			OrganizationID: demoOrganization, OrganizationUserGroupID: demoGroup, UserIDs: []string{"ann", "bob", "cleo"},
+		})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = d.service.Organizations.AddDocuments(ctx, &client.OrganizationsAddDocumentsRequest{
 		OrganizationID: demoOrganization, Documents: []client.NewDocument{{DocumentID: demoDocument, DocumentName: "Launch plan"}},
 	})
 	if err != nil {

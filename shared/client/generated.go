@@ -463,9 +463,9 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // threads first, at most 50 events, and the number of the others.
 //
 // With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of
-// every event, named or not; with mentions, of mentions alone; with none, of nothing. It stands until it is set anew. NOT_FOUND
-// when the document or an annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than 500 users would
-// have set a level for an annotation.
+// every event, named or not; with mentions, of mentions alone; with none, of nothing; with default, as if the user had never set a
+// level. It stands until it is set anew. NOT_FOUND when the document or an annotation does not exist, or the user may not see it;
+// RESOURCE_EXHAUSTED when more than 500 users would have set a level for an annotation.
 //
 // Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each
 // user, with a documentId where the request names a single one. NOT_FOUND when the organization does not exist,
@@ -937,7 +937,8 @@ func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayD
 // after the other. An error ends the items.
 //
 // The response has all by id, each with its users by id. A group with more than 500 users comes again, each time with the next of
-// them. A page ends after 100 items.
+// them. A page ends after 100 items. With searchKey the response is at most 30 of the first 1,000 groups, without their users. A
+// person is answered so without one, too, and learns of groups as a member of the organization alone: for others there are none.
 func (o Organizations) GetUserGroups(ctx context.Context, request *OrganizationsGetUserGroupsRequest) iter.Seq2[Group, error] {
 	return items(request.PageToken, func(token string) (*Page[Group], error) {
 		asked := *request
@@ -1614,6 +1615,7 @@ const (
 	LevelAll      Level = "all"
 	LevelMentions Level = "mentions"
 	LevelNone     Level = "none"
+	LevelDefault  Level = "default"
 )
 
 // AnnotationMetadata is the value of metadata: where it is.
@@ -2474,7 +2476,8 @@ type NotificationsSetConfigRequest struct {
 	UserIDs []string `json:"userIds"`
 	// Which notifications the users get; left out: as it is
 	Config *ChannelsChange `json:"config,omitzero"`
-	// With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail
+	// With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail;
+	// default: no level
 	Level Level `json:"level,omitzero"`
 	// When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at
 	// mailHour. Left out: as it is
@@ -3658,6 +3661,8 @@ type WebhooksReplayDeliveriesData struct {
 type OrganizationsGetUserGroupsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
+	// The first 30 of those whose name, or a word of it, begins with this, whatever the case; 2 to 100 characters
+	SearchKey string `json:"searchKey,omitzero"`
 	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
@@ -3670,7 +3675,7 @@ type Group struct {
 	GroupID string `json:"groupId"`
 	// Its name
 	GroupName string `json:"groupName"`
-	// At most 500 of its users, by id
+	// At most 500 of its users, by id; none with searchKey
 	UserIDs []string `json:"userIds"`
 }
 

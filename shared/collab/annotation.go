@@ -96,15 +96,16 @@ type Annotation struct {
 // Level is of which of a thread's events a person is notified.
 type Level string
 
-// The levels. Where nothing is set, a person is notified who wrote in the thread, is mentioned or assigned.
+// The levels. By default a person is notified who wrote in the thread, is mentioned or assigned.
 const (
+	LevelDefault  Level = "default" // none is set
 	LevelAll      Level = "all"
 	LevelMentions Level = "mentions"
 	LevelNone     Level = "none"
 )
 
 // Values returns all levels.
-func (Level) Values() []string { return texts(LevelAll, LevelMentions, LevelNone) }
+func (Level) Values() []string { return texts(LevelAll, LevelMentions, LevelNone, LevelDefault) }
 
 // Follows are the ids of the users who have set a level for a thread, each in one of the lists. Nil has none.
 type Follows struct {
@@ -116,7 +117,7 @@ type Follows struct {
 // MaxFollows is how many users may set a level for a thread.
 const MaxFollows = 500
 
-// Of returns the level that a user has set, "" for none.
+// Of returns the level that a user has set.
 func (f *Follows) Of(user string) Level {
 	switch {
 	case f == nil:
@@ -127,10 +128,10 @@ func (f *Follows) Of(user string) Level {
 	case slices.Contains(f.None, user):
 		return LevelNone
 	}
-	return ""
+	return LevelDefault
 }
 
-// Set returns the lists with the level of a user changed; "" for none. f stays as it is.
+// Set returns the lists with the level of a user changed. f stays as it is.
 func (f *Follows) Set(user string, level Level) *Follows {
 	others := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == user })

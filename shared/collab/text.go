@@ -19,6 +19,9 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
+// HasWord reports whether a text or a word of it begins with a key in lower case.
+func HasWord(text, key string) bool { return strings.Contains(" "+strings.ToLower(text), " "+key) }
+
 // Legible returns a text of somebody else as people may be shown it: at most limit bytes of valid UTF-8. U+FFFD stands for bytes that are
 // none, for control characters but tabs and ends of lines, and for characters that turn the direction of a text.
 func Legible(text []byte, limit int) string {

@@ -406,7 +406,7 @@ func (m *sightModel) actions() map[string]func() {
 			if m.said[thread] == nil {
 				return
 			}
-			level := rapid.SampledFrom([]collab.Level{"", collab.LevelAll, collab.LevelMentions, collab.LevelNone}).Draw(m.t, "level")
+			level := rapid.SampledFrom([]collab.Level{collab.LevelDefault, collab.LevelAll, collab.LevelMentions, collab.LevelNone}).Draw(m.t, "level")
 			m.level(u, thread, level)
 			m.muted[u][thread] = level == collab.LevelNone
 		},

@@ -199,8 +199,7 @@ func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.Doc
 		return 0, collab.Errorf(collab.InvalidArgument, "a request may tag at most %d groups, not %d", maxGroups, len(groups))
 	}
 	if call.Person != nil {
-		members, err := s.Directory.Members(ctx, doc.OrganizationRef, []string{call.Person.UserID})
-		if m, is := members[call.Person.UserID]; err != nil || !is || !m.Holds(call.Millis()) {
+		if may, err := s.Directory.MayNameGroups(ctx, doc.OrganizationRef, call.Person.UserID, call.Millis()); err != nil || !may {
 			return 0, cmp.Or[error](err, collab.Errorf(collab.NotFound, "group %q does not exist", groups[0]))
 		}
 	}

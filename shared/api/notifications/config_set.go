@@ -19,7 +19,7 @@ type ConfigSetRequest struct {
 	AnnotationIDs  []string             `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" doc:"With level: the annotations of the one document for which it holds"`
 	UserIDs        []string             `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"The users whose preferences they are"`
 	Config         *ChannelsChange      `json:"config" rule:"notnull,nonempty" doc:"Which notifications the users get; left out: as it is"`
-	Level          collab.Level         `json:"level" rule:"notnull" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail"`
+	Level          collab.Level         `json:"level" rule:"notnull" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level"`
 	MailFrequency  collab.MailFrequency `json:"mailFrequency" rule:"notnull" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
 	MailHour       *int64               `json:"mailHour" rule:"notnull,min=0,max=23" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
 	TimeZone       *string              `json:"timeZone" rule:"notnull" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
@@ -115,8 +115,9 @@ With mailFrequency a user gets one mail an hour, or a day at an hour of the user
 at most 50 events, and the number of the others.
 
 With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of every event,
-named or not; with mentions, of mentions alone; with none, of nothing. It stands until it is set anew. NOT_FOUND when the document or an
-annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than 500 users would have set a level for an annotation.
+named or not; with mentions, of mentions alone; with none, of nothing; with default, as if the user had never set a level. It stands until
+it is set anew. NOT_FOUND when the document or an annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than
+500 users would have set a level for an annotation.
 
 Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a
 documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}

@@ -137,7 +137,7 @@ func (s *Service) UsergroupsUsersDelete(
 func (s *Service) openGroup(ctx context.Context, call *rpc.Call, organization, group string) (collab.OrganizationRef, error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, organization)
 	if err == nil {
-		err = s.Directory.CheckGroup(ctx, org, group)
+		_, err = s.Directory.GroupName(ctx, org, group)
 	}
 	return org, err
 }

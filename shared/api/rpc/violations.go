@@ -76,6 +76,13 @@ func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 }
 
 // add notes a violation of the value that was read last.
+// SearchKey refuses a key to find names by that has not 2 to 100 characters. Nil is none.
+func (m *Violations) SearchKey(key *string) {
+	if n := utf8.RuneCountInString(collab.Deref(key)); key != nil && (n < 2 || n > 100) {
+		m.Add("searchKey", "must have 2 to 100 characters, not %d", n)
+	}
+}
+
 func (m *Violations) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
 
 func (m *Violations) note(path, message string) {

@@ -2,9 +2,7 @@ package users
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -24,9 +22,7 @@ type GetRequest struct {
 // Validate refuses two levels, a searchKey that is too short or too long, and groups of what is not of documents.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
-	if n := utf8.RuneCountInString(collab.Deref(r.SearchKey)); r.SearchKey != nil && (n < 2 || n > 100) {
-		m.Add("searchKey", "must have 2 to 100 characters, not %d", n)
-	}
+	m.SearchKey(r.SearchKey)
 	if r.AllDocuments && (r.DocumentID != nil || r.FolderID != nil) {
 		m.Add("allDocuments", "must not stand beside documentId or folderId")
 	}
@@ -107,7 +103,5 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 
 // found reports whether a user's name, a word of it or the address begins with a key in lower case.
 func found(u collab.User, key string) bool {
-	name := strings.ToLower(collab.Deref(u.Name))
-	begins := func(text string) bool { return strings.HasPrefix(text, key) }
-	return begins(name) || begins(strings.ToLower(collab.Deref(u.Email))) || slices.ContainsFunc(strings.Split(name, " "), begins)
+	return collab.HasWord(collab.Deref(u.Name), key) || strings.HasPrefix(strings.ToLower(collab.Deref(u.Email)), key)
 }

@@ -10,15 +10,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// CheckGroup fails with NOT_FOUND when the group does not exist.
-func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error {
-	it, err := s.Get(ctx, keys.Group(org, group))
-	if err == nil && it == nil {
-		err = collab.Errorf(collab.NotFound, "group %q does not exist", group)
-	}
-	return err
-}
-
 // GroupName returns the name of a group; NOT_FOUND when it does not exist.
 func (s *Store) GroupName(ctx context.Context, org collab.OrganizationRef, group string) (string, error) {
 	it, err := s.Get(ctx, keys.Group(org, group))
@@ -40,6 +31,13 @@ func (s *Store) ChangeGroups(
 		return nil
 	}}
 	return c.all(ctx)
+}
+
+// MayNameGroups reports whether a person may learn of an organization's groups and mention them: whether they are its member at a time.
+func (s *Store) MayNameGroups(ctx context.Context, org collab.OrganizationRef, person string, at collab.Millis) (bool, error) {
+	members, err := s.Members(ctx, org, []string{person})
+	m, is := members[person]
+	return is && m.Holds(at), err
 }
 
 // GroupsAfter returns at most most groups after one, "" for the first, by id. Strongly consistent.

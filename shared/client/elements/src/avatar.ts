@@ -14,5 +14,5 @@ export function avatar(p: Person): TemplateResult {
   const initials = [words[0], words.length > 1 ? words.at(-1) : ''].map((w) => [...(w ?? '')][0] ?? '').join('').toUpperCase();
   let sum = 0;
   for (const c of p.userId) sum = (sum * 31 + c.codePointAt(0)!) >>> 0;
-  return html`<span class="avatar h${(sum % 6) + 1}" part="avatar" aria-hidden="true">${initials}</span>`;
+  return html`<span class="avatar h${(sum % 6) + 1} ${p.group ? 'group' : ''}" part="avatar" aria-hidden="true">${initials}</span>`;
 }

@@ -3,20 +3,21 @@ import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
-import {nameOf, type Attachment, type Person, type Tag, type Target} from './protocol.js';
+import {nameOf, type Attachment, type Person, type Target} from './protocol.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
 import {uploadOf, type Upload} from './uploads.js';
 
-const SHOWN = 8; // people in the list
+const SHOWN = 8; // people and groups in the list
+const GROUPS = 3; // groups that have a place in it, however many people there are
 const LONGEST = 20_000; // characters of a text: ten pages
 const NEAR = 1_000; // characters left, from which on they are counted down
 
 /** A comment as it was written: its text with tokens, those whom it mentions, its files, and the only people who shall see it, undefined for everyone. */
 export interface Written {
   text: string;
-  tags: Tag[];
+  tags: Person[];
   attachments?: Attachment[];
   only?: Person[] | undefined;
   /** Of the request that sent it before. */
@@ -39,7 +40,7 @@ export class Composer extends LitElement {
   @property({attribute: false}) target: Target | undefined;
   /** The text to begin with where there is no draft, with tokens for those whom the tags name. */
   @property({attribute: false}) text = '';
-  @property({attribute: false}) tags: Tag[] = [];
+  @property({attribute: false}) tags: Person[] = [];
   /** The reader may choose who sees it. */
   @property({type: Boolean}) choice = false;
   /** Those who see it, where that is settled: nobody else is offered to be mentioned. */
@@ -90,7 +91,7 @@ export class Composer extends LitElement {
 
   protected override firstUpdated(): void {
     const draft = this.store.drafts.get(this.place);
-    this.#known = draft ? [...draft.people] : this.tags.map((t) => t.contact ?? t);
+    this.#known = [...(draft?.people ?? this.tags)];
     this.area.value = draft?.text ?? withNames(this.text, this.#known);
     this.#id = draft?.id;
     this.only = draft?.only;
@@ -113,7 +114,7 @@ export class Composer extends LitElement {
       <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
-            ${avatar(p)}<span>${nameOf(p)}</span>${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
+            ${avatar(p)}<span>${nameOf(p)}</span>${p.group ? html`<span class="soft">${say('group')}</span>` : nothing}${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
           </li>`)}
       </ul>
       <div class="said" role="status">${open ? say('people', {count: this.people.length}) : this.left < 0 ? say('tooLong') : ''}</div>
@@ -148,7 +149,7 @@ export class Composer extends LitElement {
 
   /** Those whom the text mentions. */
   #mentioned(): Person[] {
-    return tagsOf(withTokens(this.area.value, this.#known), this.#known).map((t) => t.contact!);
+    return tagsOf(withTokens(this.area.value, this.#known), this.#known).filter((p) => !p.group);
   }
 
   /** Sets who will see it, and goes on where more are chosen. */
@@ -242,7 +243,10 @@ export class Composer extends LitElement {
     this.store.people(before.trim(), () => sought() === before).then(
       (all) => {
         if (this.#adding !== adding || sought() !== before) return; // the reader has typed on
-        this.people = all.filter((p) => fits(p) && (adding ? !has(this.only!, p) : !this.among || has(this.among, p))).slice(0, SHOWN);
+        const may = (p: Person) => (p.group ? !adding && !this.only && !this.among : adding ? !has(this.only!, p) : !this.among || has(this.among, p));
+        const found = all.filter((p) => fits(p) && may(p)); // people, then groups
+        const groups = Math.min(found.filter((p) => p.group).length, GROUPS);
+        this.people = found.filter((p, i) => p.group || i < SHOWN - groups).slice(0, SHOWN);
         this.chosen = 0;
       },
       () => this.#hide(),

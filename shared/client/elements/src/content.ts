@@ -1,7 +1,7 @@
 import {html, nothing, render, type TemplateResult} from 'lit';
 import {guard} from 'lit/directives/guard.js';
 
-import {nameOf, type Comment, type Tag} from './protocol.js';
+import {nameOf, type Comment, type Person} from './protocol.js';
 import type {Store} from './store.js';
 import {say} from './texts.js';
 
@@ -13,7 +13,7 @@ let loading: Promise<void> | undefined;
 /** The content of a comment: HTML where it has some, as plain text until it can be cleaned; else text. again is called once it can. */
 export function contentOf(c: Comment, store: Store, again: () => void): TemplateResult {
   const me = store.user.userId;
-  const tags = (c.taggedUserContacts ?? []).map((t) => ({userId: t.userId, contact: store.named(t.contact ?? t)}));
+  const tags = (c.tags ?? []).map((t) => store.named(t));
   if (c.commentHtml === undefined || !clean) {
     if (c.commentHtml !== undefined) void load().then(again, () => {});
     return html`<div class="text" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;
@@ -35,7 +35,7 @@ function load(): Promise<void> {
 const PIECES = /\{\{([^{}]+)\}\}|https?:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?')\]]/gi;
 
 /** A text with templates in the place of tokens and, where asked for, of addresses. */
-function pieces(text: string, tags: Tag[], me: string, links: boolean): (string | TemplateResult)[] {
+function pieces(text: string, tags: Person[], me: string, links: boolean): (string | TemplateResult)[] {
   const list: (string | TemplateResult)[] = [];
   let end = 0;
   for (const m of text.matchAll(PIECES)) {
@@ -48,8 +48,8 @@ function pieces(text: string, tags: Tag[], me: string, links: boolean): (string 
   return list;
 }
 
-const mention = (tag: Tag, me: string): TemplateResult =>
-  html`<span part="mention" class="mention ${tag.userId === me ? 'mine' : ''}">@${nameOf(tag.contact ?? tag)}</span>`;
+const mention = (p: Person, me: string): TemplateResult =>
+  html`<span part="mention" class="mention ${p.userId === me && !p.group ? 'mine' : ''}">@${nameOf(p)}</span>`;
 
 const LARGEST = 10_000_000; // bytes of a picture that is shown; a larger one is a link
 

@@ -77,7 +77,7 @@ export class Drafts {
 /** The draft, with its place, of what the reader sent and the server did not take; nothing for what has no text. */
 export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
-  const people = (p.tags ?? []).map((t) => t.contact ?? t);
+  const people = p.tags ?? [];
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
   return [[place, {id: p.id, text: withNames(p.text, people), people, attachments: p.attachments, target: p.target, only: p.only}]];
 }

@@ -1,4 +1,4 @@
-import {nameOf, type Person, type Tag} from './protocol.js';
+import {nameOf, type Person} from './protocol.js';
 
 /** How a person is called in a text that is being written: with the id where another one has the same name. */
 export function labelOf(p: Person, people: Person[]): string {
@@ -21,7 +21,7 @@ export function withTokens(text: string, people: Person[]): string {
 }
 
 /** The people whom a text's tokens name, of those known. */
-export function tagsOf(text: string, people: Person[]): Tag[] {
+export function tagsOf(text: string, people: Person[]): Person[] {
   const ids = new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]));
-  return people.filter((p) => ids.has(p.userId)).map((p) => ({userId: p.userId, contact: p}));
+  return people.filter((p) => ids.has(p.userId));
 }

@@ -1,20 +1,21 @@
-import type {Attachment, Comment, Failure, Person, Tag, Target, Thread} from './protocol.js';
+import type {Attachment, Comment, Failure, Level, Person, Target, Thread} from './protocol.js';
 
 /** What the reader did, and no look has shown yet. */
 export interface Pending {
   /** The request's id, and the key of a thread that it adds. */
   id: string;
-  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread';
+  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread';
   /** The thread that it is about, by its key; a new thread's is the id. */
   thread: string;
   commentId?: number;
   text?: string;
-  tags?: Tag[];
+  tags?: Person[];
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
   /** Those who see a new thread, beside the reader; undefined for everyone. */
   only?: Person[] | undefined;
   resolved?: boolean;
+  level?: Level;
   at: string;
   /** The server has it, and the next look will show it. */
   sent?: boolean;
@@ -57,6 +58,9 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
           shown.status = p.resolved ? {id: 'RESOLVED', type: 'terminal'} : {id: 'OPEN', type: 'default'};
           shown.resolvedByUserId = user.userId;
         }
+        break;
+      case 'follow-thread':
+        if (!p.failed) shown.level = p.level!;
     }
   }
   return shown;
@@ -71,11 +75,11 @@ export function added(p: Pending, user: Person): ShownThread {
 }
 
 function written(p: Pending, user: Person): ShownComment {
-  return {commentId: 0, commentText: p.text!, from: user, taggedUserContacts: p.tags!, ...(p.attachments && {attachments: p.attachments}), createdAt: p.at, lastUpdated: p.at, pending: p};
+  return {commentId: 0, commentText: p.text!, from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), createdAt: p.at, lastUpdated: p.at, pending: p};
 }
 
 function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
-  return {...c, commentText: p.text!, taggedUserContacts: p.tags!, lastUpdated: p.at};
+  return {...c, commentText: p.text!, tags: p.tags!, lastUpdated: p.at};
 }
 
 /** The one of two states of a thread to go on with: the later, and the known one where they are the same. */

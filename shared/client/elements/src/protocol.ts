@@ -3,10 +3,12 @@ import {Failure, type Access, type Result} from './access.js';
 
 export {Failure} from './access.js';
 
+/** A person, or a group of people who are mentioned together: its id stands in the place of a user's. */
 export interface Person {
   userId: string;
-  name?: string;
+  name?: string | undefined;
   photoUrl?: string;
+  group?: boolean;
 }
 
 /** Where a thread belongs: an element, or a text in it, counted from 1. */
@@ -14,11 +16,6 @@ export interface Target {
   elementId?: string;
   targetText?: string;
   occurrence?: number;
-}
-
-export interface Tag {
-  userId: string;
-  contact?: Person;
 }
 
 /** A file of a comment. It lies elsewhere: the service has its address. */
@@ -34,7 +31,8 @@ export interface Comment {
   commentText?: string;
   commentHtml?: string;
   from: Person;
-  taggedUserContacts?: Tag[];
+  /** Those whom its tokens name. */
+  tags?: Person[] | undefined;
   attachments?: Attachment[];
   createdAt: string;
   lastUpdated: string;
@@ -46,6 +44,10 @@ export interface Visibility {
   people?: Person[];
 }
 
+/** What somebody is told of a thread: default for as the document's preferences say. */
+export const LEVELS = ['default', 'all', 'mentions', 'none'] as const;
+export type Level = (typeof LEVELS)[number];
+
 export interface Thread {
   annotationId: string;
   targetElement?: Target;
@@ -54,6 +56,8 @@ export interface Thread {
   createdAt: string;
   lastUpdated: string;
   visibility?: Visibility;
+  /** What the reader is told of it. */
+  level?: Level;
   comments: Comment[];
   commentsTruncated?: boolean;
   unread?: boolean;
@@ -83,11 +87,12 @@ interface Write {
   annotationId: string;
   commentId?: number | undefined;
   text?: string | undefined;
-  tags?: Tag[] | undefined;
+  tags?: Person[] | undefined;
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
   only?: Person[] | undefined;
   resolved?: boolean | undefined;
+  level?: Level | undefined;
 }
 
 interface Requests {
@@ -97,6 +102,7 @@ interface Requests {
   'edit-comment': Write;
   'delete-comment': Write;
   'resolve-thread': Write;
+  'follow-thread': Write;
   'read-thread': {annotationId: string};
   'read-until': {annotationId: string};
   'people': {searchKey?: string; userIds?: string[]};
@@ -113,6 +119,7 @@ export interface Answers {
   'edit-comment': {annotationId: string};
   'delete-comment': {annotationId: string};
   'resolve-thread': {annotationId: string};
+  'follow-thread': {annotationId: string};
   'read-thread': object;
   'read-until': {until: number};
   'people': {people: Person[]; more: boolean};
@@ -122,7 +129,7 @@ export interface Answers {
   'connect': {url: string; retryAfter: number};
 }
 
-export const MOST_PEOPLE = 30; // people that one answer has
+export const MOST_PEOPLE = 30; // people that one answer has, and groups
 const NEWEST_PAGE = 100; // threads of the first answer about a document
 const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
 const CHANGED_PAGE = 250; // of an answer about what changed
@@ -147,14 +154,23 @@ function changed({data}: Result): {annotationId: string} {
 }
 
 const content = ({text, tags, attachments}: Write) => ({
-  commentText: text, taggedUserContacts: (tags ?? []).map(({userId}) => ({userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
+  commentText: text, taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
 });
 
 /** A thread, or a deleted one, as the service answers it to a person. */
-type Annotation = Omit<Thread, 'visibility'> & {deleted?: boolean; visibility?: {type: string; userIds?: string[]}};
+type Annotation = Omit<Thread, 'visibility' | 'comments'> & {
+  deleted?: boolean; visibility?: {type: string; userIds?: string[]}; subscribedUsers?: Subscriptions; unsubscribedUsers?: Subscriptions;
+  comments: (Comment & {taggedUserContacts?: Tag[]})[];
+};
+type Subscriptions = Record<string, {level: Level}>;
+type Tag = {userId: string; contact?: Person; organizationUserGroupId?: string; text?: string};
 
-const threadOf = ({visibility, ...t}: Annotation): Thread => ({
-  ...t, ...(visibility?.type === 'restricted' && {visibility: {type: 'restricted', people: (visibility.userIds ?? []).map((userId) => ({userId}))}}),
+const taggedOf = ({userId, contact, organizationUserGroupId: id, text}: Tag): Person => (id ? {userId: id, name: text, group: true} : (contact ?? {userId}));
+
+const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annotation): Thread => ({
+  ...t, level: Object.values({...subscribedUsers, ...unsubscribedUsers})[0]?.level ?? 'default',
+  comments: t.comments.map(({taggedUserContacts, ...c}) => ({...c, tags: taggedUserContacts?.map(taggedOf)})),
+  ...(visibility?.type === 'restricted' && {visibility: {type: 'restricted', people: (visibility.userIds ?? []).map((userId) => ({userId}))}}),
 });
 
 const THREADS = '/v2/commentannotations';
@@ -199,6 +215,10 @@ const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promis
     changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
     return w;
   },
+  async 'follow-thread'(to, w) {
+    await to.call(`${INBOX}/config/set`, {documentIds: [to.documentId], annotationIds: [w.annotationId], level: w.level}, w.id);
+    return w;
+  },
   async 'read-thread'(to, {annotationId}) {
     changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, crypto.randomUUID()));
     return {};
@@ -211,8 +231,14 @@ const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promis
     return {until: (read && readAt) || 0};
   },
   async people(to, {searchKey, userIds}) {
-    const page = await to.call('/v2/users/get', {documentId: to.documentId, ...(searchKey && {searchKey}), ...(userIds && {userIds})}).catch(unlessMissing);
-    return {people: page?.data ?? [], more: page?.data.length >= MOST_PEOPLE};
+    const key = searchKey ? {searchKey} : {};
+    const find = async (path: string, data: object): Promise<any[]> => (await to.call(path, {...key, ...data}).catch(unlessMissing))?.data ?? [];
+    const [people, groups] = await Promise.all([
+      find('/v2/users/get', {documentId: to.documentId, ...(userIds && {userIds})}), userIds ? [] : find('/v2/organizations/usergroups/get', {}),
+    ]);
+    return {
+      people: [...people, ...groups.map((g) => ({userId: g.groupId, name: g.groupName, group: true}))], more: Math.max(people.length, groups.length) >= MOST_PEOPLE,
+    };
   },
   async preferences(to, {config}) {
     const documentIds = [to.documentId];

@@ -197,7 +197,7 @@ export class Store {
       if (!wanted()) return [];
       ({people} = await this.#search(letters.slice(0, 100)));
     }
-    return people.filter((p) => p.userId !== this.user.userId);
+    return people.filter((p) => p.group || p.userId !== this.user.userId);
   }
 
   #search(searchKey: string): Promise<Answers['people']> {
@@ -281,6 +281,8 @@ export class Store {
       try {
         const {annotationId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
         this.#keys.set(annotationId, p.thread);
+        const thread = this.#threads.get(annotationId);
+        if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level}); // no look says so: it is no change of the thread
         this.#replace(p, {...p, sent: true});
       } catch (e) {
         this.#replace(p, {...p, failed: e as Failure});
@@ -301,13 +303,13 @@ export class Store {
     const next = later(known, thread);
     this.#threads.set(thread.annotationId, next);
     if (next === known) return false;
-    for (const c of next.comments) this.#know(c.from, ...(c.taggedUserContacts ?? []).map((t) => t.contact ?? t));
+    for (const c of next.comments) this.#know(c.from, ...(c.tags ?? []));
     this.#know(...(next.visibility?.people ?? []));
     return true;
   }
 
   #know(...people: Person[]): void {
-    for (const p of people) if (p.name) this.#names.set(p.userId, p);
+    for (const p of people) if (p.name && !p.group) this.#names.set(p.userId, p);
   }
 
   /** Whether there are older threads than those that are known. */

@@ -45,6 +45,7 @@ export const base = css`
     flex: none; width: 28px; height: 28px; border-radius: 50%; display: grid; place-items: center; overflow: hidden; font-size: 11px; font-weight: 650; color: #fff;
     background: #5f6b7a;
   }
+  .avatar.group { border-radius: 6px; }
   .avatar img { width: 100%; height: 100%; object-fit: cover; }
   .h1 { background: #8e3b9c; } .h2 { background: #1a6fb0; } .h3 { background: #2c7a4b; } .h4 { background: #a8480c; } .h5 { background: #b12c57; } .h6 { background: #4c55b8; }
   .dot { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--_accent); }

@@ -10,7 +10,7 @@ import {contentOf, filesOf, plainOf} from './content.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
-import {isResolved, nameOf, seersOf} from './protocol.js';
+import {isResolved, LEVELS, nameOf, seersOf, type Level} from './protocol.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {say, whyOf} from './texts.js';
@@ -80,7 +80,8 @@ export class ThreadElement extends Connected {
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
       .seers .lock { align-self: center; }
-      .reply { margin-top: 8px; }
+      .reply, .follow { margin-top: 8px; }
+      .follow { font-size: .93em; }
       .sought { background: color-mix(in srgb, var(--_quote) 15%, transparent); border-radius: var(--_radius); }
       .files { display: flex; flex-wrap: wrap; gap: 6px; margin-top: 4px; overflow-wrap: anywhere; }
       .files img { display: block; max-width: 100%; max-height: 240px; border: 1px solid var(--_line); border-radius: var(--_radius); }
@@ -193,9 +194,9 @@ export class ThreadElement extends Connected {
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
-        ${change?.failed ? this.#failure(change) : nothing}
+        ${t.pending.map((p) => (p.failed && /^(resolve|follow)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
-        ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
+        ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
           <div class="row actions">
             <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? say('showReplies', {count: rest.length}) : say('reply')}</button>
             ${store.canWrite && store.drafts.get(replyTo(t.annotationId)) ? html`<span>${say('draft')}</span>` : nothing}
@@ -214,8 +215,8 @@ export class ThreadElement extends Connected {
 
   /** The name of who resolved it, "" where it is not known. */
   #resolver(t: ShownThread, store: Store): string {
-    const known = [store.user, ...t.comments.flatMap((c) => [c.from, ...(c.taggedUserContacts ?? []).map((tag) => tag.contact ?? tag)])];
-    const who = known.find((p) => p.userId === t.resolvedByUserId);
+    const known = [store.user, ...t.comments.flatMap((c) => [c.from, ...(c.tags ?? [])])];
+    const who = known.find((p) => p.userId === t.resolvedByUserId && !p.group);
     return who ? nameOf(who) : '';
   }
 
@@ -223,6 +224,15 @@ export class ThreadElement extends Connected {
     if (!store.canWrite || !t.annotationId) return nothing;
     return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
       .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
+  }
+
+  /** What the reader is told of the thread, and where they choose. */
+  #follow(t: ShownThread, store: Store): unknown {
+    if (!t.annotationId) return nothing;
+    return html`<label class="row follow soft" part="follow">${say('follow')}
+      <select @change=${(e: Event) => store.send({name: 'follow-thread', thread: t.key, level: (e.target as HTMLSelectElement).value as Level})}>
+        ${LEVELS.map((v) => html`<option value=${v} .selected=${t.level === v}>${say(`level.${v}`)}</option>`)}
+      </select></label>`;
   }
 
   #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
@@ -260,7 +270,7 @@ export class ThreadElement extends Connected {
 
   #editor(c: ShownComment): TemplateResult {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
-      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []}
+      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.tags ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
       .done=${({text, tags, id}: Written) => {
         this.editing = 0;

@@ -217,7 +217,7 @@ export class ThreadsElement extends Connected {
     const me = this.#store!.user.userId;
     switch (filter) {
       case 'mine':
-        return t.comments.some((c) => c.from.userId === me || c.taggedUserContacts?.some((tag) => tag.userId === me));
+        return t.comments.some((c) => c.from.userId === me || c.tags?.some((p) => p.userId === me && !p.group));
       case 'unread':
         return !!t.unread;
     }
@@ -231,7 +231,7 @@ export class ThreadsElement extends Connected {
 
   #item(t: ShownThread, store: Store): TemplateResult {
     return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, composer, textarea, submit"></collab-thread></li>`;
+      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {

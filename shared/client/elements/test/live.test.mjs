@@ -624,7 +624,7 @@ test('a repeat has the key of the first try', async () => {
     return {data: {new: {success: true, annotationId: 'new'}}};
   };
   mock.method(console, 'error', () => {});
-  const {id} = store.send({name: 'add-thread', text: 'Hi {{bob}}', tags: [{userId: 'bob', contact: {userId: 'bob', name: 'Bob'}}]});
+  const {id} = store.send({name: 'add-thread', text: 'Hi {{bob}}', tags: [{userId: 'bob', name: 'Bob'}]});
   await pass(0);
   const [failed] = store.threads[0].pending;
   assert.equal(failed.failed.status, 'UNAVAILABLE');

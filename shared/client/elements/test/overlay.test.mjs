@@ -73,7 +73,7 @@ test('of two states the later is known, and the same one stays the same object',
 });
 
 test('tags are of those whom tokens name', () => {
-  assert.deepEqual(tagsOf('{{ann}} {{bob}} {{ann}}', [ann, {userId: 'cleo'}]), [{userId: 'ann', contact: ann}]);
+  assert.deepEqual(tagsOf('{{ann}} {{bob}} {{ann}}', [ann, {userId: 'cleo'}]), [ann]);
 });
 
 test('who is mentioned is written by name, and sent by id', () => {
