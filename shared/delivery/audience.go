@@ -82,26 +82,42 @@ func (s *roster) add(p person) {
 	}
 }
 
+// addHint adds a user with the address that the thread has.
+func (s *roster) addHint(u collab.User) {
+	s.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
+}
+
+// addThread adds the author of a comment, nil for none, and the users that it tags.
+func (s *roster) addThread(c *comment) {
+	if c == nil {
+		return
+	}
+	s.addHint(c.from)
+	for _, u := range c.tagged {
+		s.addHint(u)
+	}
+}
+
 // sorted returns the people by their ids.
 func (s *roster) sorted() []person {
 	slices.SortFunc(s.list, func(a, b person) int { return strings.Compare(a.UserID, b.UserID) })
 	return s.list
 }
 
-// What is read of a thread to know who is in it.
+// Bounds of the comments that are read to find the people in a thread.
 const (
 	threadComments = 100       // the last ones
-	threadPortion  = 25        // at once
+	threadPortion  = 25        // read at once
 	threadBytes    = 1_000_000 // after which no further portion is read
 )
 
-// named returns, by id, the people whom an event names: those of notifyUsers; else those whom its comments tag now, by themselves or by their
-// groups, its assignee, those in its thread, and those who follow it.
+// named returns, by id, the people whom an event names: the recipients of a notification; else the people whom its comments tag now, by
+// themselves or by their groups, its assignee, the people in its thread, and those who follow it.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
 	if ev.NotificationID != "" {
-		users, err := r.Inbox.Recipients(ctx, ev)
+		users, err := r.recipients(ctx, ev)
 		for _, u := range users {
 			all.add(person{User: u.Short()})
 		}
@@ -126,7 +142,13 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	}
 	all.add(person{User: r.assignee()})
 	all.most = len(all.list) + collab.MaxPeople
-	err = r.addThread(ctx, &all)
+	if r.brief {
+		for _, c := range r.comments {
+			all.addThread(c)
+		}
+	} else {
+		err = r.addThread(ctx, &all)
+	}
 	if f := r.head.Follows; f != nil {
 		all.most = len(all.list) + collab.MaxFollows
 		for _, id := range f.All {
@@ -134,6 +156,18 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		}
 	}
 	return all.sorted(), err
+}
+
+// recipients returns the recipients of a notification, read at most once in namedTTL.
+func (d *Deliverer) recipients(ctx context.Context, ev *collab.Event) ([]collab.User, error) {
+	if users, known := d.sentTo.Get(ev.ID, d.Now()); known {
+		return users, nil
+	}
+	users, err := d.Inbox.Recipients(ctx, ev)
+	if err == nil {
+		d.sentTo.Put(ev.ID, users, d.Now().Add(namedTTL))
+	}
+	return users, err
 }
 
 // assignee returns the user whom the thread is assigned to, as the event has it.
@@ -149,9 +183,6 @@ func (r *eventRun) assignee() collab.User {
 // Comments that were added after the event do not count.
 func (r *eventRun) addThread(ctx context.Context, all *roster) error {
 	ev := r.event
-	add := func(u collab.User) {
-		all.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
-	}
 	before, portion := int64(collab.MaxCommentID), cmp.Or(r.portion, threadPortion)
 	if ev.Type != collab.CommentUpdated && len(ev.CommentIDs) > 0 {
 		before = slices.Min(ev.CommentIDs)
@@ -169,17 +200,14 @@ func (r *eventRun) addThread(ctx context.Context, all *roster) error {
 			if size += c.Content(); max(c.CreatedAt, c.AddedAt) > ev.Time {
 				continue
 			}
-			add(userOf(c.From))
-			for _, u := range tagged(c.TaggedUserContacts) {
-				add(u)
-			}
+			all.addThread(newComment(&c))
 		}
 		if n += len(comments); len(comments) < portion {
 			break
 		}
 		before = comments[0].ID
 	}
-	add(userOf(r.head.From))
+	all.addHint(userOf(r.head.From))
 	return nil
 }
 
@@ -190,18 +218,4 @@ func userOf(object collab.JSON) collab.User {
 		return collab.User{}
 	}
 	return u.Short()
-}
-
-// tagged reads the users whom a comment tags.
-func tagged(contacts collab.JSON) []collab.User {
-	var list []collab.User
-	for _, tag := range collab.Tags(contacts) {
-		if tag.GroupID != "" {
-			continue
-		}
-		u := collab.Deref(tag.Contact)
-		u.UserID = tag.UserID
-		list = append(list, u.Short())
-	}
-	return list
 }

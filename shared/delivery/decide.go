@@ -14,9 +14,10 @@ import (
 // decision is what an event means for one person: each channel reaches the person, or has the first reason why not.
 type decision struct {
 	person
-	of          *eventRun
+	run         *eventRun
 	inbox, mail reason
 	times       collab.MailTimes // of the person, where mail reaches them
+	member      collab.Member    // of a mail: the person; the zero Member for none
 }
 
 // reason is why a channel does not reach a person; "" where it does.
@@ -57,17 +58,17 @@ var rules = []func(*Deliverer, context.Context, collab.OrganizationRef, collab.S
 
 // decide returns what the event means for each of the people, now.
 func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, error) {
-	list := collab.Map(people, func(p person) *decision { return &decision{person: p, of: r} })
+	list := collab.Map(people, func(p person) *decision { return &decision{person: p, run: r} })
 	return list, r.decideAll(ctx, r.document.OrganizationRef, r.settings, list)
 }
 
 // decideAll decides what events mean for people.
 func (d *Deliverer) decideAll(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	for _, of := range list {
-		if ev := of.of.event; ev.Actor != nil && ev.Actor.UserID == of.UserID {
+		if ev := of.run.event; ev.Actor != nil && ev.Actor.UserID == of.UserID {
 			of.refuse(ownAction)
 		}
-		if of.of.listed() {
+		if of.run.listed() {
 			of.inbox = cmp.Or(of.inbox, inList)
 		}
 		if d.Mailer == nil {
@@ -98,14 +99,14 @@ func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
 // byLevel leaves those who have not muted the event's thread.
 func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ collab.Settings, list []*decision) error {
 	for _, of := range list {
-		if of.of.head == nil || !reached(of) {
+		if of.run.head == nil || !reached(of) {
 			continue
 		}
-		switch of.of.head.Follows.Of(of.UserID) {
+		switch of.run.head.Follows.Of(of.UserID) {
 		case collab.LevelNone:
 			of.refuse(muted)
 		case collab.LevelMentions:
-			mentioned, err := of.of.mentioned(ctx)
+			mentioned, err := of.run.mentioned(ctx)
 			if err != nil {
 				return err
 			}
@@ -126,14 +127,14 @@ func (d *Deliverer) byAccess(ctx context.Context, _ collab.OrganizationRef, s co
 	members := false
 	named := map[collab.DocumentRef][]*decision{} // by notifications that ask for access
 	for _, of := range list {
-		switch doc := of.of.document; {
-		case of.of.event.AnnotationID != "":
+		switch doc := of.run.document; {
+		case of.run.event.AnnotationID != "":
 			if !slices.Contains(docs, doc) {
 				docs = append(docs, doc)
 			}
 			users = append(users, of.UserID)
-			members = members || of.of.head.Visibility != nil
-		case of.of.event.VerifyAccess:
+			members = members || of.run.head.Visibility != nil
+		case of.run.event.VerifyAccess:
 			named[doc] = append(named[doc], of)
 		}
 	}
@@ -158,15 +159,15 @@ func (d *Deliverer) byAccess(ctx context.Context, _ collab.OrganizationRef, s co
 		return err
 	}
 	for _, of := range list {
-		if of.of.event.AnnotationID == "" {
+		if of.run.event.AnnotationID == "" {
 			continue
 		}
-		for _, v := range viewers[slices.Index(docs, of.of.document)] {
+		for _, v := range viewers[slices.Index(docs, of.run.document)] {
 			switch {
 			case v.User != of.UserID:
 			case !v.May:
 				of.refuse(reason(v.Why))
-			case !v.Sees(of.of.head.Visibility, of.of.head.CreatorID):
+			case !v.Sees(of.run.head.Visibility, of.run.head.CreatorID):
 				of.refuse(notVisible)
 			}
 		}
@@ -190,14 +191,14 @@ func (d *Deliverer) byPreference(ctx context.Context, _ collab.OrganizationRef, 
 	if !s.NotificationPreferencesOff && len(list) > 0 {
 		var err error
 		preferences, err = d.Directory.PreferencesOf(ctx, len(list), func(i int) (string, collab.DocumentRef) {
-			return list[i].UserID, list[i].of.document
+			return list[i].UserID, list[i].run.document
 		})
 		if err != nil {
 			return err
 		}
 	}
 	for i, of := range list {
-		mine, set := !of.of.event.NotifyAll, preferences[i]
+		mine, set := !of.run.event.NotifyAll, preferences[i]
 		p := set.Effective()
 		of.times = set.Mail
 		if !p.Inbox.Wants(mine) {
@@ -221,27 +222,52 @@ func notPreferred(document, organization collab.Preference) reason {
 	return preferenceOfNobody
 }
 
-// byAddress gives those who get mail the address that it goes to: the one that the event names, else the member's, else the one that the
-// thread knows; the member's alone where the account wants that.
+// byAddress gives those who get mail its address: the one that the event names, else the member's, else the one that the thread has; only
+// the member's where the account wants that.
 func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	only := s.MailToMembersOnly
-	ask := idsWhere(list, func(of *decision) bool { return of.mail == "" && (only || collab.Deref(of.Email) == "") })
-	members, err := d.Directory.Members(ctx, org, ask)
+	addressed := func(of *decision) bool { return !only && collab.Deref(of.Email) != "" }
+	members, err := d.Directory.Members(ctx, org, idsWhere(list, func(of *decision) bool {
+		return of.mail == "" && (of.run.brief || !addressed(of))
+	}))
 	if err != nil {
 		return err
 	}
 	for _, of := range list {
-		if m, ok := members[of.UserID]; ok && (only || collab.Deref(of.Email) == "") {
+		m, is := members[of.UserID]
+		switch of.member = m; {
+		case addressed(of):
+		case is:
 			of.Email, of.Name = m.Email, cmp.Or(of.Name, m.Name)
-		} else if only {
+		case only:
 			of.Email = nil
 		}
-		if !only && of.hint != "" && collab.Deref(of.Email) == "" {
-			of.Email = &of.hint
+		if !only && collab.Deref(of.Email) == "" {
+			if err := of.askThread(ctx); err != nil {
+				return err
+			}
 		}
 		if of.User = of.User.Short(); collab.Deref(of.Email) == "" {
 			of.mail = cmp.Or(of.mail, noAddress)
 		}
+	}
+	return nil
+}
+
+// askThread gives the person the address that the thread has, if any. For a mail it reads the whole thread if what was read has none.
+func (d *decision) askThread(ctx context.Context) error {
+	if d.hint == "" && d.mail == "" && d.run.brief && d.run.event.AnnotationID != "" {
+		d.run.brief = false
+		people, err := d.run.among(ctx, d.UserID)
+		if err != nil {
+			return err
+		}
+		for _, p := range people {
+			d.hint = p.hint
+		}
+	}
+	if d.hint != "" {
+		d.Email = &d.hint
 	}
 	return nil
 }

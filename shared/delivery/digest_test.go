@@ -157,8 +157,8 @@ func TestDaily(t *testing.T) {
 		t.Errorf("it left at %v", at.In(berlin))
 	}
 	var got []string
-	for _, n := range append([]mail.Notice{mails[0]}, mails[0].Further...) {
-		got = append(got, fmt.Sprintf("%s %s %d", n.Document, n.AnnotationID, len(n.Events)))
+	for _, t := range mails[0].Threads {
+		got = append(got, fmt.Sprintf("%s %s %d", t.Document, t.AnnotationID, len(t.Events)))
 	}
 	want := []string{"risks thread1 2", "risks thread0 2", "budget thread1 2", "plan thread1 2", "plan thread0 2"}
 	if diff := cmp.Diff(want, got); diff != "" || mails[0].More != 0 {
@@ -312,10 +312,10 @@ func TestDigestIsBounded(t *testing.T) {
 	if len(mails) != 1 {
 		t.Fatalf("%d mails", len(mails))
 	}
-	told := 1 + len(mails[0].Further)
+	told := len(mails[0].Threads)
 	t.Logf("%.1f read units for %d threads of %d", read, told, n)
-	if read > 60 || told < 3 || told+mails[0].More != n || mails[0].AnnotationID != fmt.Sprint("thread", n-1) {
-		t.Errorf("%.1f read units for %d threads, %d more, the first %s", read, told, mails[0].More, mails[0].AnnotationID)
+	if read > 60 || told < 3 || told+mails[0].More != n || mails[0].Threads[0].AnnotationID != fmt.Sprint("thread", n-1) {
+		t.Errorf("%.1f read units for %d threads, %d more, the first %s", read, told, mails[0].More, mails[0].Threads[0].AnnotationID)
 	}
 }
 

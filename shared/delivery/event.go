@@ -23,7 +23,8 @@ type eventRun struct {
 	settings collab.Settings      // of the account
 	custom   *collab.Notification // of a mail about a notification: it, as it is; nil where it was deleted
 	hops     int                  // of the message
-	portion  int                  // comments of a thread that are read at once to know who is in it; 0 is threadPortion
+	portion  int                  // comments of a thread that are read at once to find the people in it; 0 is threadPortion
+	brief    bool                 // of a mail: the comments that were read say who is in the thread
 }
 
 // about returns the run of an event.

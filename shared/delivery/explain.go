@@ -127,7 +127,7 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 // withFacts joins what the rules decide with how the event has reached the people. Whom the list for all reaches is said by the list, which
 // is read with preferences.
 func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explanation, error) {
-	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person, of: d.of} })
+	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person, run: d.run} })
 	if e.listed() {
 		if err := e.byPreference(ctx, e.document.OrganizationRef, e.settings, listed); err != nil {
 			return nil, err

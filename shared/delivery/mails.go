@@ -16,7 +16,6 @@ import (
 	"collabdata/shared/quota"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/words"
 )
 
 const (
@@ -83,12 +82,10 @@ type mailRun struct {
 	*Deliverer
 	*outbox.Mail
 	account   collab.Account
-	threads   []*mailThread // the one with the newest event first
+	threads   []*thread // that were read
 	documents map[collab.DocumentRef]*collab.Document
-	counted   int              // events that the mail only counts
-	left      bool             // events stay for another mail
-	times     collab.MailTimes // of the recipient
-	words     words.Words      // for the recipient
+	counted   int  // events that the mail only counts
+	left      bool // events stay for another mail
 	sent      bool
 }
 
@@ -151,12 +148,12 @@ func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.Account, account.Settings).Admit(quota.Mails)); used {
 		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
 	}
-	threads, decided, err := r.decide(ctx)
+	told, decided, err := r.decide(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if len(threads) > 0 {
-		notice, err := r.notice(ctx, threads)
+	if len(told) > 0 {
+		notice, err := r.notice(ctx, told)
 		if err == nil {
 			err = r.Mailer.Send(ctx, notice)
 		}
@@ -193,19 +190,10 @@ func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	return 0, r.Outbox.FinishMail(ctx, r.Mail, due)
 }
 
-// mailThread is a thread, or a notification, that a mail tells of.
-type mailThread struct {
-	*thread
-	runs      []*eventRun      // of its events, oldest first
-	readUntil collab.Millis    // events before are seen
-	to        collab.User      // the recipient
-	latest    []collab.Comment // its last comments
-}
-
-// decide returns the threads that the mail tells of, the one with the newest event first, and by event why the mail does not tell of it, ""
-// where it does. It looks at events, the newest first, until mailUnits are used, and counts the others. Where none is left of those it looked
-// at, the others stay for another mail.
-func (r *mailRun) decide(ctx context.Context) (told []*mailThread, decided map[string]reason, err error) {
+// decide returns the events that the mail tells of, the newest first, and for each event why the mail does not tell of it, "" if it does. It
+// looks at events, the newest first, until mailUnits are used, and counts the others. If it tells of none of those it looked at, the others
+// stay for another mail.
+func (r *mailRun) decide(ctx context.Context) (told []*decision, decided map[string]reason, err error) {
 	begin, _, _ := collab.UsageOf(ctx).Total()
 	ended, err := r.Outbox.MailsEnded(ctx, r.For.OrganizationRef, r.For.User, r.Events)
 	if err != nil {
@@ -223,21 +211,12 @@ func (r *mailRun) decide(ctx context.Context) (told []*mailThread, decided map[s
 		}
 		list = append(list, more...)
 	}
-	if err := r.decideAddressed(ctx, list); err != nil {
+	if err := r.decideAll(ctx, r.For.OrganizationRef, r.account.Settings, list); err != nil {
 		return nil, nil, err
 	}
 	for _, of := range list {
-		decided[of.of.event.ID] = of.mail
-	}
-	for _, t := range r.threads {
-		t.runs = slices.DeleteFunc(t.runs, func(run *eventRun) bool { return decided[run.event.ID] != "" })
-		for _, of := range list {
-			if of.mail == "" && of.of.thread == t.thread {
-				t.to, r.times = of.User, of.times
-			}
-		}
-		if len(t.runs) > 0 {
-			told = append(told, t)
+		if decided[of.run.event.ID] = of.mail; of.mail == "" {
+			told = append(told, of)
 		}
 	}
 	r.counted = int(r.More) + len(ids)
@@ -251,8 +230,7 @@ func (r *mailRun) decide(ctx context.Context) (told []*mailThread, decided map[s
 	return told, decided, nil
 }
 
-// look reads events with their threads, adds them to these, and returns those that are to be decided about; the reasons of the others are in
-// decided.
+// look reads events with their threads, and returns those to decide about, the newest first. It adds the reasons of the others to decided.
 func (r *mailRun) look(ctx context.Context, ids []string, decided map[string]reason) (list []*decision, err error) {
 	for _, id := range ids {
 		decided[id] = deleted
@@ -276,45 +254,45 @@ func (r *mailRun) look(ctx context.Context, ids []string, decided map[string]rea
 			decided[ev.ID] = seen
 			continue
 		}
-		run, t := r.threadOf(ev)
+		run := r.about(ev, r.account.Settings, r.threadOf(ev))
+		run.brief = true
 		doc, err := r.document(ctx, run.document)
 		if err == nil && doc != nil {
-			err = r.readThread(ctx, t, run)
+			err = r.readThread(ctx, run)
 		}
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case doc == nil, ev.AnnotationID != "" && (t.head == nil || !run.said(ev)), ev.NotificationID != "" && run.custom == nil:
-		case ev.Time < t.readUntil:
+		case doc == nil, ev.AnnotationID != "" && (run.head == nil || !run.said(ev)), ev.NotificationID != "" && run.custom == nil:
+		case ev.Time < run.readUntil:
 			decided[ev.ID] = seen
 		default:
-			p, err := run.recipient(ctx, r.For.User)
-			if err != nil {
-				return nil, err
+			p := person{User: collab.User{UserID: r.For.User}}
+			if !ev.NotifyAll {
+				named, err := run.among(ctx, r.For.User)
+				if err != nil {
+					return nil, err
+				}
+				p = append(named, p)[0]
 			}
-			t.runs = slices.Insert(t.runs, 0, run)
-			list = append(list, &decision{person: p, of: run})
+			list = append(list, &decision{person: p, run: run})
 		}
 	}
 	return list, nil
 }
 
-// threadOf returns the run of an event, and its thread, which it adds where it is new.
-func (r *mailRun) threadOf(ev *collab.Event) (*eventRun, *mailThread) {
-	run := r.about(ev, r.account.Settings, nil)
-	at := slices.IndexFunc(r.threads, func(t *mailThread) bool {
-		return ev.AnnotationID != "" && t.document == run.document && t.annotation == ev.AnnotationID
-	})
-	if at < 0 {
-		at = len(r.threads)
-		r.threads = append(r.threads, &mailThread{thread: &thread{document: run.document, annotation: ev.AnnotationID}})
+// threadOf returns the thread of an event, the same for all events on it.
+func (r *mailRun) threadOf(ev *collab.Event) *thread {
+	t := &thread{document: ev.Document(), annotation: ev.AnnotationID}
+	if at := slices.IndexFunc(r.threads, func(o *thread) bool { return o.document == t.document && o.annotation == t.annotation }); at >= 0 && t.annotation != "" {
+		return r.threads[at]
 	}
-	run.thread = r.threads[at].thread
-	return run, r.threads[at]
+	r.threads = append(r.threads, t)
+	return t
 }
 
-// document reads a document once; nil where it is gone.
+// document reads a document once; nil for a deleted one.
 func (r *mailRun) document(ctx context.Context, of collab.DocumentRef) (*collab.Document, error) {
 	if doc, known := r.documents[of]; known {
 		return doc, nil
@@ -324,71 +302,6 @@ func (r *mailRun) document(ctx context.Context, of collab.DocumentRef) (*collab.
 		r.documents[of], err = nil, nil
 	}
 	return r.documents[of], err
-}
-
-// recipient returns the recipient of the mail with the address that the event names, and the one that the comments have that were read.
-func (r *eventRun) recipient(ctx context.Context, user string) (person, error) {
-	one := roster{at: map[string]int{}, most: 1}
-	add := func(p person) {
-		if p.UserID == user {
-			one.add(p)
-		}
-	}
-	add(person{User: collab.User{UserID: user}})
-	if r.custom != nil {
-		users, known := r.sentTo.Get(r.event.ID, r.Now())
-		if !known {
-			var err error
-			if users, err = r.Inbox.Recipients(ctx, r.event); err != nil {
-				return person{}, err
-			}
-			r.sentTo.Put(r.event.ID, users, r.Now().Add(namedTTL))
-		}
-		for _, u := range users {
-			add(person{User: u.Short()})
-		}
-		return one.list[0], nil
-	}
-	add(person{User: r.assignee()})
-	for id, c := range r.comments {
-		if c == nil {
-			continue
-		}
-		for _, u := range c.tagged {
-			if p := (person{User: u}); slices.Contains(r.event.NotifyingIDs(), id) {
-				add(p)
-			} else {
-				add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
-			}
-		}
-		add(person{collab.User{UserID: c.from.UserID, Name: c.from.Name}, collab.Deref(c.from.Email)})
-	}
-	return one.list[0], nil
-}
-
-// decideAddressed is decideAll. Who has no address by the comments that were read may have one in the rest of the thread.
-func (r *mailRun) decideAddressed(ctx context.Context, list []*decision) error {
-	if err := r.decideAll(ctx, r.For.OrganizationRef, r.account.Settings, list); err != nil {
-		return err
-	}
-	var again []*decision
-	for _, of := range list {
-		if of.mail != noAddress || of.of.event.AnnotationID == "" || r.account.Settings.MailToMembersOnly {
-			continue
-		}
-		people, err := of.of.among(ctx, r.For.User)
-		if err != nil {
-			return err
-		}
-		if len(people) > 0 && cmp.Or(people[0].hint, collab.Deref(people[0].Email)) != "" {
-			of.person, of.mail = people[0], ""
-			again = append(again, of)
-		}
-	}
-	if again == nil {
-		return nil
-	}
-	return r.decideAll(ctx, r.For.OrganizationRef, r.account.Settings, again)
 }
 
 // hold tells the operator that the mail waits, for that time and up to another shortHold, and returns until when.

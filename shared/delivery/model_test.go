@@ -125,7 +125,7 @@ type watchedMailer struct {
 func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 	to := n.To.UserID
 	var told []int64
-	for _, thread := range append([]mail.Notice{n}, n.Further...) {
+	for _, thread := range n.Threads {
 		for _, e := range thread.Events {
 			for _, c := range e.Comments {
 				w.m.holds(to, *c.Text, "a mail")

@@ -13,82 +13,71 @@ import (
 	"collabdata/shared/words"
 )
 
-// notice returns the mail about threads.
-func (r *mailRun) notice(ctx context.Context, threads []*mailThread) (n mail.Notice, err error) {
+// notice returns the mail that tells of events, the newest first.
+func (r *mailRun) notice(ctx context.Context, told []*decision) (n mail.Notice, err error) {
 	secret, err := r.mailSecret(ctx, r.Account)
 	if err != nil {
 		return n, err
 	}
-	if err := r.speak(ctx); err != nil {
-		return n, err
+	to, look := told[0], r.account.Settings.MailLook
+	n = mail.Notice{
+		Account: r.Account, OrganizationID: r.For.Organization, To: to.User, Look: look,
+		Words: words.In(look.Texts, to.member.Locale, look.Locale), More: r.counted,
 	}
-	for i, t := range threads {
-		of, err := r.threadNotice(ctx, t)
-		if err != nil {
-			return n, err
-		}
-		if i == 0 {
-			n = of
-		} else {
-			n.Further = append(n.Further, of)
-		}
-	}
-	n.Account, n.Look, n.To, n.OrganizationID, n.More = r.Account, r.account.Settings.MailLook, threads[0].to, r.For.Organization, r.counted
-	n.Words = r.words
+	n.Words.Zone = to.times.Location()
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
-		Sender: cmp.Or(n.Look.Product, n.Look.FromName), Locale: r.words.Language,
+		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,
 	}.Token(secret)
-	return n, nil
-}
-
-// speak finds the recipient's words: of the member's locale, else of the account's, with times in the zone of their preferences.
-func (r *mailRun) speak(ctx context.Context) error {
-	members, err := r.Directory.Members(ctx, r.For.OrganizationRef, []string{r.For.User})
-	look := r.account.Settings.MailLook
-	r.words = words.In(look.Texts, members[r.For.User].Locale, look.Locale)
-	r.words.Zone = r.times.Location()
-	return err
-}
-
-// threadNotice returns what a mail says of a thread, or of a notification.
-func (r *mailRun) threadNotice(ctx context.Context, t *mailThread) (n mail.Notice, err error) {
-	first := t.runs[0]
-	n = mail.Notice{
-		DocumentID: first.event.DocumentID, AnnotationID: first.event.AnnotationID, Document: cmp.Or(r.documents[first.document].Name, first.event.DocumentID),
-	}
-	before := int64(collab.MaxCommentID)
-	for _, run := range t.runs {
-		before = slices.Min(append(run.event.CommentIDs, before))
-	}
-	earlier := slices.DeleteFunc(slices.Clone(t.latest), func(c collab.Comment) bool { return c.ID >= before })
-	for _, c := range earlier[max(0, len(earlier)-recentComments):] {
-		n.Earlier = append(n.Earlier, &c)
-	}
-	if t.head != nil {
-		n.Quote = t.head.TargetText()
-	}
-	for _, run := range t.runs {
-		e := mail.Event{Time: run.event.Time}
-		if of := run.custom; of != nil {
-			e.Headline, e.Body = of.RenderHeadline().For(t.to), of.Body
-		} else {
-			mentioned, err := run.mentioned(ctx)
+	for at, of := range told {
+		t := of.run.thread
+		if slices.ContainsFunc(told[:at], func(newer *decision) bool { return newer.run.thread == t }) {
+			continue
+		}
+		on := mail.Thread{DocumentID: t.document.Document, Document: cmp.Or(r.documents[t.document].Name, t.document.Document), AnnotationID: t.annotation}
+		first := int64(collab.MaxCommentID)
+		for _, of := range slices.Backward(told) {
+			if of.run.thread != t {
+				continue
+			}
+			e, err := of.tell(ctx, n.Words)
 			if err != nil {
 				return n, err
 			}
-			of := collab.NotificationOf(run.event, "")
-			content.Headline(&of, t.head, content.Reader{UserID: t.to.UserID, Mentioned: slices.Contains(mentioned, t.to.UserID), Words: r.words})
-			e.Headline = of.RenderHeadline().For(t.to)
+			on.Events = append(on.Events, e)
+			first = slices.Min(append(of.run.event.CommentIDs, first))
 		}
-		for _, id := range run.event.NotifyingIDs() {
-			if c := t.comments[id]; c != nil {
-				e.Comments = append(e.Comments, c.Comment)
+		for i := range t.latest {
+			if t.latest[i].ID < first {
+				on.Earlier = append(on.Earlier, &t.latest[i])
 			}
 		}
-		n.Events = append(n.Events, e)
+		if t.head != nil {
+			on.Quote = t.head.TargetText()
+		}
+		n.Threads = append(n.Threads, on)
 	}
 	return n, nil
+}
+
+// tell returns the event as a mail in a language tells of it.
+func (d *decision) tell(ctx context.Context, w words.Words) (mail.Event, error) {
+	r := d.run
+	e := mail.Event{Time: r.event.Time}
+	if r.custom != nil {
+		e.Headline, e.Body = r.custom.RenderHeadline().For(d.User), r.custom.Body
+		return e, nil
+	}
+	mentioned, err := r.mentioned(ctx)
+	n := collab.NotificationOf(r.event, "")
+	content.Headline(&n, r.head, content.Reader{UserID: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Words: w})
+	e.Headline = n.RenderHeadline().For(d.User)
+	for _, id := range r.event.NotifyingIDs() {
+		if c := r.comments[id]; c != nil {
+			e.Comments = append(e.Comments, c.Comment)
+		}
+	}
+	return e, err
 }
 
 // mailSecret returns the secret that signs an account's tokens to unsubscribe, and makes it at the first time.

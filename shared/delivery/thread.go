@@ -8,18 +8,21 @@ import (
 	"collabdata/shared/collab"
 )
 
-// thread is what is read of the thread of an event.
+// thread is a thread as it was read for an event, or for the events of a mail.
 type thread struct {
-	document   collab.DocumentRef // of a mail, as the next
+	document   collab.DocumentRef // of a mail's thread, as the next
 	annotation string
 	at         collab.Millis // of the newest event: a thread that was added later under its id is another
 
-	head     *collab.Annotation // as it was last read; nil where it is gone, or the event is about none
-	comments map[int64]*comment // of the events that were read; nil for one that is gone
+	head     *collab.Annotation // nil when it is deleted, or the event is about no thread
+	comments map[int64]*comment // of the events that were read; nil for a deleted one
 	groups   map[string][]string
+
+	latest    []collab.Comment // of a mail's thread: its last comments
+	readUntil collab.Millis    // of a mail's thread: its recipient has seen what is older
 }
 
-// comment is what is read of a comment.
+// comment is a comment with its user objects decoded.
 type comment struct {
 	*collab.Comment
 	from   collab.User
@@ -28,17 +31,20 @@ type comment struct {
 }
 
 func newComment(c *collab.Comment) *comment {
-	read := &comment{Comment: c, from: userOf(c.From), tagged: tagged(c.TaggedUserContacts)}
+	read := &comment{Comment: c, from: userOf(c.From)}
 	for _, tag := range collab.Tags(c.TaggedUserContacts) {
 		if tag.GroupID != "" {
 			read.groups = append(read.groups, tag.GroupID)
+			continue
 		}
+		u := collab.Deref(tag.Contact)
+		u.UserID = tag.UserID
+		read.tagged = append(read.tagged, u.Short())
 	}
 	return read
 }
 
 const (
-	recentComments = 3  // shown in a mail before the new ones
 	latestComments = 12 // that a mail reads of a thread
 	readComments   = 50 // of a thread at once: of 350 KB each at most
 )
@@ -82,9 +88,10 @@ func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*
 	return nil
 }
 
-// readThread reads the thread of an event as it is, which a mail cannot take back: its head, its last comments, those that the event notifies
-// of, and until when the recipient has seen it, or has answered. Of a notification it reads that.
-func (r *mailRun) readThread(ctx context.Context, t *mailThread, run *eventRun) (err error) {
+// readThread reads the thread of an event with strong consistency, as a mail cannot be taken back: its head, its last comments, those of the
+// event, and until when the recipient has seen or answered it. Of an event about a notification it reads the notification.
+func (r *mailRun) readThread(ctx context.Context, run *eventRun) (err error) {
+	t := run.thread
 	if t.annotation == "" {
 		t.comments = map[int64]*comment{}
 		run.custom, err = r.Inbox.Sent(ctx, run.event)
@@ -106,7 +113,7 @@ func (r *mailRun) readThread(ctx context.Context, t *mailThread, run *eventRun) 
 			}
 		}
 	}
-	return t.thread.read(ctx, run, true, run.event)
+	return t.read(ctx, run, true, run.event)
 }
 
 // said reports whether an event still says something: a comment that it is about is there.

@@ -58,7 +58,7 @@ func TestRenderingIsBounded(t *testing.T) {
 					for range 2 * maxComments {
 						e.Comments = append(e.Comments, c)
 					}
-					n.Events = append(n.Events, e)
+					n.Threads[0].Events = append(n.Threads[0].Events, e)
 				}
 				var got Content
 				cost := heaptest.Allocated(func() {

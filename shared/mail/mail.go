@@ -155,11 +155,15 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 		return err
 	}
 	utf8 := func(text string) *types.Content { return &types.Content{Data: &text, Charset: aws.String("UTF-8")} }
+	var set *string
+	if m.options.ConfigurationSet != "" {
+		set = &m.options.ConfigurationSet
+	}
 	from := netmail.Address{Name: cmp.Or(content.FromName, m.from.Name), Address: m.from.Address}
 	_, err = m.ses.SendEmail(platform.WithAttemptTime(ctx, attemptTime), &sesv2.SendEmailInput{
 		FromEmailAddress:     aws.String(from.String()),
 		Destination:          &types.Destination{ToAddresses: []string{to}},
-		ConfigurationSetName: optional(m.options.ConfigurationSet),
+		ConfigurationSetName: set,
 		EmailTags:            []types.MessageTag{{Name: aws.String("account"), Value: aws.String(tagValue(n.Account))}},
 		Content: &types.EmailContent{Simple: &types.Message{
 			Subject: utf8(content.Subject),
@@ -189,14 +193,6 @@ func (m *Mailer) rejects(err error) bool {
 	return bad
 }
 
-// optional returns a pointer to a text, nil for "".
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 // tagValue returns an account's id as the value of a message tag, which takes letters, digits, `_` and `-` alone: the hash of any other.
 func tagValue(account string) string {
 	if account != "" && strings.Trim(account, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
@@ -211,8 +207,8 @@ func tagValue(account string) string {
 func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
 	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines
-	if n.AnnotationID != "" && len(n.Further) == 0 {
-		sum := sha256.Sum256([]byte(strings.Join([]string{n.Account, n.OrganizationID, n.DocumentID, n.AnnotationID}, "\x00")))
+	if t := n.Threads[0]; t.AnnotationID != "" && len(n.Threads) == 1 {
+		sum := sha256.Sum256([]byte(strings.Join([]string{n.Account, n.OrganizationID, t.DocumentID, t.AnnotationID}, "\x00")))
 		thread := "<" + hex.EncodeToString(sum[:16]) + m.from.Address[strings.LastIndexByte(m.from.Address, '@'):] + ">"
 		list = append(list, header("References", thread))
 	}

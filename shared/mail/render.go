@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 	texttemplate "text/template"
 	"time"
@@ -26,22 +25,26 @@ const (
 	maxShown    = 60_000 // bytes of all comments and texts: programs clip mails of more than 100 KB
 )
 
-// Notice is the content of one mail to one person: events on threads, or a notification.
+// Notice is the content of one mail to one person.
 type Notice struct {
 	To             collab.User // the recipient, with an address in Email
 	Account        string
-	Look           collab.MailLook // the account's: what is empty is as the deployment has it
-	Words          words.Words     // of the recipient
 	OrganizationID string
-	DocumentID     string
-	AnnotationID   string            // "" for a notification that belongs to no thread
-	Document       string            // its name, or else its id; "" for none
-	Quote          string            // the text that the thread is about, or ""
-	Events         []Event           // at least one, oldest first
-	Earlier        []*collab.Comment // of the thread, oldest first: the last three that are not among Events are shown
-	Further        []Notice          // on other threads, of which the fields from DocumentID to Earlier are used
-	More           int               // further events, which are only counted
-	Unsubscribe    string            // the recipient's token for the page to unsubscribe by, or ""
+	Look           collab.MailLook // the account's: the deployment's fills in what is empty
+	Words          words.Words     // of the recipient
+	Threads        []Thread        // at least one
+	More           int             // further events, which are only counted
+	Unsubscribe    string          // the recipient's token for the page to unsubscribe by, or ""
+}
+
+// Thread is what a mail says of a thread, or of a notification that belongs to none.
+type Thread struct {
+	DocumentID   string
+	Document     string            // its name, or else its id; "" for none
+	AnnotationID string            // "" for a notification that belongs to no thread
+	Quote        string            // the text that the thread is about, or ""
+	Events       []Event           // at least one, oldest first
+	Earlier      []*collab.Comment // before Events, oldest first: the last three are shown
 }
 
 // Event is one thing that happened. Its texts are shown as they are: nothing in them is markup or a template.
@@ -118,28 +121,26 @@ type (
 
 // Render returns the mail for a notice.
 func (m *Mailer) Render(n Notice) (Content, error) {
-	if len(n.Events) == 0 {
-		return Content{}, errors.New("mail: a notice without events")
-	}
-	if n.Words.Language == "" {
-		n.Words = words.In(nil)
-	}
-	look := n.Look.Or(m.options.Look)
-	look.Color = cmp.Or(look.Color, "#0b57d0")
+	n.Look = n.Look.Or(m.options.Look)
+	n.Look.Color = cmp.Or(n.Look.Color, "#0b57d0")
 	v := view{
-		Words: n.Words, Look: look, Button: textOn(look.Color), More: n.More, Unsubscribe: m.unsubscribeURL(n), Several: len(n.Further) > 0,
+		Words: n.Words, Look: n.Look, Button: textOn(n.Look.Color), More: n.More, Unsubscribe: m.unsubscribeURL(n), Several: len(n.Threads) > 1,
 	}
-	left, more := maxShown, n.More-1
-	for i, t := range append([]Notice{n}, n.Further...) {
-		more += len(t.Events)
-		if left < 0 && i > 0 {
+	left, all := maxShown, n.More
+	for i, t := range n.Threads {
+		if len(t.Events) == 0 {
+			return Content{}, errors.New("mail: a thread without events")
+		}
+		if all += len(t.Events); left < 0 && i > 0 {
 			v.More += len(t.Events)
 			continue
 		}
-		t.OrganizationID, t.Words = n.OrganizationID, n.Words
-		v.Threads = append(v.Threads, t.view(look, &left))
+		v.Threads = append(v.Threads, n.view(&t, &left))
 	}
-	v.Subject = n.subject(more)
+	if v.Threads == nil {
+		return Content{}, errors.New("mail: a notice without threads")
+	}
+	v.Subject = n.subject(all)
 
 	var text, html strings.Builder
 	if err := m.templates.text.Execute(&text, v); err != nil {
@@ -148,7 +149,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	if err := m.templates.html.Execute(&html, v); err != nil {
 		return Content{}, fmt.Errorf("mail as HTML: %w", err)
 	}
-	return Content{FromName: look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
+	return Content{FromName: n.Look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
 }
 
 // textOn returns the color of text that is readable on a color, #rrggbb: by its luma of ITU-R BT.601.
@@ -161,24 +162,19 @@ func textOn(color string) string {
 }
 
 // view returns what a mail shows of a thread, and takes its bytes off left.
-func (n *Notice) view(look collab.MailLook, left *int) threadView {
+func (n *Notice) view(t *Thread, left *int) threadView {
 	v := threadView{
-		Document: content.Line(collab.Cut(n.Document, content.MaxName)), Quote: content.Line(n.Quote), Open: "openDocument",
-		Link: look.LinkTo(n.OrganizationID, n.DocumentID, n.AnnotationID, firstComment(n.Events)),
+		Document: t.name(), Quote: content.Line(t.Quote), Open: "openDocument",
+		Link: n.Look.LinkTo(n.OrganizationID, t.DocumentID, t.AnnotationID, t.firstComment()),
 	}
-	if n.AnnotationID != "" {
+	if t.AnnotationID != "" {
 		v.Open = "openThread"
 	}
 	if len(v.Quote) > maxQuote {
 		v.Quote = collab.Cut(v.Quote, maxQuote) + "…"
 	}
-	shown := make(map[int64]bool)
-	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
-		ev := eventView{
-			Headline: content.Line(collab.Cut(e.Headline, collab.MaxHeadline)),
-			Body:     content.Lines(collab.Cut(e.Body, content.MaxText)),
-			Time:     n.time(e.Time),
-		}
+	for i, e := range t.Events[:min(len(t.Events), maxEvents)] {
+		ev := eventView{Headline: e.headline(), Body: content.Lines(collab.Cut(e.Body, content.MaxText)), Time: n.time(e.Time)}
 		if *left -= len(ev.Headline) + len(ev.Body); *left < 0 && i > 0 {
 			break
 		}
@@ -195,14 +191,8 @@ func (n *Notice) view(look collab.MailLook, left *int) threadView {
 		ev.MoreComments = len(e.Comments) - len(ev.Comments)
 		v.Events = append(v.Events, ev)
 	}
-	v.MoreEvents = len(n.Events) - len(v.Events)
-	for _, e := range n.Events {
-		for _, c := range e.Comments {
-			shown[c.ID] = true
-		}
-	}
-	earlier := slices.DeleteFunc(slices.Clone(n.Earlier), func(c *collab.Comment) bool { return shown[c.ID] })
-	for _, c := range earlier[max(0, len(earlier)-maxEarlier):] {
+	v.MoreEvents = len(t.Events) - len(v.Events)
+	for _, c := range t.Earlier[max(0, len(t.Earlier)-maxEarlier):] {
 		v.Earlier = append(v.Earlier, n.comment(c))
 	}
 	return v
@@ -228,9 +218,9 @@ func (n *Notice) time(t collab.Millis) string {
 	return n.Words.Time(time.UnixMilli(t))
 }
 
-// firstComment returns the id of the first new comment of a mail, 0 for none.
-func firstComment(events []Event) int64 {
-	for _, e := range events {
+// firstComment returns the id of the first new comment, 0 for none.
+func (t *Thread) firstComment() int64 {
+	for _, e := range t.Events {
 		if len(e.Comments) > 0 {
 			return e.Comments[0].ID
 		}
@@ -238,20 +228,26 @@ func firstComment(events []Event) int64 {
 	return 0
 }
 
-// subject returns the subject of the mail, which tells of more events than the first.
-func (n *Notice) subject(more int) string {
-	if len(n.Further) > 0 {
-		return n.Words.Count("digest", more+1)
+// name returns the name of the document as one line.
+func (t *Thread) name() string { return content.Line(collab.Cut(t.Document, content.MaxName)) }
+
+func (e *Event) headline() string { return content.Line(collab.Cut(e.Headline, collab.MaxHeadline)) }
+
+// subject returns the subject of a mail that is about that many events.
+func (n *Notice) subject(events int) string {
+	if len(n.Threads) > 1 {
+		return n.Words.Count("digest", events)
 	}
-	text := content.Line(collab.Cut(n.Events[0].Headline, collab.MaxHeadline))
-	if n.AnnotationID != "" && n.Document != "" { // the headlines of notifications are as they were sent
-		text = n.Words.Text("subject", "headline", text, "document", content.Line(collab.Cut(n.Document, content.MaxName)))
+	t := &n.Threads[0]
+	text := t.Events[0].headline()
+	if t.AnnotationID != "" && t.Document != "" { // the headlines of notifications are as they were sent
+		text = n.Words.Text("subject", "headline", text, "document", t.name())
 	}
 	if s := []rune(text); len(s) > maxSubject {
 		text = string(s[:maxSubject-1]) + "…"
 	}
-	if more > 0 {
-		return n.Words.Count("subjectMore", more, "subject", text)
+	if events > 1 {
+		return n.Words.Count("subjectMore", events-1, "subject", text)
 	}
 	return text
 }

@@ -49,9 +49,7 @@ func comment(id int64, plain, html string) *collab.Comment {
 func notice(events ...Event) Notice {
 	return Notice{
 		To:             collab.User{UserID: "u2", Email: new("bob@example.com")},
-		OrganizationID: "org1",
-		Document:       "Quarterly report",
-		Events:         events,
+		OrganizationID: "org1", Words: words.In(nil), Threads: []Thread{{Document: "Quarterly report", Events: events}},
 	}
 }
 
@@ -65,17 +63,13 @@ func TestRender(t *testing.T) {
 			comment(6, "Sixth, for {{u2}}\nand {{a&b}}\n-- \nTo unsubscribe: nowhere", "<p>Sixth, for {{u2}}</p><p>and {{a&amp;b}}</p>"),
 		}},
 	)
-	grouped.Earlier = []*collab.Comment{
-		comment(
-			1, "First", "",
-		), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), {},
-	}
+	grouped.Threads[0].Earlier = []*collab.Comment{comment(1, "First", ""), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), {}}
 	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []*collab.Comment{
 		comment(1, hostile, ""),
 		comment(2, "", hostile+`<img src="https://tracker.example/pixel.gif"><a href="javascript:alert(1)" onclick="alert(2)">link</a>`+
 			`<p style="position:fixed" class="x">styled</p><form action="https://evil.example"><input name=q></form><b>never closed`),
 	}})
-	spoofed.Document = hostile
+	spoofed.Threads[0].Document = hostile
 	thread := notice(
 		Event{
 			Time:     noon,
@@ -83,7 +77,8 @@ func TestRender(t *testing.T) {
 			Comments: []*collab.Comment{comment(7, "Is this right, {{u2}}?", "")},
 		},
 	)
-	thread.AnnotationID, thread.DocumentID, thread.Quote, thread.Unsubscribe = "thread 1", "doc", "Sales <grew> by 4 %", "TOKEN"
+	of := &thread.Threads[0]
+	of.AnnotationID, of.DocumentID, of.Quote, thread.Unsubscribe = "thread 1", "doc", "Sales <grew> by 4 %", "TOKEN"
 	thread.Look = collab.MailLook{
 		FromName: "Ledger",
 		Product:  "Ledger & Co",
@@ -204,7 +199,7 @@ func TestValuesAreShownAsText(t *testing.T) {
 		n := notice(Event{Headline: value, Body: value, Comments: []*collab.Comment{
 			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")), // each with its author
 		}})
-		n.Document, n.AnnotationID = value, "a1"
+		n.Threads[0].Document, n.Threads[0].AnnotationID = value, "a1"
 		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
 		if want := value + " · " + value; got.Subject != want {
@@ -244,12 +239,13 @@ func TestLanguages(t *testing.T) {
 				Event{Time: noon, Headline: w.Text("mentioned", "actionUser", "Ada"), Comments: comments},
 				Event{Time: noon, Headline: w.Text("replied", "actionUser", "Ada")},
 			)
-			n.Words, n.AnnotationID, n.DocumentID, n.Quote = w, "thread", "doc", "Sales"
+			of := &n.Threads[0]
+			n.Words, of.AnnotationID, of.DocumentID, of.Quote = w, "thread", "doc", "Sales"
 			n.Look = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}", Logo: "https://app.example/logo.png", Color: "#ffcc00", Footer: "Ledger Inc., Springfield"}
-			n.Earlier = []*collab.Comment{comment(3, "Earlier", "")}
+			of.Earlier = []*collab.Comment{comment(3, "Earlier", "")}
 			got, err := newMailer(t, "https://api.example/unsubscribe").Render(n)
 			must.Do(t, err)
-			n.Further, n.More = []Notice{{Document: "Budget", Events: n.Events[1:]}}, 5
+			n.Threads, n.More = append(n.Threads, Thread{Document: "Budget", Events: of.Events[1:]}), 5
 			digest, err := newMailer(t, "https://api.example/unsubscribe").Render(n)
 			must.Do(t, err)
 			checkHTML(t, got.HTML)
@@ -276,7 +272,7 @@ func TestSubjectIsOneLine(t *testing.T) {
 		long:                                     long[:2*(maxSubject-1)] + "…",
 	} {
 		n := notice(Event{Headline: headline})
-		n.Document = ""
+		n.Threads[0].Document = ""
 		got, err := newMailer(t, "").Render(n)
 		must.Do(t, err)
 		if got.Subject != want {
@@ -361,16 +357,13 @@ func BenchmarkRender(b *testing.B) {
 // TestSeveralThreads: a mail about many threads shows each below its document, the newest first, counts what it leaves out, and stays below
 // the size at which programs clip it.
 func TestSeveralThreads(t *testing.T) {
-	of := func(i int) Notice {
-		n := notice(Event{Time: noon, Headline: fmt.Sprintf("Ann mentioned you %d", i), Comments: []*collab.Comment{comment(int64(i), strings.Repeat("x", 3_000), "")}})
-		n.Document, n.AnnotationID = fmt.Sprintf("Plan %d", i), fmt.Sprint("thread", i)
-		return n
+	n := notice()
+	n.Threads, n.More = nil, 70
+	for i := range 50 {
+		n.Threads = append(n.Threads, Thread{Document: fmt.Sprintf("Plan %d", i+1), AnnotationID: fmt.Sprint("thread", i), Events: []Event{{
+			Time: noon, Headline: "Ann mentioned you", Comments: []*collab.Comment{comment(int64(i), strings.Repeat("x", 3_000), "")},
+		}}})
 	}
-	n := of(1)
-	for i := range 49 {
-		n.Further = append(n.Further, of(i+2))
-	}
-	n.More = 70
 	got, err := newMailer(t, "").Render(n)
 	must.Do(t, err)
 	if got.Subject != "120 unread notifications" {

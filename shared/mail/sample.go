@@ -47,24 +47,27 @@ func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Notic
 			Time: at(30), Headline: w.Text(key, "actionUser", "Ann", "status", "Resolved", "assignedTo", "Cid"), Comments: comments,
 		}
 	}
-	n := Notice{
-		Look: look, Words: w, OrganizationID: "acme", DocumentID: "plan", AnnotationID: "a1", Document: "Launch plan", Quote: "29 euros a month",
-		Events: []Event{event("mentioned", comment(2, "Ann", "Is this with VAT, {{bob}}? Our page says 24."))}, Unsubscribe: "TOKEN",
+	mention := Thread{
+		DocumentID: "plan", Document: "Launch plan", AnnotationID: "a1", Quote: "29 euros a month",
+		Events: []Event{event("mentioned", comment(2, "Ann", "Is this with VAT, {{bob}}? Our page says 24."))},
 	}
+	n := Notice{Look: look, Words: w, OrganizationID: "acme", Threads: []Thread{mention}, Unsubscribe: "TOKEN"}
 	switch kind {
 	case KindMention:
 	case KindThread:
-		n.Events = append(n.Events, event("replied", comment(3, "Cid", "Without.")), event("statusChangedTo"), event("assignedToYou"))
-		n.Earlier = []*collab.Comment{comment(1, "Dan", "The price is new.")}
+		t := &n.Threads[0]
+		t.Events = append(t.Events, event("replied", comment(3, "Cid", "Without.")), event("statusChangedTo"), event("assignedToYou"))
+		t.Earlier = []*collab.Comment{comment(1, "Dan", "The price is new.")}
 	case KindDigest:
-		n.Further = []Notice{
-			{DocumentID: "budget", AnnotationID: "a2", Document: "Budget", Events: []Event{event("replied", comment(4, "Cid", "Done."))}},
-			{DocumentID: "plan", AnnotationID: "a3", Document: "Launch plan", Events: []Event{event("commented", comment(5, "Dan", "Who pays for this?"))}},
-		}
+		n.Threads = append(n.Threads,
+			Thread{DocumentID: "budget", AnnotationID: "a2", Document: "Budget", Events: []Event{event("replied", comment(4, "Cid", "Done."))}},
+			Thread{DocumentID: "plan", AnnotationID: "a3", Document: "Launch plan", Events: []Event{event("commented", comment(5, "Dan", "Who pays for this?"))}},
+		)
 		n.More = 3
 	case KindNotification:
-		n.AnnotationID, n.Quote = "", ""
-		n.Events = []Event{{Time: at(30), Headline: "Ann approved the draft", Body: "Texts of your own notifications are as you send them."}}
+		n.Threads = []Thread{{DocumentID: "plan", Document: "Launch plan", Events: []Event{
+			{Time: at(30), Headline: "Ann approved the draft", Body: "Texts of your own notifications are as you send them."},
+		}}}
 	}
 	return n
 }

@@ -104,7 +104,7 @@ func TestSend(t *testing.T) {
 		Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com",
 		Comments: []*collab.Comment{comment(1, "", "<p>Hello <b>you</b></p>")},
 	})
-	n.Account, n.AnnotationID, n.Unsubscribe = "acct/1", "thread", "TOKEN"
+	n.Account, n.Threads[0].AnnotationID, n.Unsubscribe = "acct/1", "thread", "TOKEN"
 	m.options.ConfigurationSet = "mails"
 	content, err := m.Render(n)
 	must.Do(t, err)
@@ -127,7 +127,7 @@ func TestSend(t *testing.T) {
 		t.Fatalf("%d requests, want 1", len(w.bodies))
 	}
 	must.Do(t, json.Unmarshal(w.bodies[0], &sent))
-	sum := sha256.Sum256([]byte(n.Account + "\x00" + n.OrganizationID + "\x00" + n.DocumentID + "\x00" + n.AnnotationID))
+	sum := sha256.Sum256([]byte(n.Account + "\x00" + n.OrganizationID + "\x00\x00" + "thread"))
 	thread := hex.EncodeToString(sum[:16])
 	wantHeaders := []header{
 		{"Auto-Submitted", "auto-generated"},
