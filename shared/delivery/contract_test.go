@@ -19,9 +19,8 @@ func TestContractForm(t *testing.T) {
 	a.put("doc", func(d *collab.Document) { d.Name = "The plan" })
 	r := receive(t, nil)
 	a.webhook("hook", r.URL)
-	_, err := a.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error { h.Payload = collab.PayloadContract; return nil })
-	w.must(err)
-	w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: collab.PreferNone}))
+	a.changeHook("hook", func(h *collab.Webhook) { h.Payload = collab.PayloadContract })
+	a.prefer("bob", collab.Preferences{Email: collab.PreferNone})
 	said := a.says("thread", "Hello", a.user("bob"))
 	w.send(said,
 		a.record("thread", collab.AnnotationUpdated, func(*draft) {}),

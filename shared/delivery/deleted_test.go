@@ -1,15 +1,15 @@
 package delivery_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
-	"collabdata/shared/store/deletion"
-	"collabdata/shared/store/outbox"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -18,17 +18,14 @@ import (
 func (a *account) deleteNotification(user, id string) {
 	a.Helper()
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}, IDs: []string{id}}
-	r := a.request()
-	r.Account = a.id
-	_, errs, _, err := a.deletion.DeleteNotifications(a.Context(), r, a.doc.OrganizationRef, q)
-	for _, err := range append(errs, err) {
-		a.must(err)
-	}
+	_, errs, _, err := a.db.Deletion.DeleteNotifications(a.Context(), a.request(), a.doc.OrganizationRef, q)
+	a.must(errors.Join(append(errs, err)...))
 }
 
 // TestDeletedBeforeMail deletes a notification while its mails wait for those about an earlier one on the thread: those for whom it was
 // deleted get the mail about the earlier one alone, whatever comes again.
 func TestDeletedBeforeMail(t *testing.T) {
+	w := newWorld(t)
 	for name, test := range map[string]struct {
 		user     string
 		inbox    []string
@@ -38,21 +35,21 @@ func TestDeletedBeforeMail(t *testing.T) {
 		"out of the inbox of bob": {"bob", []string{"cid"}, map[string]int{"bob": 1, "cid": 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.account()
-			earlier := a.comment("thread", a.user("bob"), a.user("cid"))
-			w.send(earlier)
-			w.settleUntil(w.start(), w.Now().Add(time.Minute))
-			ev := a.comment("thread", a.user("bob"), a.user("cid"))
-			w.send(ev)
-			w.settleUntil(w.start(), w.Now().Add(time.Minute))
-			a.deleteNotification(test.user, ev.ID)
-			w.send(ev)
-			w.settle(w.start())
-			a.checkReached(t, ev, []string{"bob", "cid"}, test.inbox, []string{"bob", "cid"})
-			a.checkReached(t, earlier, []string{"bob", "cid"}, []string{"bob", "cid"}, []string{"bob", "cid"})
+			a, p := w.account(), w.start()
+			evs := []*collab.Event{}
+			for range 2 {
+				evs = append(evs, a.comment("thread", a.user("bob"), a.user("cid")))
+				w.send(evs...)
+				w.settleUntil(p, w.Now().Add(time.Minute))
+			}
+			a.deleteNotification(test.user, evs[1].ID)
+			w.send(evs[1])
+			w.settle(p)
+			both := []string{"bob", "cid"}
+			a.checkReached(t, evs[0], both, both, both)
+			a.checkReached(t, evs[1], both, test.inbox, both)
 			comments := map[string]int{}
-			for _, user := range []string{"bob", "cid"} {
+			for _, user := range both {
 				for _, m := range w.mails()[a.address(user)] {
 					comments[user] += strings.Count(m.Text, "a comment")
 				}
@@ -67,28 +64,25 @@ func TestDeletedBeforeMail(t *testing.T) {
 // TestDeletedBeforeTold deletes notifications that nobody was told of yet, whatever the channel: nobody is.
 func TestDeletedBeforeTold(t *testing.T) {
 	w := newWorld(t)
-	for name, inbox := range map[string]collab.Preference{"inbox and mail": collab.PreferAll, "mail alone": collab.PreferNone} {
-		t.Run(name, func(t *testing.T) {
-			a := w.account()
-			w.must(
-				w.directory.SetPreferences(
-					t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: inbox, Email: collab.PreferAll},
-				),
-			)
-			ev := a.notification(func(ev *draft) { ev.People = []collab.User{a.user("bob")} })
-			other := a.notification(func(ev *draft) { ev.People = []collab.User{a.user("cid")} })
-			a.deleteNotification("", ev.ID)
-			w.send(ev, other)
-			w.settle(w.start())
-			a.checkReached(t, ev, []string{"bob"}, nil, nil)
-			a.checkReached(t, other, []string{"cid"}, []string{"cid"}, []string{"cid"})
-		})
-	}
+	a := w.account()
+	a.prefer("mailed", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferAll})
+	users := []string{"bob", "mailed"}
+	to := func(ev *draft) { ev.People = []collab.User{a.user("bob"), a.user("mailed")} }
+	ev := a.notification(to)
+	a.deleteNotification("", ev.ID)
+	w.send(ev)
+	w.settle(w.start())
+	a.checkReached(t, ev, users, nil, nil)
+	other := a.notification(to)
+	w.send(other)
+	w.settle(w.start())
+	a.checkReached(t, other, users, []string{"bob"}, users)
 }
 
 // TestDeletedWhileTold deletes a notification between the pages of its recipients, one of which then comes again: nobody
 // has it in the inbox, and those of later pages get nothing.
 func TestDeletedWhileTold(t *testing.T) {
+	w := newWorld(t)
 	for name, record := range map[string]func(a *account, people []collab.User) *collab.Event{
 		"a comment": func(a *account, people []collab.User) *collab.Event { return a.comment("thread", people...) },
 		"a notification": func(a *account, people []collab.User) *collab.Event {
@@ -96,32 +90,32 @@ func TestDeletedWhileTold(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
 			a := w.account()
 			var people []collab.User
-			for i := range 450 {
-				people = append(people, collab.User{UserID: fmt.Sprintf("user%03d", i)})
+			for i := range 5 {
+				people = append(people, collab.User{UserID: fmt.Sprint("user", i)})
 			}
 			ev := record(a, people)
-			p := w.start()
+			p := w.start(func(o *delivery.Options) { o.PageSize = 2 })
 			for range 2 {
 				w.must(p.Event(p.ctx, event(ev)))
 			}
 			a.deleteNotification("", ev.ID)
 			w.send(ev)
-			w.settle(w.start())
-			listed := keys.DocumentNotification(a.doc, ev.Time, ev.ID)
-			last := keys.UserNotification(a.doc.OrganizationRef, people[len(people)-1].UserID, ev.Time, ev.ID)
-			if found, err := w.outbox.GetAll(t.Context(), []keys.Key{listed, last}, true); err != nil || len(found) > 0 {
-				t.Errorf("there are %v, %v", found, err)
-			}
-			if got := a.inbox(people[0].UserID); len(got) > 0 {
-				t.Errorf("an inbox has %v", got)
-			}
-			if work := w.work(ev); work != nil {
-				t.Errorf("there is to be done %+v", work)
+			w.settle(p)
+			a.absent(keys.DocumentNotification(a.doc, ev.Time, ev.ID), keys.UserNotification(a.doc.OrganizationRef, "user4", ev.Time, ev.ID))
+			if got, work := a.inbox("user0"), w.work(ev); len(got) > 0 || work != nil {
+				t.Errorf("an inbox has %v, pending %+v", got, work)
 			}
 		})
+	}
+}
+
+// absent reports items that are in the table.
+func (a *account) absent(list ...keys.Key) {
+	a.Helper()
+	if found, err := a.db.Outbox.GetAll(a.Context(), list, true); err != nil || len(found) > 0 {
+		a.Errorf("there are %v, %v", found, err)
 	}
 }
 
@@ -137,76 +131,11 @@ func TestDeletedDocument(t *testing.T) {
 	w.send(ev, all)
 	w.settle(w.start())
 	org := a.doc.OrganizationRef
-	itemKeys := []keys.Key{
+	a.absent(
 		keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID), keys.UserNotification(org, "bob", ev.Time, ev.ID),
-		keys.AllNotification(org, all.Time, all.ID), keys.MailEnd(a.doc.OrganizationRef, "bob", ev.ID),
-	}
-	if found, err := w.outbox.GetAll(t.Context(), itemKeys, true); err != nil || len(found) > 0 {
-		t.Errorf("there are %v, %v", found, err)
-	}
-	if got := r.got("/hook"); len(got) != 2 || len(w.mails()[a.address("bob")]) > 0 {
-		t.Errorf("posted %v", got)
-	}
-	if w.work(ev) != nil || w.work(all) != nil {
-		t.Error("something is left to be done")
-	}
-}
-
-// TestDeletedDocumentBeforeMail deletes a document while a mail about it waits, and adds one under its id: the mail is not sent, be the new
-// one disabled or not; nor is that of a document which is disabled.
-func TestDeletedDocumentBeforeMail(t *testing.T) {
-	for name, test := range map[string]struct {
-		added, disabled bool
-		mails           int
-	}{
-		"added again":                  {true, false, 0},
-		"added again, and disabled":    {true, true, 0},
-		"not deleted, but is disabled": {false, true, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.account()
-			ev := a.comment("thread", a.user("bob"))
-			w.send(ev)
-			w.settleUntil(w.start(), w.Now().Add(time.Minute))
-			if test.added {
-				a.put("doc", func(d *collab.Document) { d.DeletedAt = a.millis() })
-				w.add(10 * time.Second)
-				_, err := w.directory.OpenDocument(t.Context(), a.id, a.doc.Organization, "doc", collab.CreateFlags{Document: true})
-				w.must(err)
-			}
-			a.put("doc", func(d *collab.Document) { d.Disabled = test.disabled })
-			w.add(10 * time.Second)
-			w.settle(w.start())
-			if got := len(a.mailsTo("bob")); got != test.mails {
-				t.Errorf("%d mails, want %d", got, test.mails)
-			}
-		})
-	}
-}
-
-// TestAddedAgainBeforeMail deletes a document while a mail about a comment in it waits, sweeps it, and adds another under its id: the mail
-// is not sent.
-func TestAddedAgainBeforeMail(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	a.member("bob")
-	ev := a.comment("thread", collab.User{UserID: "bob"})
-	w.send(ev)
-	p := w.start()
-	w.drain(p)
-	r := a.request()
-	r.Account = a.id
-	s := deletion.New(a.tables.threads, a.inboxes)
-	job, err := s.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
-	a.must(err)
-	w.add(outbox.SweepAfter)
-	if next, err := s.RunJob(t.Context(), a.id, job); err != nil || next != 0 {
-		t.Errorf("the job goes on at %d, %v", next, err)
-	}
-	a.put("doc", func(d *collab.Document) { d.Name = "new" })
-	w.settle(p)
-	if got := a.mailsTo("bob"); len(got) != 0 {
-		t.Errorf("mails %q", got)
+		keys.AllNotification(org, all.Time, all.ID), keys.MailEnd(org, "bob", ev.ID),
+	)
+	if got := r.got("/hook"); len(got) != 2 || len(a.mailsTo("bob")) > 0 || w.work(ev) != nil || w.work(all) != nil {
+		t.Errorf("posted %v, mails %v, pending %+v, %+v", got, a.mailsTo("bob"), w.work(ev), w.work(all))
 	}
 }

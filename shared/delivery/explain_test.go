@@ -44,14 +44,11 @@ func TestExplain(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
 	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
-	prefer := func(user string, documents ...string) {
-		off := collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}
-		w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{user}, documents, off))
-	}
-	prefer("quiet")
-	prefer("quiethere", "doc")
+	off := collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}
+	a.prefer("quiet", off)
+	a.prefer("quiethere", off, "doc")
 	ended := a.user("ended")
-	w.must(a.accounts.Unsubscribe(t.Context(), a.recipient("ended", *ended.Email)))
+	w.must(a.db.Accounts.Unsubscribe(t.Context(), a.recipient("ended", *ended.Email)))
 	var people []collab.User
 	for _, user := range []string{"ann", "bob", "quiet", "quiethere", "ended", "nowhere", "eve"} {
 		if people = append(people, a.user(user)); user != "eve" {
@@ -74,12 +71,16 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	check("before")
+	page, err := w.start(func(o *delivery.Options) { o.Mailer = nil }).Explain(t.Context(), ref(ev), "bob", "")
+	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no mail is sent"} {
+		t.Errorf("without a mailer: %+v, %v", page, err)
+	}
 	w.send(ev)
 	w.settle(w.start())
 	want["bob"], want["ended"], want["nowhere"] = [2]string{"reached ", "reached "}, [2]string{"reached ", "unsubscribed"}, [2]string{"reached ", "no address"}
 	check("after")
-	prefer("bob", "doc")
-	prefer("nowhere", "doc")
+	a.prefer("bob", off, "doc")
+	a.prefer("nowhere", off, "doc")
 	a.grant("eve")
 	want["eve"], want["nowhere"] = [2]string{}, [2]string{"reached ", ofDocument}
 	check("after changes")
@@ -104,12 +105,9 @@ func TestExplainAll(t *testing.T) {
 		a.member(user)
 		want[user] = [2]string{"reached ", "preference: the default, as none is set"}
 	}
-	set := func(user string, p collab.Preferences) {
-		w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{user}, nil, p))
-	}
-	set("user3", collab.Preferences{Email: collab.PreferAll})
+	a.prefer("user3", collab.Preferences{Email: collab.PreferAll})
 	want["user3"] = [2]string{"reached ", "reached "}
-	set("user5", collab.Preferences{Inbox: collab.PreferMine})
+	a.prefer("user5", collab.Preferences{Inbox: collab.PreferMine})
 	want["user5"] = [2]string{"preference for the organization", want["user5"][1]}
 	ev := a.notification(func(ev *draft) { ev.NotifyAll = true })
 	w.send(ev)
@@ -143,23 +141,14 @@ func TestExplainObstacles(t *testing.T) {
 	w.send(held)
 	w.drain(p)
 	check(held, "reached ", "not yet: the account has used up its quota of mails")
-	waiting, err := w.outbox.ClaimMail(t.Context(), a.mailOf("bob", held.ID), collab.MailWork, w.millis())
-	w.must(err)
-	if waiting != nil {
-		t.Errorf("a mail over the quota is due: %+v", waiting)
-	}
 	w.add(2 * time.Hour)
-	waiting, err = w.outbox.ClaimMail(t.Context(), a.mailOf("bob", held.ID), collab.MailWork, w.millis())
+	waiting, err := w.db.Outbox.ClaimMail(t.Context(), a.mailOf("bob", held.ID), collab.MailWork, w.millis())
 	w.must(err)
-	w.must(w.outbox.FailMail(t.Context(), waiting, "it ends the process"))
+	w.must(w.db.Outbox.FailMail(t.Context(), waiting, "it ends the process"))
 	check(held, "reached ", "failed: it ends the process")
-	w.must(w.outbox.Retry(t.Context(), ref(held)))
-	_, err = w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error {
-		c.Settings.MailsPerDay = 0
-		return nil
-	})
-	w.must(err)
-	w.must(w.accounts.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
+	w.must(w.db.Outbox.Retry(t.Context(), ref(held)))
+	a.change(func(c *collab.Account) { c.Settings.MailsPerDay = 0 })
+	w.must(w.db.Accounts.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
 	w.settle(p)
 	check(held, "reached ", "unsubscribed")
 }

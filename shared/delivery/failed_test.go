@@ -16,7 +16,7 @@ import (
 // failed returns the work of an event whose delivery has failed; nil for none.
 func (w *world) failed(ev *collab.Event) *outbox.Work {
 	w.Helper()
-	work, err := w.outbox.Pending(w.Context(), ref(ev), collab.FailedWork)
+	work, err := w.db.Outbox.Pending(w.Context(), ref(ev), collab.FailedWork)
 	w.must(err)
 	return work
 }
@@ -33,7 +33,7 @@ func TestFails(t *testing.T) {
 	if after := w.Now().Sub(began); failed == nil || failed.Failure == "" || after < 4*time.Hour || after > 12*time.Hour {
 		t.Fatalf("after %v: %+v", after, failed)
 	}
-	w.must(w.outbox.Retry(t.Context(), ref(ev)))
+	w.must(w.db.Outbox.Retry(t.Context(), ref(ev)))
 	w.settle(w.start())
 	if len(a.mailsTo("bob")) != 1 || len(a.inbox("bob")) != 1 || w.failed(ev) != nil {
 		t.Errorf("mails %v, inbox %v, failed %+v", a.mailsTo("bob"), a.inbox("bob"), w.failed(ev))
@@ -95,10 +95,7 @@ func TestTakenAtOnce(t *testing.T) {
 func TestUnparked(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
-	disable := func(off bool) {
-		_, err := w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error { c.Disabled = off; return nil })
-		w.must(err)
-	}
+	disable := func(off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) }
 	ev := a.comment("thread", a.user("bob"))
 	disable(true)
 	w.must(w.start().Event(t.Context(), event(ev)))

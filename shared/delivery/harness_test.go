@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,49 +76,31 @@ func (c *clock) add(d time.Duration) { c.moveTo(c.Now().Add(d)) }
 type world struct {
 	testing.TB
 	clock
-	tables // not those of any process
-	table  string
-	large  bool // the table is not to be read as a whole
+	db    delivery.Options // the table, of no process
+	table string
 
 	dynamo aws.Config
 	cloud
 
-	mu      sync.Mutex
-	delayed []delayed // messages that SQS holds back, by the test's clock
-	metrics strings.Builder
-	log     strings.Builder
+	mu           sync.Mutex
+	delayed      []delayed // messages that SQS holds back, by the test's clock
+	metrics, log output
 }
 
-// tables are the parts of the table.
-type tables struct {
-	accounts  *accounts.Store
-	directory *directory.Store
-	threads   *threads.Store
-	outbox    *outbox.Store
-	inboxes   *inbox.Store
-	hooks     *hooks.Store
-	deletion  *deletion.Store
-}
-
-// open returns the table as it is reached by a client.
-func (w *world) open(cfg aws.Config) tables {
-	t := store.New(cfg, w.table, w.Now, rand.Reader)
-	d := directory.New(t)
-	o := outbox.New(t)
-	in := inbox.New(o, d)
-	th := threads.New(d, o)
-	return tables{accounts.New(t), d, th, o, in, hooks.New(o), deletion.New(th, in)}
-}
-
-// serve makes them what a process works on.
-func (of tables) serve(o *delivery.Options) {
-	o.Accounts, o.Directory, o.Threads = of.accounts, of.directory, of.threads
-	o.Outbox, o.Inbox, o.Hooks, o.Deletion = of.outbox, of.inboxes, of.hooks, of.deletion
-}
-
+// delayed is a message that SQS hands out later.
 type delayed struct {
 	at   time.Time
 	send func() error
+}
+
+// open returns the table as a client reaches it.
+func (w *world) open(cfg aws.Config) delivery.Options {
+	t := store.New(cfg, w.table, w.Now, rand.Reader)
+	d, o := directory.New(t), outbox.New(t)
+	in, th := inbox.New(o, d), threads.New(d, o)
+	return delivery.Options{
+		Accounts: accounts.New(t), Directory: d, Threads: th, Outbox: o, Inbox: in, Hooks: hooks.New(o), Deletion: deletion.New(th, in),
+	}
 }
 
 func newWorld(t testing.TB) *world {
@@ -127,7 +110,7 @@ func newWorld(t testing.TB) *world {
 		dynamo: localstacktest.Config(localstacktest.DynamoDB(t)), cloud: newCloud(t),
 	}
 	w.dynamo.HTTPClient = client
-	w.tables = w.open(w.dynamo)
+	w.db = w.open(w.dynamo)
 	w.must(localstack.CreateTable(t.Context(), w.dynamo, w.table))
 	return w
 }
@@ -136,6 +119,12 @@ func newWorld(t testing.TB) *world {
 var client = localstacktest.Config("").HTTPClient
 
 func (w *world) must(err error) {
+	w.Helper()
+	must.Do(w, err)
+}
+
+// did is must for a call that returns something else, too.
+func (w *world) did(_ any, err error) {
 	w.Helper()
 	must.Do(w, err)
 }
@@ -151,9 +140,10 @@ type process struct {
 
 	mu     sync.Mutex
 	calls  []string // what it called so far
-	steps  int      // of these calls that changed something, or came first behind one that did: at all others a kill leaves the same
+	steps  int      // of these calls that changed something, or came first after one that did: at all others a kill leaves the same
 	wrote  bool     // the last call may have changed something
 	killAt killPoint
+	flaw   *flaw             // of a call; nil for none
 	actor  *interleave.Actor // pauses before shared calls; nil for none
 	taken  func(text string) // is told of each message that is taken; nil for nobody
 	mails  int               // sent
@@ -163,24 +153,37 @@ type process struct {
 // killPoint says before which call a process is killed, or before which step, each from 1; 0 for none.
 type killPoint struct{ call, step int }
 
+// flaw has the process be killed before the first call that at chooses, or the call be refused.
+type flaw struct {
+	refused bool
+	at      func(op string, body []byte) bool
+	found   atomic.Bool
+}
+
 // Do is the way of all calls to the table.
 func (p *process) Do(r *http.Request) (*http.Response, error) {
-	name := r.Header.Get("X-Amz-Target")
+	_, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if p.actor != nil && shared(name, body) {
+	if p.actor != nil && shared(op, body) {
 		p.actor.Pause()
 	}
-	if err := p.call(name[strings.LastIndexByte(name, '.')+1:]); err != nil {
+	if f := p.flaw; f != nil && !f.found.Load() && f.at(op, body) && !f.found.Swap(true) {
+		if f.refused {
+			return storetest.Answer(http.StatusBadRequest, storetest.Failure("AccessDeniedException")), nil
+		}
+		p.kill(errKilled)
+	}
+	if err := p.call(op); err != nil {
 		return nil, err
 	}
 	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what is on its way arrives
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if strings.HasSuffix(name, ".PutItem") && bytes.Contains(body, []byte(`"sa"`)) {
+	if op == "PutItem" && bytes.Contains(body, []byte(`"sa"`)) {
 		p.marked++
 	}
 	return response, err
@@ -264,14 +267,11 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	p.ctx, p.kill = context.WithCancelCause(w.Context())
 	dynamo := w.dynamo
 	dynamo.HTTPClient = p
-	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
-	o := delivery.Options{
-		Events: sqs{w, p}, Webhooks: sqs{w, p}, Mailer: ses{p, w.mailer(w.sender)},
-		Guard:   webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
-		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
-		Log:     log, Now: w.Now, Random: rand.Reader,
-	}
-	w.open(dynamo).serve(&o)
+	o := w.open(dynamo)
+	o.Events, o.Webhooks, o.Mailer = sqs{w, p}, sqs{w, p}, ses{p, w.mailer(w.sender)}
+	o.Guard = webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	o.Metrics, o.Log = metrics.New(&w.metrics, "test", w.Now), slog.New(slog.NewJSONHandler(&w.log, nil))
+	o.Now, o.Random = w.Now, rand.Reader
 	for _, c := range change {
 		c(&o)
 	}
@@ -279,16 +279,22 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	return p
 }
 
-// synced is a writer for several.
-type synced struct {
-	mu *sync.Mutex
-	w  io.Writer
+// output is what several write.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
 }
 
-func (s *synced) Write(text []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.w.Write(text)
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // drain has the process take what is in the queues, until there is nothing more or it is dead. What failed is put back in the end. It
@@ -340,20 +346,16 @@ func (w *world) drain(p *process) (done, failed int) {
 	}
 }
 
-// backlog is the table for one who looks for pending work. It knows of the partitions that hold none, and asks for the others alone: what
-// the relay asks of fifty, again and again, is a matter of its own tests.
+// backlog is the table as the relay reads it: only the partitions that hold pending work, of hundreds.
 type backlog struct {
 	*outbox.Store
-	partitions map[string]bool // that hold some; nil: any may
+	partitions map[string]bool
 }
 
 // backlog returns the table with what it holds now. Lanes at rest are not pending.
 func (w *world) backlog() backlog {
 	w.Helper()
-	if w.large {
-		return backlog{w.outbox, nil}
-	}
-	b := backlog{w.outbox, map[string]bool{}}
+	b := backlog{w.db.Outbox, map[string]bool{}}
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.dynamo), &dynamodb.ScanInput{
 		TableName: &w.table, ProjectionExpression: aws.String("#pk"),
 		FilterExpression:         aws.String("begins_with(#pk, :due) AND (attribute_exists(#next) OR NOT begins_with(#pk, :lane))"),
@@ -375,7 +377,7 @@ func (w *world) backlog() backlog {
 func (b backlog) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) ([]outbox.Work, string, error) {
-	if b.partitions != nil && !b.partitions[keys.WorkPartition(string(kind), shard)] {
+	if !b.partitions[keys.WorkPartition(string(kind), shard)] {
 		return nil, "", nil
 	}
 	return b.Store.Work(ctx, kind, shard, from, most, skip)
@@ -400,19 +402,14 @@ func (w *world) pending() []outbox.Work {
 }
 
 // relay runs the relay once.
-func (w *world) relay() { w.relayOn(w.backlog()) }
-
-// relayOn runs the relay once on a table, and returns how long that took.
-func (w *world) relayOn(s pending.Store) time.Duration {
+func (w *world) relay() {
 	w.Helper()
-	began := time.Now()
 	r := pending.Relay{
-		Store: s, Lanes: w.hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
-		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
+		Store: w.backlog(), Lanes: w.db.Hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Metrics: metrics.New(&w.metrics, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))
 	w.must(r.Metrics.Flush())
-	return time.Since(began)
 }
 
 // release lets SQS hand out the delayed messages whose time has come.
@@ -484,9 +481,9 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 	for _, set := range settings {
 		set(&c.Settings)
 	}
-	w.must(w.accounts.AddAccount(w.Context(), c))
+	w.must(w.db.Accounts.AddAccount(w.Context(), c))
 	var err error
-	a.doc, err = w.directory.OpenDocument(w.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
+	a.doc, err = w.db.Directory.OpenDocument(w.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
 	return a
 }
@@ -504,20 +501,20 @@ func (a *account) member(user string) {
 func (a *account) memberIs(u collab.User) {
 	a.Helper()
 	in := collab.Resource{OrganizationRef: a.doc.OrganizationRef}
-	a.must(a.directory.ChangeMembers(a.Context(), a.request(), in, []string{u.UserID}, true, func(_ int, m *collab.Member) { m.User = u })[0])
+	a.must(a.db.Directory.ChangeMembers(a.Context(), a.request(), in, []string{u.UserID}, true, func(_ int, m *collab.Member) { m.User = u })[0])
 }
 
 // grant gives a user a grant on the document.
 func (a *account) grant(user string) {
 	a.Helper()
 	on := []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}
-	a.must(a.directory.AddGrants(a.Context(), a.request(), user, on, []collab.Grant{{Role: collab.RoleViewer}}))
+	a.must(a.db.Directory.AddGrants(a.Context(), a.request(), user, on, []collab.Grant{{Role: collab.RoleViewer}}))
 }
 
 // provider sets the permission provider of the account.
 func (a *account) provider(url, secret string) {
 	a.Helper()
-	a.must(a.accounts.SetPermissionProvider(a.Context(), a.id, &collab.PermissionProvider{URL: url, Secret: secret}))
+	a.must(a.db.Accounts.SetPermissionProvider(a.Context(), a.id, &collab.PermissionProvider{URL: url, Secret: secret}))
 }
 
 // put makes the document of an id, or changes it.
@@ -527,9 +524,9 @@ func (a *account) put(document string, change func(*collab.Document)) {
 		change(d)
 		return nil
 	}
-	err := a.directory.AddDocuments(a.Context(), a.request(), a.doc.OrganizationRef, collab.RootFolder, []string{document}, apply)[0]
+	err := a.db.Directory.AddDocuments(a.Context(), a.request(), a.doc.OrganizationRef, collab.RootFolder, []string{document}, apply)[0]
 	if collab.CodeOf(err) == collab.AlreadyExists {
-		err = a.directory.ChangeDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
+		err = a.db.Directory.ChangeDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
 	}
 	a.must(err)
 }
@@ -546,7 +543,30 @@ func (a *account) user(id string) collab.User {
 	return collab.User{UserID: id, Email: &address}
 }
 
-func (a *account) request() *request.Request { return storetest.Request(a.Now()) }
+// request is one of the account's back end.
+func (a *account) request() *request.Request {
+	r := storetest.Request(a.Now())
+	r.Account = a.id
+	return r
+}
+
+// change changes the account.
+func (a *account) change(change func(*collab.Account)) {
+	a.Helper()
+	a.did(a.db.Accounts.ChangeAccount(a.Context(), a.id, func(c *collab.Account) error { change(c); return nil }))
+}
+
+// prefer sets the preferences of a user for documents, none for the organization.
+func (a *account) prefer(user string, p collab.Preferences, documents ...string) {
+	a.Helper()
+	a.must(a.db.Directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{user}, documents, p))
+}
+
+// changeHook changes an endpoint.
+func (a *account) changeHook(id string, change func(*collab.Webhook)) {
+	a.Helper()
+	a.did(a.db.Hooks.UpdateWebhook(a.Context(), a.id, id, func(h *collab.Webhook) error { change(h); return nil }))
+}
 
 // event returns an event of the account that happens now.
 func (a *account) event(kind collab.EventType) *collab.Event {
@@ -608,16 +628,24 @@ func (a *account) record(thread string, kind collab.EventType, change func(*draf
 		return ev
 	}
 	if len(comments) > 0 {
-		_, err := a.threads.AddComments(a.Context(), a.request(), a.doc, thread, collab.NewComments{Comments: comments, Event: made})
-		a.must(err)
+		a.did(a.db.Threads.AddComments(a.Context(), a.request(), a.doc, thread, collab.NewComments{Comments: comments, Event: made}))
 		return ev
 	}
-	a.must(errors.Join(a.threads.UpdateAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationChange{
-		Head: func(_ int, head *collab.Annotation, _ bool) ([]*collab.Event, error) {
-			return []*collab.Event{made(head, nil)}, nil
+	a.head(thread, func(head *collab.Annotation) *collab.Event { return made(head, nil) })
+	return ev
+}
+
+// head changes the head of a thread, with an event, nil for none.
+func (a *account) head(thread string, change func(*collab.Annotation) *collab.Event) {
+	a.Helper()
+	a.must(errors.Join(a.db.Threads.UpdateAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationChange{
+		Head: func(_ int, head *collab.Annotation, _ bool) (list []*collab.Event, err error) {
+			if ev := change(head); ev != nil {
+				list = append(list, ev)
+			}
+			return list, nil
 		},
 	})...))
-	return ev
 }
 
 // assign assigns a thread, which is begun where it is missing, to a user; nothing is recorded.
@@ -626,18 +654,13 @@ func (a *account) assign(thread string, to collab.User) {
 	a.begin(thread)
 	text, err := json.Marshal(to)
 	a.must(err)
-	a.must(errors.Join(a.threads.UpdateAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationChange{
-		Head: func(_ int, head *collab.Annotation, _ bool) ([]*collab.Event, error) {
-			head.AssignedTo = text
-			return nil, nil
-		},
-	})...))
+	a.head(thread, func(head *collab.Annotation) *collab.Event { head.AssignedTo = text; return nil })
 }
 
 // begin begins a thread, unless it is there.
 func (a *account) begin(thread string) {
 	a.Helper()
-	err := a.threads.AddAnnotation(a.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
+	err := a.db.Threads.AddAnnotation(a.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
 		ID: thread, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: a.millis(), LastUpdated: a.millis(),
 	}}, collab.NewAnnotation{})
 	if collab.CodeOf(err) != collab.AlreadyExists {
@@ -648,7 +671,7 @@ func (a *account) begin(thread string) {
 // add adds a thread to the document, and records an event with it, nil for none; nothing is sent.
 func (a *account) add(t *collab.Thread, ev *collab.Event) {
 	a.Helper()
-	a.must(a.threads.AddAnnotation(a.Context(), a.request(), a.doc, t, collab.NewAnnotation{Event: ev}))
+	a.must(a.db.Threads.AddAnnotation(a.Context(), a.request(), a.doc, t, collab.NewAnnotation{Event: ev}))
 }
 
 // notification records a notification that ann adds; nothing is sent.
@@ -663,8 +686,7 @@ func (a *account) notification(change func(*draft)) *collab.Event {
 	d := &draft{Event: ev, Notification: &n}
 	change(d)
 	ev.NotificationID = n.ID
-	_, err := a.inboxes.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, d.People, ev)
-	a.must(err)
+	a.did(a.db.Inbox.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, d.People, ev))
 	return ev
 }
 
@@ -680,7 +702,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 	a.Helper()
 	secret, err := webhook.NewSecret(rand.Reader)
 	a.must(err)
-	a.must(a.hooks.AddWebhook(a.Context(), a.id, collab.MaxWebhooks, collab.Webhook{
+	a.must(a.db.Hooks.AddWebhook(a.Context(), a.id, collab.MaxWebhooks, collab.Webhook{
 		ID: id, URL: url, EventTypes: types, Secrets: []collab.WebhookSecret{{Secret: secret, CreatedAt: a.millis()}}, CreatedAt: a.millis(),
 	}))
 }
@@ -688,7 +710,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 // inbox returns the ids of the notifications that a user has, newest first.
 func (a *account) inbox(user string) []string {
 	a.Helper()
-	list, next, err := a.inboxes.Notifications(
+	list, next, err := a.db.Inbox.Notifications(
 		a.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}, "", 1000,
 	)
 	a.must(err)
@@ -717,7 +739,7 @@ func (w *world) mails() map[string][]localstack.Mail {
 // lane returns the lane of an endpoint.
 func (a *account) lane(hook string) hooks.Lane {
 	a.Helper()
-	lanes, err := a.hooks.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
+	lanes, err := a.db.Hooks.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
 	a.must(err)
 	return lanes[0]
 }
@@ -725,7 +747,7 @@ func (a *account) lane(hook string) hooks.Lane {
 // endpoint names an endpoint.
 func (a *account) endpoint(hook string) collab.EndpointRef {
 	a.Helper()
-	w, err := a.hooks.Webhook(a.Context(), a.id, hook)
+	w, err := a.db.Hooks.Webhook(a.Context(), a.id, hook)
 	a.must(err)
 	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: a.id, WebhookID: hook}, CreatedAt: w.CreatedAt}
 }
@@ -733,7 +755,7 @@ func (a *account) endpoint(hook string) collab.EndpointRef {
 // delivery returns the delivery of an event to an endpoint.
 func (a *account) delivery(hook, event string) collab.Delivery {
 	a.Helper()
-	d, err := a.hooks.Delivery(a.Context(), a.endpoint(hook), event)
+	d, err := a.db.Hooks.Delivery(a.Context(), a.endpoint(hook), event)
 	a.must(err)
 	return d
 }
@@ -744,7 +766,7 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 	d := collab.Delivery{
 		WebhookID: hook, EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending, NextAttempt: ev.Time, CreatedAt: ev.Time, LastUpdated: ev.Time,
 	}
-	a.must(a.hooks.AddDelivery(a.Context(), a.endpoint(hook), d))
+	a.must(a.db.Hooks.AddDelivery(a.Context(), a.endpoint(hook), d))
 	return d
 }
 
@@ -752,7 +774,7 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 func (w *world) work(ev *collab.Event) *outbox.Work {
 	w.Helper()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
-		work, err := w.outbox.Pending(context.WithoutCancel(w.Context()), ref(ev), kind)
+		work, err := w.db.Outbox.Pending(context.WithoutCancel(w.Context()), ref(ev), kind)
 		if w.must(err); work != nil {
 			return work
 		}
@@ -831,8 +853,6 @@ func failing(n, status int) http.HandlerFunc {
 // figures returns the sums of the metrics that were flushed, by channel and name.
 func (w *world) figures() map[string]float64 {
 	w.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	sums := map[string]float64{}
 	for line := range strings.Lines(w.metrics.String()) {
 		var figures map[string]any
@@ -851,5 +871,3 @@ func (w *world) figures() map[string]float64 {
 func event(ev *collab.Event) queue.Event { return queue.Event{EventRef: ref(ev)} }
 
 func ref(ev *collab.Event) collab.EventRef { return collab.EventRef{Account: ev.Account, ID: ev.ID} }
-
-func millisTime(ms int64) time.Time { return time.UnixMilli(ms) }

@@ -18,7 +18,7 @@ func TestJobGoesOn(t *testing.T) {
 	job := outbox.Job{ID: "j", Account: "acct", In: collab.OrganizationRef{Account: "acct", Organization: "org"}, SweepAt: w.millis(), Things: []outbox.JobThing{
 		{Kind: collab.ADocument, ID: "doc"},
 	}}
-	_, err := w.outbox.AddJob(t.Context(), job)
+	_, err := w.db.Outbox.AddJob(t.Context(), job)
 	w.must(err)
 	first := queue.Event{EventRef: collab.EventRef{Account: "acct", ID: "j"}, Kind: collab.JobWork}
 	p := w.start()
@@ -30,7 +30,7 @@ func TestJobGoesOn(t *testing.T) {
 	}
 	state := func(want collab.JobState) {
 		t.Helper()
-		if got, err := w.outbox.JobProgress(t.Context(), "acct", "j"); err != nil || got.State != want {
+		if got, err := w.db.Outbox.JobProgress(t.Context(), "acct", "j"); err != nil || got.State != want {
 			t.Errorf("%+v, %v; want %s", got, err, want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestJobGoesOn(t *testing.T) {
 	last := first
 	last.Hops = 12
 	w.must(p.Event(short, last))
-	if at, err := w.outbox.Pending(t.Context(), first.EventRef, collab.JobWork); err != nil || at == nil || at.Next != w.millis() {
+	if at, err := w.db.Outbox.Pending(t.Context(), first.EventRef, collab.JobWork); err != nil || at == nil || at.Next != w.millis() {
 		t.Errorf("pending %+v, %v", at, err)
 	}
 	if w.drain(p); len(hops) != 0 {
@@ -63,14 +63,13 @@ func TestJobIsPaid(t *testing.T) {
 	a := w.account(func(s *collab.Settings) { s.WriteUnitsPerSecond = 1 })
 	a.comment("thread")
 	r := a.request()
-	r.Account = a.id
-	job, err := a.deletion.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
+	job, err := a.db.Deletion.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
 	w.must(err)
 	w.add(3 * time.Minute)
-	before, err := a.accounts.Paid(t.Context(), a.id)
+	before, err := a.db.Accounts.Paid(t.Context(), a.id)
 	w.must(err)
 	w.must(w.start().Event(t.Context(), queue.Event{EventRef: collab.EventRef{Account: a.id, ID: job}, Kind: collab.JobWork}))
-	if paid, err := a.accounts.Paid(t.Context(), a.id); err != nil || paid[quota.Writes] <= before[quota.Writes] {
+	if paid, err := a.db.Accounts.Paid(t.Context(), a.id); err != nil || paid[quota.Writes] <= before[quota.Writes] {
 		t.Errorf("the account has paid %v, before %v, %v", paid, before, err)
 	}
 }

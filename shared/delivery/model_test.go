@@ -156,7 +156,7 @@ func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 
 // checker answers who may see what, as in the API.
 func (m *sightModel) checker() *access.Checker {
-	return access.New(m.directory, m.accounts, webhook.NewGuard(nil), webhook.ClientOptions{}, m.Now, slog.New(slog.DiscardHandler))
+	return access.New(m.db.Directory, m.db.Accounts, webhook.NewGuard(nil), webhook.ClientOptions{}, m.Now, slog.New(slog.DiscardHandler))
 }
 
 // ask asks an operation, and reads the data of its answer. It returns the status.
@@ -175,7 +175,7 @@ func ask[Req, Data any](m *sightModel, op rpc.Operation[Req, Data], body string,
 
 // inboxTexts reads the inbox of a user.
 func (m *sightModel) inboxTexts(user string) (texts []string) {
-	s := notifications.Service{Directory: m.directory, Inbox: m.inboxes, Threads: m.tables.threads, Access: m.checker()}
+	s := notifications.Service{Directory: m.db.Directory, Inbox: m.db.Inbox, Threads: m.db.Threads, Access: m.checker()}
 	var list []notifications.Notification
 	if status := ask(m, s.Get, fmt.Sprintf(`{"organizationId":"org","userId":%q}`, user), &list); status != http.StatusOK {
 		m.t.Fatalf("the inbox of %s: %d", user, status)
@@ -188,7 +188,7 @@ func (m *sightModel) inboxTexts(user string) (texts []string) {
 
 // checkReading reads the document as a user: what is read is what the user may see, and all of that.
 func (m *sightModel) checkReading(user string) {
-	s := commentannotations.Service{Directory: m.directory, Threads: m.tables.threads, Access: m.checker()}
+	s := commentannotations.Service{Directory: m.db.Directory, Threads: m.db.Threads, Access: m.checker()}
 	var list []struct {
 		AnnotationID string
 		Comments     []struct{ CommentText string }
@@ -246,7 +246,7 @@ func (m *sightModel) thread() string           { return rapid.SampledFrom(both).
 func (m *sightModel) on(thing string) []collab.Resource {
 	r := collab.Resource{OrganizationRef: m.doc.OrganizationRef, Document: m.doc}
 	if thing == "f" {
-		folder, err := m.directory.OpenFolder(m.Context(), m.request(), m.doc.OrganizationRef, "f", false)
+		folder, err := m.db.Directory.OpenFolder(m.Context(), m.request(), m.doc.OrganizationRef, "f", false)
 		m.must(err)
 		r = collab.Resource{OrganizationRef: m.doc.OrganizationRef, Folder: folder}
 	}
@@ -333,14 +333,7 @@ func (m *sightModel) actions() map[string]func() {
 				{Type: collab.VisibilityRestricted, UserIDs: []string{"bob"}}, {Type: collab.VisibilityRestricted, UserIDs: []string{"cid", "eve"}},
 			}).Draw(m.t, "visibility")
 			m.threads[thread] = visibility
-			for _, err := range m.tables.threads.UpdateAnnotations(m.Context(), m.request(), m.doc, []string{thread}, collab.AnnotationChange{
-				Head: func(_ int, head *collab.Annotation, _ bool) ([]*collab.Event, error) {
-					head.Visibility = visibility
-					return nil, nil
-				},
-			}) {
-				m.must(err)
-			}
+			m.head(thread, func(head *collab.Annotation) *collab.Event { head.Visibility = visibility; return nil })
 		},
 		"set who may": func() {
 			to := rapid.SampledFrom([]collab.Access{"", collab.AccessPublic, collab.AccessOrganizationPrivate, collab.AccessRestricted}).Draw(m.t, "access")
@@ -349,7 +342,7 @@ func (m *sightModel) actions() map[string]func() {
 				m.put("doc", func(d *collab.Document) { d.Access = to })
 			} else {
 				m.access["f"] = to
-				m.must(m.directory.ChangeFolder(m.Context(), m.request(), m.doc.OrganizationRef, "f", func(f *collab.Folder) { f.Access = to }))
+				m.must(m.db.Directory.ChangeFolder(m.Context(), m.request(), m.doc.OrganizationRef, "f", func(f *collab.Folder) { f.Access = to }))
 			}
 		},
 		"move": func() {
@@ -370,13 +363,13 @@ func (m *sightModel) actions() map[string]func() {
 		},
 		"give": func() {
 			of, u := thing(), m.user("user")
-			m.must(m.directory.AddGrants(m.Context(), m.request(), u, m.on(of), []collab.Grant{{Role: collab.RoleViewer}}))
+			m.must(m.db.Directory.AddGrants(m.Context(), m.request(), u, m.on(of), []collab.Grant{{Role: collab.RoleViewer}}))
 			m.grants[of][u] = true
 			delete(m.removed, u)
 		},
 		"take": func() {
 			of, u := thing(), m.user("user")
-			m.must(m.directory.DeleteGrants(m.Context(), u, m.on(of)))
+			m.must(m.db.Directory.DeleteGrants(m.Context(), u, m.on(of)))
 			delete(m.grants[of], u)
 		},
 		"remove": func() {

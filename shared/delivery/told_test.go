@@ -2,6 +2,8 @@ package delivery_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,36 +16,27 @@ import (
 // remove takes a user out of the organization, with all grants in it.
 func (a *account) remove(user string) {
 	a.Helper()
-	r := a.request()
-	r.Account = a.id
-	a.must(a.directory.DeleteMembers(a.Context(), r, collab.Resource{OrganizationRef: a.doc.OrganizationRef}, []string{user})[0])
+	a.must(a.db.Directory.DeleteMembers(a.Context(), a.request(), collab.Resource{OrganizationRef: a.doc.OrganizationRef}, []string{user})[0])
 }
 
 // deleteThread deletes a thread.
 func (a *account) deleteThread(thread string) {
 	a.Helper()
-	r := a.request()
-	r.Account = a.id
-	_, errs, err := a.threads.DeleteAnnotations(a.Context(), r, a.doc, []string{thread}, collab.AnnotationDeletion{})
+	_, errs, err := a.db.Threads.DeleteAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationDeletion{})
 	a.must(errors.Join(append(errs, err)...))
 }
 
 // deleteComments deletes comments of a thread, all where none are named.
 func (a *account) deleteComments(thread string, ids ...int64) {
 	a.Helper()
-	r := a.request()
-	r.Account = a.id
-	_, failures, err := a.threads.DeleteComments(a.Context(), r, a.doc, thread, ids, nil, nil)
-	a.must(err)
-	for _, err := range failures {
-		a.must(err)
-	}
+	_, failures, err := a.db.Threads.DeleteComments(a.Context(), a.request(), a.doc, thread, ids, nil, nil)
+	a.must(errors.Join(append(slices.Collect(maps.Values(failures)), err)...))
 }
 
 // correct gives a comment another text.
 func (a *account) correct(thread string, id int64, text string) {
 	a.Helper()
-	failures, err := a.threads.UpdateComments(a.Context(), a.request(), a.doc, thread, collab.CommentChange{
+	failures, err := a.db.Threads.UpdateComments(a.Context(), a.request(), a.doc, thread, collab.CommentChange{
 		IDs: []int64{id}, At: a.millis(), Change: func(c *collab.Comment) error {
 			c.Text = &text
 			return nil
@@ -55,6 +48,7 @@ func (a *account) correct(thread string, id int64, text string) {
 
 // TestNotTold: who may not see a thread is told nothing of it, whatever named them; where nobody set who may, everyone is told.
 func TestNotTold(t *testing.T) {
+	w := newWorld(t)
 	restrict := func(d *collab.Document) { d.Access = collab.AccessRestricted }
 	for name, test := range map[string]struct {
 		set  func(*account)
@@ -77,27 +71,20 @@ func TestNotTold(t *testing.T) {
 			a.grant("mentioned")
 		}, []string{"mentioned"}},
 	} {
-		for _, off := range []bool{true, false} {
-			t.Run(name+map[bool]string{true: ", mail at once", false: ", mail grouped"}[off], func(t *testing.T) {
-				w := newWorld(t)
-				a := w.account(grouping(off))
-				early := "an earlier comment"
-				a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false },
-					collab.Comment{Text: &early, From: collab.JSON(`{"userId":"author","email":"` + a.address("author") + `"}`), AuthorID: "author"})
-				test.set(a)
-				w.add(10 * time.Second)
-				a.assign("thread", a.user("assigned"))
-				text := "a reply"
-				ev := a.record("thread", collab.CommentAdded, func(ev *draft) {
-					ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("mentioned")}
-				}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
-				w.send(ev)
-				w.settle(w.start())
-				a.put("doc", func(d *collab.Document) { d.Disabled = false })
-				w.add(10 * time.Second)
-				a.checkReached(t, ev, []string{"assigned", "author", "mentioned"}, test.want, test.want)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			a := w.account(grouping(len(test.want) == 1))
+			a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false },
+				collab.Comment{From: collab.JSON(`{"userId":"author","email":"` + a.address("author") + `"}`), AuthorID: "author"})
+			test.set(a)
+			w.add(10 * time.Second)
+			a.assign("thread", a.user("assigned"))
+			ev := a.comment("thread", a.user("mentioned"))
+			w.send(ev)
+			w.settle(w.start())
+			a.put("doc", func(d *collab.Document) { d.Disabled = false })
+			w.add(10 * time.Second)
+			a.checkReached(t, ev, []string{"assigned", "author", "mentioned"}, test.want, test.want)
+		})
 	}
 }
 
@@ -129,11 +116,12 @@ func TestToldOfChangedComment(t *testing.T) {
 func (a *account) folder(id string, access collab.Access) {
 	a.Helper()
 	folders := []collab.Folder{{ID: id, Name: id, Parent: collab.RootFolder, Access: access}}
-	a.must(a.directory.AddFolders(a.Context(), a.request(), a.doc.OrganizationRef, folders)[0])
+	a.must(a.db.Directory.AddFolders(a.Context(), a.request(), a.doc.OrganizationRef, folders)[0])
 }
 
 // TestMailSaysWhatIsSo: a mail that has waited says what its comments say by then, and nothing of those that are gone.
 func TestMailSaysWhatIsSo(t *testing.T) {
+	w := newWorld(t)
 	for name, test := range map[string]struct {
 		change func(*account, []int64) // of the comments in the grouped mail
 		want   []string
@@ -145,9 +133,7 @@ func TestMailSaysWhatIsSo(t *testing.T) {
 		"all are deleted":       {func(a *account, ids []int64) { a.deleteComments("thread") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.account()
-			p := w.start()
+			a, p := w.account(), w.start()
 			var ids []int64
 			for _, text := range []string{"first", "second", "third"} {
 				ev := a.says("thread", text, a.user("bob"))

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/store/outbox"
 )
 
 // TestAskedAgain: a mail that has waited goes out only to those who still may know and want it, and is not taken along by a later one.
@@ -20,10 +21,10 @@ func TestAskedAgain(t *testing.T) {
 	}{
 		{"nothing changes", func(*account) {}, 1},
 		{"a preference", func(a *account) {
-			a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: collab.PreferNone}))
+			a.prefer("bob", collab.Preferences{Email: collab.PreferNone})
 		}, 0},
 		{"access is taken away", func(a *account) {
-			a.must(a.directory.DeleteGrants(a.Context(), "bob", []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}))
+			a.must(a.db.Directory.DeleteGrants(a.Context(), "bob", []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}))
 		}, 0},
 		{"the user is removed", func(a *account) { a.remove("bob") }, 0},
 		{"the user is removed, and brought back", func(a *account) {
@@ -35,34 +36,41 @@ func TestAskedAgain(t *testing.T) {
 		{"the thread is deleted", func(a *account) { a.deleteThread("thread") }, 0},
 		{"the thread is deleted, and added again", func(a *account) {
 			a.deleteThread("thread")
-			a.world.add(time.Second)
+			a.clock.add(time.Second)
 			a.begin("thread")
 		}, 0},
 		{"the user unsubscribes", func(a *account) {
-			a.must(a.accounts.Unsubscribe(a.Context(), a.recipient("bob", "another@example.com")))
+			a.must(a.db.Accounts.Unsubscribe(a.Context(), a.recipient("bob", "another@example.com")))
 		}, 0},
 		{"the address unsubscribes as another user", func(a *account) {
-			a.must(a.accounts.Unsubscribe(a.Context(), a.recipient("bobby", a.address("bob"))))
+			a.must(a.db.Accounts.Unsubscribe(a.Context(), a.recipient("bobby", a.address("bob"))))
 		}, 0},
 		{"another account's user unsubscribes", func(a *account) {
 			r := a.recipient("bob", a.address("bob"))
 			r.Account = "other"
-			a.must(a.accounts.Unsubscribe(a.Context(), r))
+			a.must(a.db.Accounts.Unsubscribe(a.Context(), r))
 		}, 1},
 		{"unsubscribed and again subscribed", func(a *account) {
 			r := a.recipient("bob", a.address("bob"))
-			a.must(a.accounts.Unsubscribe(a.Context(), r))
-			a.must(a.accounts.Resubscribe(a.Context(), r))
+			a.must(a.db.Accounts.Unsubscribe(a.Context(), r))
+			a.must(a.db.Accounts.Resubscribe(a.Context(), r))
 		}, 1},
 		{"the document is deleted", func(a *account) { a.delete(collab.ADocument) }, 0},
 		{"the organization is deleted", func(a *account) { a.delete(collab.AnOrganization) }, 0},
-		{"mail goes to members only", func(a *account) {
-			_, err := a.accounts.ChangeAccount(a.Context(), a.id, func(account *collab.Account) error {
-				account.Settings.MailToMembersOnly = true
-				return nil
-			})
-			a.must(err)
+		{"the document is deleted, and added again", func(a *account) { a.addAgain() }, 0},
+		{"the document is deleted, and added again disabled", func(a *account) {
+			a.addAgain()
+			a.put("doc", func(d *collab.Document) { d.Disabled = true })
 		}, 0},
+		{"the document is deleted and swept, and added again", func(a *account) {
+			job := a.delete(collab.ADocument)
+			a.clock.add(outbox.SweepAfter)
+			if next, err := a.db.Deletion.RunJob(a.Context(), a.id, job); err != nil || next != 0 {
+				a.Errorf("the job goes on at %d, %v", next, err)
+			}
+			a.put("doc", func(d *collab.Document) { d.Name = "new" })
+		}, 0},
+		{"mail goes to members only", func(a *account) { a.change(func(c *collab.Account) { c.Settings.MailToMembersOnly = true }) }, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account()
@@ -84,18 +92,26 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// delete deletes the account's document or organization.
-func (a *account) delete(thing collab.Thing) {
+// delete deletes the account's document or organization, and returns the job.
+func (a *account) delete(thing collab.Thing) (job string) {
 	a.Helper()
-	s, r, errs := a.deletion, a.request(), make([]error, 1)
-	r.Account = a.id
+	errs := make([]error, 1)
 	var err error
 	if thing == collab.ADocument {
-		_, err = s.DeleteDocuments(a.Context(), r, a.doc.OrganizationRef, []string{a.doc.Document}, errs)
+		job, err = a.db.Deletion.DeleteDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{a.doc.Document}, errs)
 	} else {
-		_, err = s.DeleteOrganizations(a.Context(), r, []string{a.doc.Organization}, errs)
+		job, err = a.db.Deletion.DeleteOrganizations(a.Context(), a.request(), []string{a.doc.Organization}, errs)
 	}
 	a.must(errors.Join(err, errs[0]))
+	return job
+}
+
+// addAgain deletes the account's document, and adds one under its id.
+func (a *account) addAgain() {
+	a.Helper()
+	a.put("doc", func(d *collab.Document) { d.DeletedAt = a.millis() })
+	a.clock.add(10 * time.Second)
+	a.did(a.db.Directory.OpenDocument(a.Context(), a.id, a.doc.Organization, "doc", collab.CreateFlags{Document: true}))
 }
 
 // recipient is a user at an address, as a mail knows it.
@@ -108,14 +124,11 @@ func TestDroppedMailStaysDropped(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
 	p := w.start()
-	prefer := func(email collab.Preference) {
-		w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: email}))
-	}
 	w.send(a.comment("thread", a.user("bob")))
 	w.drain(p)
-	prefer(collab.PreferNone)
+	a.prefer("bob", collab.Preferences{Email: collab.PreferNone})
 	w.settle(p)
-	prefer(collab.PreferAll)
+	a.prefer("bob", collab.Preferences{Email: collab.PreferAll})
 	w.add(time.Minute)
 	w.send(a.comment("thread", a.user("bob")))
 	w.settle(p)
@@ -149,7 +162,7 @@ func TestMailLook(t *testing.T) {
 		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
 	})
 	text := "hello"
-	a.must(a.threads.AddAnnotation(t.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
+	a.must(a.db.Threads.AddAnnotation(t.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
 		ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
 	}}, collab.NewAnnotation{}))
 	w.send(a.record("thread", collab.CommentAdded, func(ev *draft) {
@@ -167,7 +180,7 @@ func TestMailLook(t *testing.T) {
 	}
 	_, token, found := strings.Cut(mails[0].Text, unsubscribePage+"?token=")
 	got, err := unsubscribe.Read(
-		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.accounts.MailSecret(t.Context(), account) },
+		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.db.Accounts.MailSecret(t.Context(), account) },
 	)
 	want := a.recipient("bob", a.address("bob"))
 	want.Sender, want.Locale = "Ledger", "en"
