@@ -46,7 +46,6 @@ type messages interface {
 	Receive(ctx context.Context, most int, wait time.Duration) ([]queue.Message, error)
 	Delete(ctx context.Context, messages ...queue.Message) error
 	release(ctx context.Context, m queue.Message) error // lets it be taken again at once
-	dead() messages
 }
 
 const unsubscribePage = "https://api.example/unsubscribe"
@@ -97,21 +96,12 @@ func (q onSQS) release(ctx context.Context, m queue.Message) error {
 	return err
 }
 
-func (q onSQS) dead() messages {
-	url := q.url + "-dead"
-	return onSQS{queue.New(q.config, url, slog.New(slog.DiscardHandler)), q.config, url}
-}
-
 // newMemory returns a cloud in memory.
 func newMemory(t testing.TB) cloud {
 	t.Helper()
-	of := map[string]*inMemory{}
-	for _, q := range keys.Queues() {
-		of[q.Name] = &inMemory{t: t, receives: q.MaxReceives, letters: &inMemory{t: t}}
-	}
 	var box mailbox
 	return cloud{
-		events: of[keys.EventsQueue], webhooks: of[keys.WebhooksQueue], sender: "service@collab.example",
+		events: &inMemory{t: t}, webhooks: &inMemory{t: t}, sender: "service@collab.example",
 		mailer: func(from string) delivery.Mailer { return toMailbox{mailer(t, aws.Config{}, from), from, &box} },
 		sent:   box.all,
 	}
@@ -119,10 +109,7 @@ func newMemory(t testing.TB) cloud {
 
 // inMemory is a queue in memory. What is taken stays so until it is deleted or released.
 type inMemory struct {
-	t        testing.TB
-	receives int       // of a message, until it is a dead letter; 0 for any number
-	letters  *inMemory // nil for none
-
+	t     testing.TB
 	mu    sync.Mutex
 	list  []queue.Message // that can be taken
 	taken map[string]queue.Message
@@ -163,10 +150,7 @@ func (q *inMemory) Receive(_ context.Context, most int, _ time.Duration) ([]queu
 	for len(q.list) > 0 && len(all) < most {
 		m := q.list[0]
 		q.list = q.list[1:]
-		if m.Receives++; q.receives > 0 && m.Receives > q.receives {
-			q.letters.send(m.Text)
-			continue
-		}
+		m.Receives++
 		if q.taken == nil {
 			q.taken = map[string]queue.Message{}
 		}
@@ -194,8 +178,6 @@ func (q *inMemory) release(_ context.Context, m queue.Message) error {
 	}
 	return nil
 }
-
-func (q *inMemory) dead() messages { return q.letters }
 
 // mailbox is what a mail service has sent.
 type mailbox struct {

@@ -205,23 +205,34 @@ func TestMailTimes(t *testing.T) {
 
 // TestBatches: the account's settings say what becomes one mail, and how long it waits.
 func TestBatches(t *testing.T) {
-	for _, test := range []struct {
+	w := newWorld(t)
+	const at, late = time.Minute, 4*time.Minute + 59*time.Second
+	one, two := "ann mentioned you · doc", "ann mentioned you · doc (and 1 more)"
+	for name, test := range map[string]struct {
 		batch collab.MailBatch
 		delay int64
-		after time.Duration
+		on    map[time.Duration][]string // threads, by when there is a comment on each
+		after time.Duration              // until the last mail has left
 		want  []string
 	}{
-		{collab.BatchEvent, 3600, 0, []string{"ann mentioned you · doc", "ann mentioned you · doc", "ann mentioned you · doc"}},
-		{collab.BatchThread, 10, 10 * time.Second, []string{"ann mentioned you · doc", "ann mentioned you · doc (and 1 more)"}},
-		{collab.BatchPerson, 600, 10 * time.Minute, []string{"3 unread notifications"}},
-		{collab.BatchPerson, 7200, 2 * time.Hour, []string{"3 unread notifications"}},
+		"each event":               {collab.BatchEvent, 3600, map[time.Duration][]string{0: {"one", "one"}, at: {"two"}}, at, []string{one, one, one}},
+		"each thread":              {collab.BatchThread, 10, map[time.Duration][]string{0: {"one", "two", "one"}}, 10 * time.Second, []string{one, two}},
+		"a thread, within":         {"", 0, map[time.Duration][]string{0: {"one"}, late: {"one"}}, 5 * time.Minute, []string{two}},
+		"a thread, afterwards":     {"", 0, map[time.Duration][]string{0: {"one"}, at: {"one"}, 7 * time.Minute: {"one"}}, 12 * time.Minute, []string{one, two}},
+		"each person":              {collab.BatchPerson, 600, map[time.Duration][]string{0: {"one", "two"}, at: {"one"}}, 10 * time.Minute, []string{"3 unread notifications"}},
+		"each person, after hours": {collab.BatchPerson, 7200, map[time.Duration][]string{0: {"one", "two"}}, 2 * time.Hour, []string{"2 unread notifications"}},
 	} {
-		t.Run(fmt.Sprint(test.batch, " ", test.delay), func(t *testing.T) {
-			w := newWorld(t)
+		t.Run(name, func(t *testing.T) {
 			a := w.account(func(s *collab.Settings) { s.MailBatch, s.MailDelaySeconds = test.batch, test.delay })
 			p := w.start()
 			began := w.Now()
-			w.send(a.comment("one", a.user("bob")), a.comment("two", a.user("bob")), a.comment("one", a.user("bob")))
+			for _, wait := range slices.Sorted(maps.Keys(test.on)) {
+				w.settleUntil(p, began.Add(wait))
+				w.moveTo(began.Add(wait))
+				for _, thread := range test.on[wait] {
+					w.send(a.comment(thread, a.user("bob")))
+				}
+			}
 			w.settle(p)
 			got := a.mailsTo("bob")
 			slices.Sort(got)
@@ -288,31 +299,40 @@ func TestGroupsAreTold(t *testing.T) {
 	}
 }
 
-// TestDigestIsBounded: a mail about many threads reads 60 units at most, and counts what it does not tell of. What is seen of a mail costs two
-// units an event at most.
-func TestDigestIsBounded(t *testing.T) {
+// TestMailBudget holds what a mail costs of the table: of one thread few units for each event more, of many threads mailUnits at most. What
+// it does not tell of is counted.
+func TestMailBudget(t *testing.T) {
 	w := newWorld(t)
-	a := w.account()
-	a.frequency("bob", collab.MailTimes{Frequency: collab.MailHourly})
-	var mails []mail.Notice
-	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
-	const n = 130
-	for i := range n {
-		w.send(a.comment(fmt.Sprint("thread", i), a.user("bob")))
-		w.add(time.Millisecond)
+	reads := map[string]float64{}
+	for _, test := range []struct {
+		name            string
+		events, threads int
+		told            int // threads at least
+	}{{"one", 1, 1, 1}, {"grouped", 11, 1, 1}, {"many", 24, 24, 3}} {
+		a := w.account(func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+		var mails []mail.Notice
+		p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+		for i := range test.events {
+			w.send(a.comment(fmt.Sprint("thread", i%test.threads), a.user("bob")))
+			w.add(time.Millisecond)
+		}
+		w.drain(p)
+		w.add(time.Hour)
+		var usage collab.Usage
+		calls := len(p.calls)
+		w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: a.mailOf("bob", ""), Kind: collab.MailWork}))
+		reads[test.name], _, _ = usage.Total()
+		t.Logf("%s: %.1f read units, calls %v", test.name, reads[test.name], p.calls[calls:])
+		if len(mails) != 1 {
+			t.Fatalf("%s: %d mails", test.name, len(mails))
+		}
+		told, last := mails[0].Threads, fmt.Sprint("thread", test.threads-1)
+		if reads[test.name] > 60 || len(told) < test.told || len(told) > 1 && len(told)+mails[0].More != test.events || told[0].AnnotationID != last {
+			t.Errorf("%s: %.1f read units for %d threads, %d more, the first %s", test.name, reads[test.name], len(told), mails[0].More, told[0].AnnotationID)
+		}
 	}
-	w.drain(p)
-	w.add(time.Hour)
-	var usage collab.Usage
-	w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: a.mailOf("bob", ""), Kind: collab.LateMailWork}))
-	read, _, _ := usage.Total()
-	if len(mails) != 1 {
-		t.Fatalf("%d mails", len(mails))
-	}
-	told := len(mails[0].Threads)
-	t.Logf("%.1f read units for %d threads of %d", read, told, n)
-	if read > 60 || told < 3 || told+mails[0].More != n || mails[0].Threads[0].AnnotationID != fmt.Sprint("thread", n-1) {
-		t.Errorf("%.1f read units for %d threads, %d more, the first %s", read, told, mails[0].More, mails[0].Threads[0].AnnotationID)
+	if more := (reads["grouped"] - reads["one"]) / 10; more > 2 {
+		t.Errorf("%.1f read units for each event more", more)
 	}
 }
 
@@ -344,6 +364,9 @@ func TestManyDueAtOnce(t *testing.T) {
 	t.Logf("%d mails in %v, by the test's clock in %v; %d were refused", len(s.got), time.Since(began), w.Now().Sub(s.first), s.refused)
 	if len(s.got) != *duePeople || slices.Max(slices.Collect(maps.Values(s.got))) != 1 {
 		t.Errorf("%d of %d have a mail: %v", len(s.got), *duePeople, s.got)
+	}
+	if log := w.log.String(); !strings.Contains(log, "mails wait: SES") || strings.Contains(log, "message to come again") {
+		t.Errorf("a refused mail fails: %s", log)
 	}
 }
 

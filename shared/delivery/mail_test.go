@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/mail/unsubscribe"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,40 +26,7 @@ func (a *account) mailsTo(user string) []string {
 	return subjects
 }
 
-// TestMailGrouping: several events on one thread within five minutes become one mail to a person.
-func TestMailGrouping(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		off   bool
-		after []time.Duration // events of the thread
-		want  []string
-	}{
-		{"one", false, []time.Duration{0}, []string{"ann mentioned you · doc"}},
-		{"three", false, []time.Duration{0, time.Minute, 4*time.Minute + 59*time.Second}, []string{"ann mentioned you · doc (and 2 more)"}},
-		{"two and one", false, []time.Duration{0, 4 * time.Minute, 7 * time.Minute}, []string{"ann mentioned you · doc (and 1 more)", "ann mentioned you · doc"}},
-		{"the setting is off", true, []time.Duration{0, time.Minute}, []string{"ann mentioned you · doc", "ann mentioned you · doc"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.account(grouping(test.off))
-			p := w.start()
-			start := w.Now()
-			for _, after := range test.after {
-				w.settleUntil(p, start.Add(after))
-				w.send(a.comment("thread", a.user("bob")), a.comment("other thread", a.user("cid")))
-				w.drain(p)
-			}
-			w.settle(p)
-			for _, user := range []string{"bob", "cid"} {
-				if diff := cmp.Diff(test.want, a.mailsTo(user)); diff != "" {
-					t.Errorf("to %s: %s", user, diff)
-				}
-			}
-		})
-	}
-}
-
-// TestMailAfterOutage: mails that wait survive an outage of the mail service, and then are one mail.
+// TestMailAfterOutage: mails that wait survive an outage of the mail service, which keeps no inbox from its notifications, and then are one.
 func TestMailAfterOutage(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
@@ -65,36 +35,12 @@ func TestMailAfterOutage(t *testing.T) {
 		w.send(a.comment("thread", a.user("bob")))
 		w.settleUntil(broken, w.Now().Add(20*time.Minute))
 	}
-	if got := a.mailsTo("bob"); len(got) != 0 {
-		t.Fatalf("mails %v", got)
+	if got := a.mailsTo("bob"); len(got) != 0 || len(a.inbox("bob")) != 3 || w.figures()["email DeliveryRetries"] == 0 {
+		t.Fatalf("mails %v, inbox %v, figures %v", got, a.inbox("bob"), w.figures())
 	}
 	w.settle(w.start())
 	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestInboxesBeforeMails: while no mail can be sent everyone's inbox has the notification.
-func TestInboxesBeforeMails(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	broken := w.startWithoutMail()
-	people := []collab.User{a.user("bob")}
-	for i := range 200 {
-		people = append(people, collab.User{UserID: fmt.Sprint("user", i)})
-	}
-	ev := a.notification(func(ev *draft) { ev.People = people })
-	w.send(ev)
-	w.drain(broken)
-	if inbox, _ := a.reached(ev, "bob", "user0", "user199"); len(inbox) != 3 {
-		t.Errorf("%v have it", inbox)
-	}
-	if !strings.Contains(w.metrics.String(), `"Channel":"email","DeliveryRetries":`) {
-		t.Errorf("metrics %s", &w.metrics)
-	}
-	w.settle(w.start())
-	if got := a.mailsTo("bob"); len(got) != 1 {
-		t.Errorf("mails %v", got)
 	}
 }
 
@@ -114,68 +60,78 @@ func TestRejectedMail(t *testing.T) {
 	}
 }
 
-// TestMailSays holds what a mail says of a comment, with the comments before it, and of a notification, whose values are not expanded.
+// TestMailSays: a mail on a thread has the names of its document and of those whom it tags, the comment, three comments before it, the text
+// that the thread is about, and a link to it, looks as the account says, and has a token of its recipient. It shows what is written as text.
 func TestMailSays(t *testing.T) {
 	w := newWorld(t)
-	a := w.account(grouping(true))
+	a := w.account(grouping(true), func(s *collab.Settings) {
+		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
+	})
 	a.put("doc", func(d *collab.Document) { d.Name = "The <Plan>" })
-	thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+	thread := &collab.Thread{Annotation: collab.Annotation{
+		ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
+	}}
 	for i := range 5 {
-		text := fmt.Sprintf("earlier %d", i+1)
-		thread.Comments = append(
-			thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: collab.JSON(`{"userId":"cid","name":"Cid"}`)},
-		)
+		thread.Comments = append(thread.Comments, collab.Comment{
+			ID: int64(i + 1), Text: new(fmt.Sprintf("earlier %d", i+1)), From: collab.JSON(`{"userId":"cid","name":"Cid"}`),
+		})
 	}
 	a.add(thread, nil)
-	name := "Ann"
-	text := "Look, {{bob}} <b>here</b>"
-	from := collab.JSON(`{"userId":"ann","name":"Ann"}`)
-	bob := a.user("bob")
+	bob, html := a.user("bob"), "Look, {{bob}} <b>here</b>"
 	bob.Name = new("Bob")
-	ev := a.record("thread", collab.CommentAdded, func(ev *draft) {
-		ev.Actor, ev.People = &collab.User{UserID: "ann", Name: &name}, []collab.User{bob}
-	}, collab.Comment{ID: 6, Text: &text, From: from})
-	told := a.notification(func(ev *draft) {
-		ev.People = []collab.User{a.user("dan")}
-		ev.Notification.Headline = "{actionUser} says {what}"
-		ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"{actionUser} <script>alert(1)</script>"`)}
-		ev.Notification.Body = "body"
-	})
-	w.send(ev, told)
+	w.send(a.record("thread", collab.CommentAdded, func(ev *draft) {
+		ev.Actor, ev.People = &collab.User{UserID: "ann", Name: new("Ann")}, []collab.User{bob}
+	}, collab.Comment{ID: 7, Text: &html, From: collab.JSON(`{"userId":"ann","name":"Ann"}`)}))
 	w.settle(w.start())
-
-	mails := w.mails()
-	only := func(user string) localstack.Mail {
-		t.Helper()
-		if n := len(mails[a.address(user)]); n != 1 {
-			t.Fatalf("%s has %d mails", user, n)
-		}
-		return mails[a.address(user)][0]
+	if diff := cmp.Diff([]string{"Ann mentioned you · The <Plan>"}, a.mailsTo("bob")); diff != "" {
+		t.Fatal(diff)
 	}
-	m := only("bob")
-	if m.Subject != "Ann mentioned you · The <Plan>" {
-		t.Errorf("subject %q", m.Subject)
-	}
-	for _, want := range []string{"The <Plan>", "Look, Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid"} {
+	m := w.mails()[a.address("bob")][0]
+	for _, want := range []string{
+		"The <Plan>", "Look, Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid", "from Ledger", "https://app.example/doc/thread/7", "“Sales grew”",
+	} {
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, m.Text)
 		}
 	}
-	for _, no := range []string{"earlier 2", "{{"} {
-		if strings.Contains(m.Text, no) {
-			t.Errorf("the text has %q:\n%s", no, m.Text)
-		}
+	if strings.Contains(m.Text, "earlier 2") || strings.Contains(m.Text, "{{") || !strings.Contains(m.HTML, "&lt;b&gt;here&lt;/b&gt;") {
+		t.Errorf("text\n%s\nHTML\n%s", m.Text, m.HTML)
 	}
-	if !strings.Contains(m.HTML, "The &lt;Plan&gt;") || !strings.Contains(m.HTML, "&lt;b&gt;here&lt;/b&gt;") {
-		t.Errorf("HTML\n%s", m.HTML)
+	a.checkToken(m, "Ledger")
+}
+
+// checkToken reports where a mail to bob has no token by which he unsubscribes.
+func (a *account) checkToken(m localstack.Mail, sender string) {
+	a.Helper()
+	_, token, _ := strings.Cut(m.Text, unsubscribePage+"?token=")
+	token, _, _ = strings.Cut(token, "\n")
+	want := a.recipient("bob", a.address("bob"))
+	want.Sender, want.Locale = sender, "en"
+	secret := func(account string) ([]byte, error) { return a.db.Accounts.MailSecret(a.Context(), account) }
+	if got, err := unsubscribe.Read(token, secret); got != want || err != nil {
+		a.Errorf("the token is %+v's, %v; want %+v", got, err, want)
 	}
-	m = only("dan")
-	if want := "ann says {actionUser} <script>alert(1)</script>"; m.Subject != want || !strings.Contains(m.Text, want) ||
-		!strings.Contains(m.Text, "body") {
-		t.Errorf("subject %q, text\n%s", m.Subject, m.Text)
+}
+
+// TestSecretNotRead: a mail does not leave while the secret that signs its token can't be read, and has a good token then.
+func TestSecretNotRead(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	w.did(w.db.Accounts.KeepMailSecret(t.Context(), a.id, []byte(strings.Repeat("s", unsubscribe.SecretBytes))))
+	w.send(a.comment("thread", a.user("bob")))
+	p := w.start()
+	p.flaw = &flaw{refused: true, at: func(op string, body []byte) bool {
+		return op == "GetItem" && bytes.Contains(body, []byte(keys.MailSecret(a.id).PK)) && bytes.Contains(body, []byte(keys.MailSecret(a.id).SK))
+	}}
+	w.drain(p)
+	if got := a.mailsTo("bob"); len(got) != 0 || !p.flaw.found.Load() {
+		t.Errorf("mails %v", got)
 	}
-	if strings.Contains(m.HTML, "<script") {
-		t.Errorf("HTML\n%s", m.HTML)
+	w.settle(p)
+	if got := w.mails()[a.address("bob")]; len(got) != 1 {
+		t.Errorf("mails %v", got)
+	} else {
+		a.checkToken(got[0], "")
 	}
 }
 

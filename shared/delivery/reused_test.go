@@ -23,6 +23,10 @@ func TestReusedAccount(t *testing.T) {
 	w.must(w.db.Outbox.Delete(t.Context(), keys.Organization(a.id, "org")))
 	w.must(w.db.Accounts.DeleteAccount(t.Context(), a.id))
 	w.add(time.Minute)
+	w.must(w.start().Event(t.Context(), event(before)))
+	if work := w.work(before); work == nil || work.Kind != collab.ParkedWork || len(a.inbox("bob")) != 0 {
+		t.Errorf("of a deleted account: pending %+v", work)
+	}
 	w.must(w.db.Accounts.AddAccount(t.Context(), collab.Account{ID: a.id, CreatedAt: w.millis()}))
 	var err error
 	a.doc, err = w.db.Directory.OpenDocument(t.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})

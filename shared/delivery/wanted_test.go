@@ -2,7 +2,6 @@ package delivery_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -151,40 +150,5 @@ func TestMembersOnly(t *testing.T) {
 	a.checkReached(t, ev, []string{"bob", "stranger"}, []string{"bob", "stranger"}, []string{"bob"})
 	if n := len(w.mails()[other]); n != 0 {
 		t.Errorf("%d mails to an address that no member has", n)
-	}
-}
-
-// TestMailLook: what the account says of its mails wins over what the deployment says, a mail leads to its thread, quotes what that is
-// about, and its token is its recipient's.
-func TestMailLook(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true), func(s *collab.Settings) {
-		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
-	})
-	text := "hello"
-	a.must(a.db.Threads.AddAnnotation(t.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
-		ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
-	}}, collab.NewAnnotation{}))
-	w.send(a.record("thread", collab.CommentAdded, func(ev *draft) {
-		ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("bob")}
-	}, collab.Comment{ID: 7, Text: &text, From: collab.JSON(`{"userId":"ann"}`)}))
-	w.settle(w.start())
-	mails := w.mails()[a.address("bob")]
-	if len(mails) != 1 {
-		t.Fatalf("%d mails", len(mails))
-	}
-	for _, want := range []string{"from Ledger", "https://app.example/doc/thread/7", "“Sales grew”"} {
-		if !strings.Contains(mails[0].Text, want) {
-			t.Errorf("the mail lacks %q:\n%s", want, mails[0].Text)
-		}
-	}
-	_, token, found := strings.Cut(mails[0].Text, unsubscribePage+"?token=")
-	got, err := unsubscribe.Read(
-		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.db.Accounts.MailSecret(t.Context(), account) },
-	)
-	want := a.recipient("bob", a.address("bob"))
-	want.Sender, want.Locale = "Ledger", "en"
-	if got != want || err != nil || !found {
-		t.Errorf("the token is %+v's, %v; want %+v", got, err, want)
 	}
 }
