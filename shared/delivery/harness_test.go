@@ -304,7 +304,7 @@ func (w *world) drain(p *process) (done, failed int) {
 	var back []func()
 	for {
 		n := 0
-		for _, q := range []messages{w.events, w.webhooks} {
+		for _, q := range []sqsQueue{w.events, w.webhooks} {
 			messages, err := q.Receive(w.Context(), queue.MaxReceive, 0)
 			w.must(err)
 			n += len(messages)
@@ -722,18 +722,6 @@ func (a *account) inbox(user string) []string {
 		ids = append(ids, e.ID)
 	}
 	return ids
-}
-
-// mails returns the mails that were sent to each address.
-func (w *world) mails() map[string][]localstack.Mail {
-	w.Helper()
-	to := map[string][]localstack.Mail{}
-	for _, m := range w.sent() {
-		for _, address := range m.To {
-			to[address] = append(to[address], m)
-		}
-	}
-	return to
 }
 
 // lane returns the lane of an endpoint.
