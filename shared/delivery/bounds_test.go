@@ -71,7 +71,7 @@ func TestPostIsBounded(t *testing.T) {
 		comments = append(comments, collab.Comment{Text: &large, From: text, AuthorID: "ann"})
 	}
 	comments[1].Text = &small
-	w.send(a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false }, comments...))
+	w.send(a.record("thread", collab.CommentAdded, quiet, comments...))
 	p := w.start()
 	if took := heaptest.Allocated(func() { w.settle(p) }); took > 150_000_000 {
 		t.Errorf("the post took %d bytes", took)
@@ -108,7 +108,7 @@ func TestRenderingIsBounded(t *testing.T) {
 		"formats taken up in each paragraph": func(a *account) *collab.Event {
 			ev := a.event(collab.CommentAdded)
 			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
-			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: open, StatusID: "OPEN"}}
 			for i := range 3 { // they come from the table, uncut
 				thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), HTML: &html, From: collab.JSON(`{"userId":"cid"}`)})
 			}

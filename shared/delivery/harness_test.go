@@ -582,6 +582,9 @@ type draft struct {
 	Notification *collab.Notification // of notification.added
 }
 
+// open is a status.
+var open = collab.JSON(`{"id":"OPEN"}`)
+
 // tags are users as a comment tags them.
 func tags(users ...collab.User) collab.JSON {
 	list := collab.Map(users, func(u collab.User) collab.Tag { return collab.Tag{UserID: u.UserID, Contact: &u} })
@@ -598,10 +601,20 @@ func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 // says is comment with a text.
 func (a *account) says(thread, text string, tagged ...collab.User) *collab.Event {
 	a.Helper()
-	return a.record(
-		thread, collab.CommentAdded, func(ev *draft) { ev.Actor, ev.People = &collab.User{UserID: "ann"}, tagged },
-		collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"},
-	)
+	return a.record(thread, collab.CommentAdded, byAnn, collab.Comment{
+		Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann", TaggedUserContacts: tags(tagged...),
+	})
+}
+
+// byAnn and quiet are changes for record: ann did it, and nobody is notified.
+func byAnn(ev *draft) { ev.Actor = &collab.User{UserID: "ann"} }
+func quiet(ev *draft) { ev.Notify = false }
+
+// by is a comment of a user, with their address, that tags users.
+func (a *account) by(user string, tagged ...collab.User) collab.Comment {
+	from, err := json.Marshal(a.user(user))
+	a.must(err)
+	return collab.Comment{Text: new("text"), From: from, AuthorID: user, TaggedUserContacts: tags(tagged...)}
 }
 
 // record records an event of a thread as an operation does, with comments that are added, or else a change; nothing is sent.
@@ -661,7 +674,7 @@ func (a *account) assign(thread string, to collab.User) {
 func (a *account) begin(thread string) {
 	a.Helper()
 	err := a.db.Threads.AddAnnotation(a.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
-		ID: thread, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: a.millis(), LastUpdated: a.millis(),
+		ID: thread, Status: open, StatusID: "OPEN", CreatedAt: a.millis(), LastUpdated: a.millis(),
 	}}, collab.NewAnnotation{})
 	if collab.CodeOf(err) != collab.AlreadyExists {
 		a.must(err)

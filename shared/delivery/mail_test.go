@@ -69,7 +69,7 @@ func TestMailSays(t *testing.T) {
 	})
 	a.put("doc", func(d *collab.Document) { d.Name = "The <Plan>" })
 	thread := &collab.Thread{Annotation: collab.Annotation{
-		ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
+		ID: "thread", Status: open, StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
 	}}
 	for i := range 5 {
 		thread.Comments = append(thread.Comments, collab.Comment{

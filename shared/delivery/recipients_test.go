@@ -54,66 +54,44 @@ func notificationID(ev *collab.Event) string {
 	return ev.ID
 }
 
-// TestWhoIsConcerned: tagged users, the assignee, who began the thread, wrote in it or was tagged in it before, at the addresses that the
-// event, the members or the thread know; never who acted, and nobody who came after the event.
+// TestWhoIsConcerned: tagged users, the assignee, and everyone who began the thread, wrote in it or was tagged in it before, at the addresses
+// that the event, the members or the thread have; of a changed comment those who wrote after it, too. Never the one who acted, and nobody
+// who came after the event.
 func TestWhoIsConcerned(t *testing.T) {
 	w := newWorld(t)
-	inThread := []string{"assignee", "author", "creator", "mentioned", "moved"}
-	users := append([]string{"ann", "tagged", "late"}, inThread...)
-	for _, test := range []struct {
-		name        string
-		kind        collab.EventType
-		edit        func(*collab.Event)
-		inbox, mail []string
+	mailed := []string{"author", "creator", "mentioned", "moved"}
+	for name, test := range map[string]struct {
+		happens func(a *account) *collab.Event
+		also    []string
 	}{
-		{"a comment", collab.CommentAdded, func(*collab.Event) {}, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
-		{"a status", collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.CommentIDs, ev.Notifying = nil, 0 }, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
-		{"nobody", collab.AnnotationUpdated, func(ev *collab.Event) { ev.Notify = false }, nil, nil},
+		"a comment": {func(a *account) *collab.Event {
+			return a.record("thread", collab.CommentAdded, byAnn, a.by("ann", a.user("tagged"), a.user("ann")))
+		}, []string{"tagged"}},
+		"a status": {func(a *account) *collab.Event { return a.record("thread", collab.AnnotationStatusChanged, byAnn) }, nil},
+		"a changed comment": {func(a *account) *collab.Event {
+			changed := a.record("thread", collab.CommentAdded, quiet, a.by("ann", a.user("tagged")))
+			a.record("thread", collab.CommentAdded, quiet, a.by("after"))
+			a.clock.add(time.Second)
+			return a.record("thread", collab.CommentUpdated, func(ev *draft) { byAnn(ev); ev.CommentIDs = changed.CommentIDs })
+		}, []string{"after", "tagged"}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			a := w.account(grouping(true))
-			object := func(user, address string) collab.JSON {
-				return collab.JSON(fmt.Sprintf(`{"userId":%q,"email":%q}`, user, address))
-			}
-			comment := func(id int64, user string, tagged ...collab.User) collab.Comment {
-				return collab.Comment{ID: id, Text: &user, From: object(user, a.address(user)), AuthorID: user, TaggedUserContacts: tags(tagged...)}
-			}
 			a.member("moved")
+			moved := a.by("moved")
+			moved.From = collab.JSON(`{"userId":"moved","email":"old@` + a.id + `.example"}`)
 			a.add(&collab.Thread{
-				Annotation: collab.Annotation{
-					ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN",
-					From: object("creator", a.address("creator")), AssignedTo: collab.JSON(`{"userId":"assignee"}`),
-				},
-				Comments: []collab.Comment{
-					comment(1, "author"), comment(2, "ann", a.user("mentioned")), comment(3, "author"),
-					{ID: 4, Text: &test.name, From: object("moved", "old@"+a.id+".example"), AuthorID: "moved"},
-				},
+				Annotation: collab.Annotation{ID: "thread", Status: open, StatusID: "OPEN", From: a.by("creator").From, AssignedTo: collab.JSON(`{"userId":"assignee"}`)},
 			}, nil)
-			ev := a.event(test.kind)
-			add := func(ev *collab.Event, c collab.Comment) {
-				c.CreatedAt = a.millis()
-				_, err := a.db.Threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
-					Comments: []collab.Comment{c}, Event: func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
-						if ev != nil {
-							ev.Describe(test.kind, head)
-							ev.AddComments(true, comments...)
-							ev.Actor = &collab.User{UserID: "ann"}
-							test.edit(ev)
-						}
-						return ev
-					},
-				})
-				w.must(err)
-			}
-			add(ev, comment(9, "ann", a.user("tagged"), a.user("ann")))
+			a.record("thread", collab.CommentAdded, quiet, a.by("author"), a.by("ann", a.user("mentioned")), moved)
+			ev := test.happens(a)
 			w.add(time.Millisecond)
-			add(nil, comment(10, "late", a.user("late")))
+			a.record("thread", collab.CommentAdded, quiet, a.by("late", a.user("late")))
 			w.send(ev)
 			w.settle(w.start())
-			for _, list := range [][]string{users, test.inbox, test.mail} {
-				slices.Sort(list)
-			}
-			a.checkReached(t, ev, users, test.inbox, test.mail)
+			mail := slices.Sorted(slices.Values(append(test.also, mailed...)))
+			inbox := slices.Sorted(slices.Values(append(mail, "assignee")))
+			a.checkReached(t, ev, slices.Sorted(slices.Values(append(inbox, "ann", "late"))), inbox, mail)
 			if len(w.mails()["old@"+a.id+".example"]) > 0 {
 				t.Error("a mail went to an address that the member has no more")
 			}
@@ -128,52 +106,49 @@ func TestLongThread(t *testing.T) {
 	for batch := range 2 {
 		var comments []collab.Comment
 		for i := range 60 {
-			user := fmt.Sprintf("user%03d", 60*batch+i)
-			comments = append(comments, collab.Comment{ID: int64(60*batch + i + 1), Text: &user, From: collab.JSON(`{"userId":"` + user + `"}`)})
+			comments = append(comments, a.by(fmt.Sprintf("user%03d", 60*batch+i)))
 		}
-		a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false }, comments...)
+		a.record("thread", collab.CommentAdded, quiet, comments...)
 	}
 	ev := a.record("thread", collab.AnnotationUpdated, func(*draft) {})
 	w.send(ev)
 	w.settle(w.start())
-	a.checkReached(t, ev, []string{"user000", "user019", "user020", "user119"}, []string{"user000", "user020", "user119"}, nil)
+	want := []string{"user000", "user020", "user119"}
+	a.checkReached(t, ev, append(want, "user019"), want, want)
 }
 
+// TestPreferences: those for the document hold before those for the organization, unless the account has turned them off.
 func TestPreferences(t *testing.T) {
 	w := newWorld(t)
 	const all, mine, none = collab.PreferAll, collab.PreferMine, collab.PreferNone
-	type preferences struct{ org, doc collab.Preferences }
-	set := map[string]preferences{
+	set := map[string][2]collab.Preferences{ // for the organization and the document
 		"default":      {},
-		"all":          {org: collab.Preferences{Inbox: all, Email: all}},
-		"mine":         {org: collab.Preferences{Inbox: mine, Email: mine}},
-		"none":         {org: collab.Preferences{Inbox: none, Email: none}},
-		"all.here":     {org: collab.Preferences{Inbox: none, Email: none}, doc: collab.Preferences{Inbox: all, Email: all}},
-		"none.here":    {org: collab.Preferences{Inbox: all, Email: all}, doc: collab.Preferences{Inbox: none, Email: none}},
-		"no.mail.here": {org: collab.Preferences{Email: all}, doc: collab.Preferences{Email: none}},
+		"all":          {{Inbox: all, Email: all}},
+		"mine":         {{Inbox: mine, Email: mine}},
+		"none":         {{Inbox: none, Email: none}},
+		"all.here":     {{Inbox: none, Email: none}, {Inbox: all, Email: all}},
+		"none.here":    {{Inbox: all, Email: all}, {Inbox: none, Email: none}},
+		"no.mail.here": {{Email: all}, {Email: none}},
 	}
 	users := slices.Sorted(maps.Keys(set))
-	for _, test := range []struct {
-		name        string
+	for name, test := range map[string]struct {
 		all, off    bool
 		inbox, mail []string
 	}{
-		{"named", false, false, []string{"all", "all.here", "default", "mine", "no.mail.here"}, []string{"all", "all.here", "default", "mine"}},
-		{"to all", true, false, []string{"all", "all.here", "default", "no.mail.here"}, []string{"all", "all.here"}},
-		{"named, the setting is off", false, true, users, users},
+		"named":                     {false, false, []string{"all", "all.here", "default", "mine", "no.mail.here"}, []string{"all", "all.here", "default", "mine"}},
+		"to all":                    {true, false, []string{"all", "all.here", "default", "no.mail.here"}, []string{"all", "all.here"}},
+		"named, the setting is off": {false, true, users, users},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			a := w.account(func(s *collab.Settings) { s.NotificationPreferencesOff = test.off })
-			var people []collab.User
 			for _, u := range users {
-				people = append(people, a.user(u))
 				a.member(u)
-				a.prefer(u, set[u].org)
-				a.prefer(u, set[u].doc, "doc")
+				a.prefer(u, set[u][0])
+				a.prefer(u, set[u][1], "doc")
 			}
 			ev := a.notification(func(ev *draft) {
 				if ev.NotifyAll = test.all; !test.all {
-					ev.People = people
+					ev.People = collab.Map(users, a.user)
 				}
 			})
 			w.send(ev)
@@ -186,38 +161,31 @@ func TestPreferences(t *testing.T) {
 // TestAccess: with verifyUserPermissions only those who may see the document are told.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
-	users := []string{"member", "stranger", "listed"}
+	users, members, granted := []string{"granted", "member", "stranger"}, []string{"granted", "member"}, []string{"granted"}
 	for _, test := range []struct {
 		access      collab.Access
-		all         bool
+		gone, all   bool
 		inbox, mail []string
 	}{
-		{collab.AccessPublic, false, users, users},
-		{collab.AccessOrganizationPrivate, false, []string{"member", "listed"}, []string{"member", "listed"}},
-		{"", false, []string{"member", "listed"}, []string{"member", "listed"}},
-		{collab.AccessRestricted, false, []string{"listed"}, []string{"listed"}},
-		{"no such document", false, nil, nil},
-		{collab.AccessPublic, true, []string{"member", "listed"}, nil},
-		{collab.AccessOrganizationPrivate, true, []string{"member", "listed"}, nil},
-		{collab.AccessRestricted, true, []string{"listed"}, nil},
+		{access: collab.AccessPublic, inbox: users, mail: users},
+		{access: "", inbox: members, mail: members},
+		{access: collab.AccessRestricted, inbox: granted, mail: granted},
+		{gone: true},
+		{access: collab.AccessPublic, all: true, inbox: members},
+		{access: collab.AccessRestricted, all: true, inbox: granted},
 	} {
-		t.Run(fmt.Sprint(test.access, ", to all: ", test.all), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
 			a := w.account()
 			a.member("member")
-			a.member("listed")
-			document := "doc"
-			if test.access == "no such document" {
-				document = "another"
-				a.doc = a.doc.OrganizationRef.Document("gone")
-			}
-			a.put(document, func(d *collab.Document) { d.Access = test.access })
-			a.grant("listed")
+			a.member("granted")
+			a.grant("granted")
+			a.put("doc", func(d *collab.Document) { d.Access = test.access })
 			ev := a.notification(func(ev *draft) {
-				ev.VerifyAccess, ev.NotifyAll, ev.DocumentID = true, test.all, a.doc.Document
-				for _, u := range users {
-					if !test.all {
-						ev.People = append(ev.People, a.user(u))
-					}
+				if ev.VerifyAccess, ev.NotifyAll = true, test.all; !test.all {
+					ev.People = collab.Map(users, a.user)
+				}
+				if test.gone {
+					ev.DocumentID = "gone"
 				}
 			})
 			w.send(ev)

@@ -73,8 +73,7 @@ func TestNotTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := w.account(grouping(len(test.want) == 1))
-			a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Notify = false },
-				collab.Comment{From: collab.JSON(`{"userId":"author","email":"` + a.address("author") + `"}`), AuthorID: "author"})
+			a.record("thread", collab.CommentAdded, quiet, a.by("author"))
 			test.set(a)
 			w.add(10 * time.Second)
 			a.assign("thread", a.user("assigned"))
@@ -86,30 +85,6 @@ func TestNotTold(t *testing.T) {
 			a.checkReached(t, ev, []string{"assigned", "author", "mentioned"}, test.want, test.want)
 		})
 	}
-}
-
-// TestToldOfChangedComment: of a comment that changed those hear whom it tags, and who wrote before or after it; not its author.
-func TestToldOfChangedComment(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
-	comment := func(user, tagged string) collab.Comment {
-		return collab.Comment{
-			Text: new("text"), From: collab.JSON(`{"userId":"` + user + `","email":"` + a.address(user) + `"}`), AuthorID: user,
-			TaggedUserContacts: tags(a.user(tagged)),
-		}
-	}
-	quiet := func(ev *draft) { ev.Notify = false }
-	a.record("thread", collab.CommentAdded, quiet, comment("early", "ann"))
-	changed := a.record("thread", collab.CommentAdded, quiet, comment("ann", "tagged"))
-	a.record("thread", collab.CommentAdded, quiet, comment("late", "ann"))
-	w.add(time.Second)
-	ev := a.record("thread", collab.CommentUpdated, func(ev *draft) {
-		ev.Actor, ev.CommentIDs = &collab.User{UserID: "ann"}, changed.CommentIDs
-	})
-	w.send(ev)
-	w.settle(w.start())
-	told := []string{"early", "late", "tagged"}
-	a.checkReached(t, ev, append(told, "ann"), told, told)
 }
 
 // folder makes a folder of the organization with an access type.

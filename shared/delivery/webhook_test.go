@@ -28,7 +28,7 @@ import (
 // quiet records an event that concerns endpoints alone.
 func (a *account) quiet() *collab.Event {
 	a.Helper()
-	return a.notification(func(ev *draft) { ev.Notify = false })
+	return a.notification(quiet)
 }
 
 // TestLadder: an event that fails always, while others do not, gets eight posts, each as long after the last as the ladder says, and then
