@@ -82,7 +82,7 @@ func TestPostIsBounded(t *testing.T) {
 	}
 }
 
-// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 3 MB for each recipient.
+// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 5 MB for each recipient, whose mail is rendered on its own.
 func TestRenderingIsBounded(t *testing.T) {
 	var bolds strings.Builder
 	for i := range 500 {
@@ -126,7 +126,7 @@ func TestRenderingIsBounded(t *testing.T) {
 			a := w.account(grouping(true))
 			w.send(event(a))
 			p := w.start()
-			if took := heaptest.Allocated(func() { w.drain(p) }); took > 60_000_000 {
+			if took := heaptest.Allocated(func() { w.drain(p) }); took > 50_000_000 {
 				t.Errorf("telling 10 people took %d bytes", took)
 			}
 			if len(a.mailsTo("user9")) != 1 {

@@ -159,14 +159,6 @@ func TestSend(t *testing.T) {
 	}
 }
 
-func TestHeadersForMailto(t *testing.T) {
-	for _, h := range newMailer(t, "").headers(notice(), "mailto:a@b.example") {
-		if *h.Name == "List-Unsubscribe-Post" {
-			t.Error("one click is promised without an https URL")
-		}
-	}
-}
-
 func TestSendFaults(t *testing.T) {
 	throttled, limited := fault{status: 429, code: "TooManyRequestsException"}, fault{status: 400, code: "LimitExceededException"}
 	for _, test := range []struct {

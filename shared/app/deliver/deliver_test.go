@@ -57,6 +57,8 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
+var org = collab.OrganizationRef{Account: "acme", Organization: "org"}
+
 // config returns a deployment of its own, with the account acme and its organization org.
 func config(t testing.TB, out io.Writer) deliver.Config {
 	t.Helper()
@@ -75,8 +77,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	directory := directory.New(tableOf(c))
 	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, c.Table))
 	must.Do(t, accounts.New(directory.Table).AddAccount(t.Context(), collab.Account{ID: "acme"}))
-	doc := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("doc")
-	must.Do(t, storetest.AddDocuments(t.Context(), directory, doc.OrganizationRef, doc.Document))
+	must.Do(t, storetest.AddDocuments(t.Context(), directory, org, "doc"))
 	return c
 }
 
@@ -99,23 +100,20 @@ func add(t *testing.T, c deliver.Config, address string) *collab.Event {
 	t.Helper()
 	now := time.Now()
 	ev := &collab.Event{
-		ID: collab.NewIDs(now, []byte(rand.Text())).
-			Next(),
-		Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
+		ID: collab.NewIDs(now, []byte(rand.Text())).Next(), Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
 		Time: now.UnixMilli(), Notify: true, Actor: &collab.User{UserID: "ann"},
 	}
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", Headline: "hello", CreatedAt: ev.Time}
 	ev.NotificationID = n.ID
-	if _, err := inboxOf(c).AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, []collab.User{{UserID: "bob", Email: &address}}, ev); err != nil {
-		t.Fatal(err)
-	}
+	_, err := inboxOf(c).AddNotification(t.Context(), storetest.Request(now), org, n, []collab.User{{UserID: "bob", Email: &address}}, ev)
+	must.Do(t, err)
 	return ev
 }
 
 func inboxLen(t *testing.T, c deliver.Config) int {
 	t.Helper()
 	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
-	list, _, err := inboxOf(c).Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
+	list, _, err := inboxOf(c).Notifications(t.Context(), org, of, "", 10)
 	must.Do(t, err)
 	return len(list)
 }
@@ -177,10 +175,8 @@ func TestHandler(t *testing.T) {
 }
 
 func TestMailIsChecked(t *testing.T) {
-	for _, o := range []mail.Options{{From: "nobody"}, {From: "a@example.com", Unsubscribe: "http://example.com"}} {
-		if _, err := deliver.New(deliver.Config{Mail: o}); err == nil {
-			t.Errorf("%+v is accepted", o)
-		}
+	if _, err := deliver.New(deliver.Config{Mail: mail.Options{From: "nobody"}}); err == nil {
+		t.Error("a sender without an address is accepted")
 	}
 }
 
