@@ -20,7 +20,7 @@ func TestRenderingIsBounded(t *testing.T) {
 	}
 	long := strings.Repeat("ä", 5_000)
 	var people []map[string]any
-	for i := range 200 {
+	for i := range 50 {
 		id := fmt.Sprint("u", i)
 		people = append(people, map[string]any{"userId": id, "contact": map[string]string{"userId": id, "name": long}})
 	}
@@ -39,7 +39,7 @@ func TestRenderingIsBounded(t *testing.T) {
 		"links":                              {strings.Repeat("<a href=https://a.example/"+strings.Repeat("x", 500)+">", 600), nil, 200_000},
 		"escapes":                            {strings.Repeat("'", 300_000), nil, 200_000},
 		"open braces":                        {strings.Repeat("{", 300_000) + "}}", nil, 200_000},
-		"long names":                         {strings.Repeat("{{u0}}", 1_000), tags, 3_000_000}, // most of it is reading the tags
+		"long names":                         {strings.Repeat("{{u0}}", 1_000), tags, 800_000}, // most of it is reading the tags
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []*collab.Comment{

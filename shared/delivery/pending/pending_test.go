@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -72,7 +73,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) relay() *pending.Relay {
 	return &pending.Relay{
-		Store: w.store, Lanes: hooks.New(w.store), Events: noted{w.events, &w.sent}, Webhooks: noted{w.webhooks, &w.sent}, Now: w.Now,
+		Store: w.store, Lanes: hooks.New(w.store), Events: noted{Queue: w.events, sent: &w.sent}, Webhooks: noted{Queue: w.webhooks, sent: &w.sent}, Now: w.Now,
 		Metrics: metrics.New(&w.metrics, "test", w.Now), Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}
 }
@@ -97,9 +98,8 @@ func (w *world) event(id string) collab.EventRef { return w.eventOf("acct", id) 
 func (w *world) eventOf(acct, id string) collab.EventRef {
 	w.Helper()
 	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: acct, OrganizationID: "org", DocumentID: "doc"}
-	if _, err := w.store.Commit(w.Context(), storetest.Request(time.Now()), nil, ev); err != nil {
-		w.Fatal(err)
-	}
+	_, err := w.store.Commit(w.Context(), storetest.Request(time.Now()), nil, ev)
+	must.Do(w, err)
 	return collab.EventRef{Account: acct, ID: id}
 }
 
@@ -115,48 +115,51 @@ func (w *world) lane(hook string, until time.Time) {
 	must.Do(w, err)
 }
 
-// sent are the messages that the relay has put on the queues, and how often each.
+// sent are the ids of the messages that the relay has put on the queues, in their order.
 type sent struct {
-	mu  sync.Mutex
-	ids map[string]int
+	mu    sync.Mutex
+	order []string
 }
 
-func (s *sent) note(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ids == nil {
-		s.ids = map[string]int{}
-	}
-	s.ids[id]++
-}
-
-// since returns what was sent since the last time.
+// since returns how often each was sent since the last time.
 func (s *sent) since() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := s.ids
-	s.ids = nil
+	ids := map[string]int{}
+	for _, id := range s.order {
+		ids[id]++
+	}
+	s.order = nil
 	return ids
 }
 
 // noted is a queue that notes what is sent to it.
 type noted struct {
 	*queue.Queue
-	sent *sent
+	sent  *sent
+	fails bool // nothing can be sent
+	keeps bool // nothing is passed on
+}
+
+func (q noted) note(send func() error, ids ...string) error {
+	if q.fails {
+		return errors.New("not sent")
+	}
+	q.sent.mu.Lock()
+	q.sent.order = append(q.sent.order, ids...)
+	q.sent.mu.Unlock()
+	if q.keeps {
+		return nil
+	}
+	return send()
 }
 
 func (q noted) SendEvents(ctx context.Context, events ...queue.Event) error {
-	for _, e := range events {
-		q.sent.note(e.ID)
-	}
-	return q.Queue.SendEvents(ctx, events...)
+	return q.note(func() error { return q.Queue.SendEvents(ctx, events...) }, collab.Map(events, func(e queue.Event) string { return e.ID })...)
 }
 
 func (q noted) SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error {
-	for _, l := range lanes {
-		q.sent.note(l.WebhookID)
-	}
-	return q.Queue.SendLanes(ctx, delay, lanes...)
+	return q.note(func() error { return q.Queue.SendLanes(ctx, delay, lanes...) }, collab.Map(lanes, func(l queue.Lane) string { return l.WebhookID })...)
 }
 
 // wants holds what was sent since the last time, to both queues.
@@ -279,14 +282,8 @@ func TestSideBySide(t *testing.T) {
 		g.Go(func() error { return r.Run(t.Context()) })
 	}
 	must.Do(t, g.Wait())
-	got := w.sent.since()
-	for id, n := range got {
-		if n != 1 {
-			t.Errorf("%s was sent %d times", id, n)
-		}
-	}
-	if len(got) != 40 {
-		t.Errorf("%d of 40 were sent", len(got))
+	if sent := w.sent.order; len(sent) != 40 || len(w.sent.since()) != 40 {
+		t.Errorf("%d messages about 40 events: %v", len(sent), sent)
 	}
 }
 
@@ -294,10 +291,7 @@ func TestSideBySide(t *testing.T) {
 // account. The other queue is not concerned.
 func TestLongQueue(t *testing.T) {
 	w := newWorld(t)
-	var stuck []queue.Event
-	for i := range 1_000 {
-		stuck = append(stuck, queue.Event{EventRef: collab.EventRef{Account: "acct", ID: fmt.Sprint("stuck", i)}})
-	}
+	stuck := slices.Repeat([]queue.Event{{EventRef: collab.EventRef{Account: "acct", ID: "stuck"}}}, 1_000)
 	must.Do(t, w.events.SendEvents(t.Context(), stuck...))
 	const many = 70
 	for i := range many {
@@ -332,7 +326,7 @@ func TestFails(t *testing.T) {
 	w.event("e")
 	w.add(2 * time.Minute)
 	r := w.relay()
-	r.Events = broken{Events: r.Events}
+	r.Events = noted{Queue: w.events, fails: true}
 	if err := r.Run(t.Context()); err == nil {
 		t.Error("no error")
 	}
@@ -343,25 +337,11 @@ func TestFails(t *testing.T) {
 	w.wants("map[e:1]")
 }
 
-// broken is a queue to which nothing can be sent.
-type broken struct {
-	pending.Events
-	pending.Webhooks
-}
-
-func (broken) SendEvents(context.Context, ...queue.Event) error { return fmt.Errorf("not sent") }
-
-func (broken) SendLanes(context.Context, time.Duration, ...queue.Lane) error {
-	return fmt.Errorf("not sent")
-}
-
-func (b broken) Waiting(context.Context) (int, error) { return 0, nil }
-
 // TestStarvesNoOne: neither a queue that does not move, with thousands of lanes before it, nor an account with thousands of events, nor
 // work that can't be read keeps the event of another from being sent, and its age from being told.
 func TestStarvesNoOne(t *testing.T) {
 	w := newWorld(t)
-	const many = 1_200
+	const many = 600
 	var g errgroup.Group
 	g.SetLimit(16)
 	for i := range many {
@@ -379,9 +359,7 @@ func TestStarvesNoOne(t *testing.T) {
 	w.eventOf("zoe", "lost")
 	w.add(3 * time.Minute)
 	r := w.relay()
-	r.Webhooks = broken{Webhooks: r.Webhooks}
-	order := &ordered{Events: r.Events}
-	r.Events = order
+	r.Webhooks, r.Events = noted{Queue: w.webhooks, fails: true}, noted{Queue: w.events, sent: &w.sent, keeps: true}
 	r.Metrics = metrics.New(&w.metrics, "test", w.Now)
 	if err := r.Run(t.Context()); err == nil {
 		t.Error("no error, although no lane could be sent")
@@ -390,25 +368,12 @@ func TestStarvesNoOne(t *testing.T) {
 	if text := w.metrics.String(); !strings.Contains(text, `"PendingEventAge":180`) || !strings.Contains(text, `"Unreadable":20`) {
 		t.Errorf("reported %s", text)
 	}
-	if n := len(order.sent); n != many+1 {
+	if n := len(w.sent.order); n != many+1 {
 		t.Errorf("%d of %d were sent", n, many+1)
 	}
-	if at := slices.Index(order.sent, "lost"); at > keys.DueShards*200 {
+	if at := slices.Index(w.sent.order, "lost"); at > keys.DueShards*200 {
 		t.Errorf("sent as number %d", at)
 	}
-}
-
-// ordered is a queue that notes the order in which events are sent to it.
-type ordered struct {
-	pending.Events
-	sent []string
-}
-
-func (o *ordered) SendEvents(_ context.Context, events ...queue.Event) error {
-	for _, e := range events {
-		o.sent = append(o.sent, e.ID)
-	}
-	return nil
 }
 
 // TestAccountsInTurn: what an account has beyond a portion is sent after the others'.
@@ -430,16 +395,16 @@ func TestAccountsInTurn(t *testing.T) {
 	}
 	must.Do(t, store.Each(t.Context(), len(work), func(ctx context.Context, i int) error { return w.store.Put(ctx, work[i]) }))
 	r := w.relay()
-	order := &ordered{Events: r.Events}
-	r.Events = order
+	r.Events = noted{Queue: w.events, sent: &w.sent, keeps: true}
 	must.Do(t, r.Run(t.Context()))
-	if at := slices.IndexFunc(order.sent, func(id string) bool { return strings.HasPrefix(id, "lost") }); at != 200 || len(order.sent) != 451 {
-		t.Errorf("sent as number %d of %d", at, len(order.sent))
+	if at := slices.IndexFunc(w.sent.order, func(id string) bool { return strings.HasPrefix(id, "lost") }); at != 200 || len(w.sent.order) != 451 {
+		t.Errorf("sent as number %d of %d", at, len(w.sent.order))
 	}
 }
 
 // TestSilentConnection: a call that is never answered costs no more than its own event.
 func TestSilentConnection(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for i := range 40 {
 		w.event(fmt.Sprint("e", i))
