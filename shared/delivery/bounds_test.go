@@ -15,8 +15,7 @@ import (
 
 // TestManyEscapes: as many people as an event may name are told, though their names take six bytes of JSON for each of their own.
 func TestManyEscapes(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	name, email := strings.Repeat("\x01", 600), strings.Repeat("&", 300)
 	ev := a.notification(func(ev *draft) {
 		for i := range collab.MaxPeople {
@@ -31,8 +30,7 @@ func TestManyEscapes(t *testing.T) {
 
 // TestClickSendsBack: what a clicked notification sends back arrives whole.
 func TestClickSendsBack(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	r := receive(t, nil)
 	a.webhook("crm", r.URL+"/crm", collab.NotificationClicked)
 	source, err := json.Marshal(map[string]string{"a": strings.Repeat("x", 300_000)})
@@ -60,8 +58,7 @@ func TestClickSendsBack(t *testing.T) {
 
 // TestPostIsBounded: however large the comments of an event are, a post is not larger than webhook.MaxPayload, and says what it leaves out.
 func TestPostIsBounded(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	r := receive(t, nil)
 	a.webhook("crm", r.URL+"/crm")
 	large, small := strings.Repeat("\x01", 55_000), "small"
@@ -122,8 +119,7 @@ func TestRenderingIsBounded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.account(grouping(true))
+			a, w := newAccount(t, grouping(true))
 			w.send(event(a))
 			p := w.start()
 			if took := heaptest.Allocated(func() { w.drain(p) }); took > 50_000_000 {

@@ -53,10 +53,8 @@ func TestBudget(t *testing.T) {
 // TestBusyBudget holds what a post to a busy endpoint costs of the table, with the handling of its event: the lane's own writes are shared.
 func TestBusyBudget(t *testing.T) {
 	const n = 60
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, nil)
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(nil)
 	for range n {
 		w.send(a.quiet())
 	}

@@ -14,8 +14,7 @@ import (
 // TestContractForm: an endpoint with the contract's form gets the events that the contract names, each with the names of its place and the
 // preferences of the people in it.
 func TestContractForm(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	a.put("doc", func(d *collab.Document) { d.Name = "The plan" })
 	r := receive(t, nil)
 	a.webhook("hook", r.URL)

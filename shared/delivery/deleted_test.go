@@ -63,19 +63,16 @@ func TestDeletedBeforeMail(t *testing.T) {
 
 // TestDeletedBeforeTold deletes notifications that nobody was told of yet, whatever the channel: nobody is.
 func TestDeletedBeforeTold(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	a.prefer("mailed", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferAll})
 	users := []string{"bob", "mailed"}
 	to := func(ev *draft) { ev.People = []collab.User{a.user("bob"), a.user("mailed")} }
 	ev := a.notification(to)
 	a.deleteNotification("", ev.ID)
-	w.send(ev)
-	w.settle(w.start())
+	w.run(ev)
 	a.checkReached(t, ev, users, nil, nil)
 	other := a.notification(to)
-	w.send(other)
-	w.settle(w.start())
+	w.run(other)
 	a.checkReached(t, other, users, []string{"bob"}, users)
 }
 
@@ -121,15 +118,12 @@ func (a *account) absent(list ...keys.Key) {
 
 // TestDeletedDocument delivers an event of a document that was deleted meanwhile: webhooks hear of it, and below the document is nothing.
 func TestDeletedDocument(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, nil)
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(nil)
 	ev, all := a.comment("thread", a.user("bob")), a.notification(func(ev *draft) { ev.NotifyAll = true })
 	a.put("doc", func(d *collab.Document) { d.DeletedAt = a.millis() })
 	w.add(time.Minute)
-	w.send(ev, all)
-	w.settle(w.start())
+	w.run(ev, all)
 	org := a.doc.OrganizationRef
 	a.absent(
 		keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID), keys.UserNotification(org, "bob", ev.Time, ev.ID),

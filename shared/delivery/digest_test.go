@@ -248,8 +248,7 @@ func TestBatches(t *testing.T) {
 
 // TestFollow: who follows a thread is notified of every event, unnamed; who has muted it of none, or of mentions alone.
 func TestFollow(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	a.begin("thread")
 	for _, user := range []string{"bob", "cid", "dan"} {
 		a.member(user)
@@ -275,8 +274,7 @@ func TestFollow(t *testing.T) {
 
 // TestGroupsAreTold: the members of a group that a comment tags are told once, those who may see the thread.
 func TestGroupsAreTold(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	a.group("eng", "ann", "bob", "cid", "dan")
 	for _, user := range []string{"bob", "cid"} {
 		a.member(user)
@@ -287,8 +285,7 @@ func TestGroupsAreTold(t *testing.T) {
 		Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann",
 		TaggedUserContacts: collab.JSON(`[{"organizationUserGroupId":"eng","text":"Engineering"},{"userId":"bob"}]`),
 	})
-	w.send(ev)
-	w.settle(w.start())
+	w.run(ev)
 	for user, want := range map[string]int{"ann": 0, "bob": 1, "cid": 0, "dan": 1, "eve": 0} {
 		if got := len(a.inbox(user)); got != want {
 			t.Errorf("%s has %d notifications, want %d", user, got, want)
@@ -344,8 +341,7 @@ var (
 // TestManyDueAtOnce: mails that are due in the same minute leave as fast as the mail service takes them, in the order in which they are due,
 // each once.
 func TestManyDueAtOnce(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var evs []*collab.Event
 	for first := 0; first < *duePeople; first += collab.MaxPeople {
 		var people []collab.User

@@ -14,8 +14,7 @@ import (
 // TestCommentReachesEveryone holds what becomes of a comment, and what is counted: it reaches inboxes and endpoints at once, of these one at
 // the second attempt and one not within an hour, and people with an address by a mail that waits.
 func TestCommentReachesEveryone(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	bad := failing(1, http.StatusInternalServerError)
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
 		switch req.URL.Path {

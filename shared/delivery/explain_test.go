@@ -41,8 +41,7 @@ func outcomes(p delivery.Explanation) [2]string {
 
 // TestExplain: everybody whom an event concerns is notified where and when, or not, and why, as the rules decide now.
 func TestExplain(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
 	off := collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}
 	a.prefer("quiet", off)
@@ -75,8 +74,7 @@ func TestExplain(t *testing.T) {
 	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no mail is sent"} {
 		t.Errorf("without a mailer: %+v, %v", page, err)
 	}
-	w.send(ev)
-	w.settle(w.start())
+	w.run(ev)
 	want["bob"], want["ended"], want["nowhere"] = [2]string{"reached ", "reached "}, [2]string{"reached ", "unsubscribed"}, [2]string{"reached ", "no address"}
 	check("after")
 	a.prefer("bob", off, "doc")
@@ -97,8 +95,7 @@ func TestExplain(t *testing.T) {
 
 // TestExplainAll pages through an event that is for everybody, whose inboxes are one list.
 func TestExplainAll(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	want := map[string][2]string{}
 	for i := range 7 {
 		user := fmt.Sprintf("user%d", i)
@@ -120,8 +117,7 @@ func TestExplainAll(t *testing.T) {
 
 // TestExplainObstacles: what keeps those from being notified who were to be.
 func TestExplainObstacles(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true), func(s *collab.Settings) { s.MailsPerDay = 1 })
+	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailsPerDay = 1 })
 	p := w.start()
 	check := func(ev *collab.Event, want ...string) {
 		t.Helper()
@@ -155,8 +151,7 @@ func TestExplainObstacles(t *testing.T) {
 
 // TestExplainSight: by what somebody may not see a thread, and what was deleted before its mail left.
 func TestExplainSight(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	p := w.start()
 	say := func() *collab.Event {
 		ev := a.comment("thread", a.user("bob"), a.user("cid"))

@@ -23,8 +23,7 @@ func (w *world) failed(ev *collab.Event) *outbox.Work {
 
 // TestFails: an event whose delivery fails for hours is parked with the error until it is retried, and then delivered once.
 func TestFails(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
 	w.send(ev)
 	began := w.Now()
@@ -51,8 +50,7 @@ func (silent) Send(ctx context.Context, _ mail.Notice) error {
 // TestSilentMailService: while the mail service does not answer, a run ends in time, and is counted as none that died. The mail leaves once
 // the service answers.
 func TestSilentMailService(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
 	p := w.start(func(o *delivery.Options) { o.Mailer = silent{} })
 	w.must(p.Event(t.Context(), event(ev)))
@@ -72,8 +70,7 @@ func TestSilentMailService(t *testing.T) {
 
 // TestTakenAtOnce: messages about an event that come again at one moment, and are handled side by side, count as one attempt.
 func TestTakenAtOnce(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
 	p := w.start()
 	var wg sync.WaitGroup
@@ -93,8 +90,7 @@ func TestTakenAtOnce(t *testing.T) {
 
 // TestUnparked: what was parked is pending as any other once its account is enabled: the relay sends it again as often.
 func TestUnparked(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	disable := func(off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) }
 	ev := a.comment("thread", a.user("bob"))
 	disable(true)

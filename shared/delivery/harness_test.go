@@ -432,6 +432,13 @@ func (w *world) settle(p *process) {
 	w.settleUntil(p, time.UnixMilli(collab.MaxMillis))
 }
 
+// run sends events, and lets a new process settle them.
+func (w *world) run(evs ...*collab.Event) {
+	w.Helper()
+	w.send(evs...)
+	w.settle(w.start())
+}
+
 // settleUntil is settle, but the clock stops at a time.
 func (w *world) settleUntil(p *process, end time.Time) {
 	w.Helper()
@@ -486,6 +493,13 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 	a.doc, err = w.db.Directory.OpenDocument(w.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
 	return a
+}
+
+// newAccount returns an account in a world of its own.
+func newAccount(t testing.TB, settings ...func(*collab.Settings)) (*account, *world) {
+	t.Helper()
+	w := newWorld(t)
+	return w.account(settings...), w
 }
 
 // address is an e-mail address that no other test has.
@@ -814,6 +828,14 @@ func receive(t testing.TB, answer http.HandlerFunc) *receiver {
 		answer(rw, req)
 	}))
 	t.Cleanup(r.Close)
+	return r
+}
+
+// hooked starts a receiver, and makes it the account's endpoint "hook" by the path /hook.
+func (a *account) hooked(answer http.HandlerFunc) *receiver {
+	a.Helper()
+	r := receive(a, answer)
+	a.webhook("hook", r.URL+"/hook")
 	return r
 }
 

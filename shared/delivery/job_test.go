@@ -59,8 +59,7 @@ func TestJobGoesOn(t *testing.T) {
 
 // TestJobIsPaid: what a job uses of the table is charged to its account.
 func TestJobIsPaid(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(func(s *collab.Settings) { s.WriteUnitsPerSecond = 1 })
+	a, w := newAccount(t, func(s *collab.Settings) { s.WriteUnitsPerSecond = 1 })
 	a.comment("thread")
 	r := a.request()
 	job, err := a.db.Deletion.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))

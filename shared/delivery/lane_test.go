@@ -40,8 +40,7 @@ func TestInterleavings(t *testing.T) {
 	}{{"new", 0, false, false}, {"an early event", time.Hour, false, false}, {"after a failure", 0, true, false}, {"a late message", 0, false, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			a := w.account()
+			a, w := newAccount(t)
 			var failing sync.Map // by event
 			r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
 				if _, fails := failing.LoadAndDelete(req.Header.Get("webhook-id")); fails {

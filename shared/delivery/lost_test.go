@@ -34,13 +34,12 @@ func TestNothingIsLost(t *testing.T) {
 
 // lostAt has the call n fail, and reports whether there was one.
 func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var adding atomic.Bool
 	var added *collab.Event
 	adder := w.start()
 	fails := failing(1, http.StatusInternalServerError)
-	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+	r := a.hooked(func(rw http.ResponseWriter, req *http.Request) {
 		if adding.CompareAndSwap(true, false) {
 			if err := adder.Event(t.Context(), event(added)); err != nil {
 				t.Error(err)
@@ -50,7 +49,6 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 			fails(rw, req)
 		}
 	})
-	a.webhook("hook", r.URL+"/hook")
 	added = a.quiet()
 	w.add(age)
 	first := a.quiet()
@@ -72,10 +70,8 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 
 // TestHandledTwice: an event whose handling ended after its delivery, and which was posted meanwhile, is not posted again.
 func TestHandledTwice(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, nil)
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(nil)
 	ev := a.quiet()
 	p := w.start()
 	p.flaw = &flaw{at: func(op string, body []byte) bool {
@@ -97,10 +93,8 @@ func TestHandledTwice(t *testing.T) {
 
 // TestExpired: deliveries that have expired while they waited keep nothing behind them from being posted.
 func TestExpired(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, nil)
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(nil)
 	wait := func(ev *collab.Event, at time.Time) {
 		d := a.deliver("hook", ev)
 		after := d
@@ -128,8 +122,7 @@ func TestExpired(t *testing.T) {
 func TestGoneElsewhere(t *testing.T) {
 	for _, how := range []string{"updated", "added again"} {
 		t.Run(how, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.account()
+			a, w := newAccount(t)
 			fresh := receive(t, nil)
 			old := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
 				w.add(time.Second)
@@ -146,8 +139,7 @@ func TestGoneElsewhere(t *testing.T) {
 			w.send(before)
 			w.drain(w.start())
 			next := a.quiet()
-			w.send(next)
-			w.settle(w.start())
+			w.run(next)
 			hook, err := w.db.Hooks.Webhook(t.Context(), a.id, "hook")
 			w.must(err)
 			if got := fresh.got("/hook"); hook.Disabled || got[next.ID] != 1 || got[before.ID] != map[string]int{"updated": 1}[how] {
@@ -162,15 +154,13 @@ func TestGoneElsewhere(t *testing.T) {
 
 // TestOneRefused: a delivery that is refused again and again holds up no other.
 func TestOneRefused(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var refused atomic.Value
-	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+	r := a.hooked(func(rw http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("webhook-id") == refused.Load() {
 			rw.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	a.webhook("hook", r.URL+"/hook")
 	bad := a.quiet()
 	refused.Store(bad.ID)
 	w.send(bad)
@@ -198,15 +188,13 @@ func TestOneRefused(t *testing.T) {
 // does not invoke a function again that has led to itself about sixteen times, never ends a chain.
 func TestChains(t *testing.T) {
 	const bound = 12
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var up atomic.Bool
-	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+	r := a.hooked(func(rw http.ResponseWriter, req *http.Request) {
 		if !up.Load() {
 			rw.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	a.webhook("hook", r.URL+"/hook")
 	longest := 0
 	const page = 3
 	p := w.start(func(o *delivery.Options) { o.PageSize = page })

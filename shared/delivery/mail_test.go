@@ -28,8 +28,7 @@ func (a *account) mailsTo(user string) []string {
 
 // TestMailAfterOutage: mails that wait survive an outage of the mail service, which keeps no inbox from its notifications, and then are one.
 func TestMailAfterOutage(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	broken := w.startWithoutMail()
 	for range 3 {
 		w.send(a.comment("thread", a.user("bob")))
@@ -46,12 +45,10 @@ func TestMailAfterOutage(t *testing.T) {
 
 // TestRejectedMail: a mail that will never arrive is given up, and keeps nothing else back.
 func TestRejectedMail(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	bad := "no address"
 	ev := a.comment("thread", collab.User{UserID: "bad", Email: &bad}, a.user("bob"))
-	w.send(ev)
-	w.settle(w.start())
+	w.run(ev)
 	if inbox, mail := a.reached(ev, "bad", "bob"); len(inbox) != 2 || len(mail) != 1 {
 		t.Errorf("reached %v, by mail %v", inbox, mail)
 	}
@@ -63,8 +60,7 @@ func TestRejectedMail(t *testing.T) {
 // TestMailSays: a mail on a thread has the names of its document and of those whom it tags, the comment, three comments before it, the text
 // that the thread is about, and a link to it, looks as the account says, and has a token of its recipient. It shows what is written as text.
 func TestMailSays(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true), func(s *collab.Settings) {
+	a, w := newAccount(t, grouping(true), func(s *collab.Settings) {
 		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
 	})
 	a.put("doc", func(d *collab.Document) { d.Name = "The <Plan>" })
@@ -115,8 +111,7 @@ func (a *account) checkToken(m localstack.Mail, sender string) {
 
 // TestSecretNotRead: a mail does not leave while the secret that signs its token can't be read, and has a good token then.
 func TestSecretNotRead(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	w.did(w.db.Accounts.KeepMailSecret(t.Context(), a.id, []byte(strings.Repeat("s", unsubscribe.SecretBytes))))
 	w.send(a.comment("thread", a.user("bob")))
 	p := w.start()

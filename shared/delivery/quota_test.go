@@ -13,8 +13,7 @@ import (
 // TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that
 // all of them are sent in the end.
 func TestMailQuota(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true), func(s *collab.Settings) { s.MailsPerDay = 2 })
+	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailsPerDay = 2 })
 	other := w.account(grouping(true))
 	p := w.start()
 	start := w.Now()
@@ -45,8 +44,7 @@ func TestMailQuota(t *testing.T) {
 
 // TestDeliveryIsCharged: what delivery uses of the table is charged to the account.
 func TestDeliveryIsCharged(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	people := make([]collab.User, 100)
 	for i := range people {
 		people[i] = collab.User{UserID: fmt.Sprintf("u%03d", i)}

@@ -87,8 +87,7 @@ func TestWhoIsConcerned(t *testing.T) {
 			ev := test.happens(a)
 			w.add(time.Millisecond)
 			a.record("thread", collab.CommentAdded, quiet, a.by("late", a.user("late")))
-			w.send(ev)
-			w.settle(w.start())
+			w.run(ev)
 			mail := slices.Sorted(slices.Values(append(test.also, mailed...)))
 			inbox := slices.Sorted(slices.Values(append(mail, "assignee")))
 			a.checkReached(t, ev, slices.Sorted(slices.Values(append(inbox, "ann", "late"))), inbox, mail)
@@ -101,8 +100,7 @@ func TestWhoIsConcerned(t *testing.T) {
 
 // TestLongThread: the last hundred comments say who is in a thread, with its creator.
 func TestLongThread(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	for batch := range 2 {
 		var comments []collab.Comment
 		for i := range 60 {
@@ -111,8 +109,7 @@ func TestLongThread(t *testing.T) {
 		a.record("thread", collab.CommentAdded, quiet, comments...)
 	}
 	ev := a.record("thread", collab.AnnotationUpdated, func(*draft) {})
-	w.send(ev)
-	w.settle(w.start())
+	w.run(ev)
 	want := []string{"user000", "user020", "user119"}
 	a.checkReached(t, ev, append(want, "user019"), want, want)
 }
@@ -151,8 +148,7 @@ func TestPreferences(t *testing.T) {
 					ev.People = collab.Map(users, a.user)
 				}
 			})
-			w.send(ev)
-			w.settle(w.start())
+			w.run(ev)
 			a.checkReached(t, ev, users, test.inbox, test.mail)
 		})
 	}
@@ -188,8 +184,7 @@ func TestAccess(t *testing.T) {
 					ev.DocumentID = "gone"
 				}
 			})
-			w.send(ev)
-			w.settle(w.start())
+			w.run(ev)
 			a.checkReached(t, ev, users, test.inbox, test.mail)
 		})
 	}
@@ -345,8 +340,7 @@ func TestManyRecipients(t *testing.T) {
 
 // TestOneEntryForAll: a notification to all is written once, however many members there are.
 func TestOneEntryForAll(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	for i := range 20 {
 		a.member(fmt.Sprint("user", i))
 	}

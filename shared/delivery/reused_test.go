@@ -11,8 +11,7 @@ import (
 // TestReusedAccount: an account under the id of one that was deleted has nothing of that one, which waits for nobody any more: no endpoint,
 // no permission provider, no secret, and no event.
 func TestReusedAccount(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true))
+	a, w := newAccount(t, grouping(true))
 	r := receive(t, nil)
 	a.webhook("hook", r.URL+"/before")
 	a.provider("https://before.example/permissions", "secret")
@@ -32,8 +31,7 @@ func TestReusedAccount(t *testing.T) {
 	a.doc, err = w.db.Directory.OpenDocument(t.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
 	after := a.comment("thread", a.user("cid"))
-	w.send(after)
-	w.settle(w.start())
+	w.run(after)
 	if len(r.posts()) != 0 || len(a.mailsTo("bob")) != 0 || len(a.inbox("bob")) != 0 || w.work(before) != nil {
 		t.Errorf("of the account before: posts %v, mails %v, inbox %v, pending %+v", r.posts(), a.mailsTo("bob"), a.inbox("bob"), w.work(before))
 	}

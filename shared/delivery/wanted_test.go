@@ -120,8 +120,7 @@ func (a *account) recipient(user, address string) unsubscribe.Recipient {
 
 // TestDroppedMailStaysDropped: a mail given up while its recipient wanted none does not come with a later one.
 func TestDroppedMailStaysDropped(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	p := w.start()
 	w.send(a.comment("thread", a.user("bob")))
 	w.drain(p)
@@ -138,15 +137,13 @@ func TestDroppedMailStaysDropped(t *testing.T) {
 
 // TestMembersOnly: where the account says so, mail goes to the addresses of members alone, whatever address a request names.
 func TestMembersOnly(t *testing.T) {
-	w := newWorld(t)
-	a := w.account(grouping(true), func(s *collab.Settings) { s.MailToMembersOnly = true })
+	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailToMembersOnly = true })
 	a.member("bob")
 	other := "victim@" + a.id + ".example"
 	ev := a.notification(func(ev *draft) {
 		ev.People = []collab.User{{UserID: "bob", Email: &other}, {UserID: "stranger", Email: &other}}
 	})
-	w.send(ev)
-	w.settle(w.start())
+	w.run(ev)
 	a.checkReached(t, ev, []string{"bob", "stranger"}, []string{"bob", "stranger"}, []string{"bob"})
 	if n := len(w.mails()[other]); n != 0 {
 		t.Errorf("%d mails to an address that no member has", n)

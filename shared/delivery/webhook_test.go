@@ -34,11 +34,10 @@ func (a *account) quiet() *collab.Event {
 // TestLadder: an event that fails always, while others do not, gets eight posts, each as long after the last as the ladder says, and then
 // no more.
 func TestLadder(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var at []time.Time
 	var poison string
-	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+	a.hooked(func(rw http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("webhook-id") != poison {
 			return
 		}
@@ -49,7 +48,6 @@ func TestLadder(t *testing.T) {
 		rw.WriteHeader(http.StatusInternalServerError)
 		fmt.Fprint(rw, "cannot take attempt ", len(at), strings.Repeat("\x00", webhook.MaxAnswer))
 	})
-	a.webhook("hook", r.URL+"/hook")
 	ev := a.quiet()
 	poison = ev.ID
 	w.send(ev)
@@ -124,10 +122,8 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			a := w.account()
-			r := receive(t, test.answer)
-			a.webhook("hook", r.URL+"/hook")
+			a, w := newAccount(t)
+			a.hooked(test.answer)
 			ev := a.quiet()
 			w.send(ev)
 			start := w.Now()
@@ -186,8 +182,7 @@ func reset(rw http.ResponseWriter, _ *http.Request) {
 // TestDisabled: an endpoint that has only failed for five days is disabled; the others of the account learn of it. What waits for it goes
 // on when it is enabled again.
 func TestDisabled(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var mended atomic.Bool
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/down" && !mended.Load() {
@@ -249,10 +244,8 @@ func TestDisabled(t *testing.T) {
 
 // TestUnwanted: what waits for an endpoint is canceled once it does not want its type any more.
 func TestUnwanted(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, failing(1, 500))
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(failing(1, 500))
 	unwanted, wanted := a.quiet(), a.event(collab.WebhookDisabled)
 	wanted.Notify = false
 	w.did(w.db.Inbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: wanted.ID}, nil, wanted))
@@ -274,8 +267,7 @@ func TestUnwanted(t *testing.T) {
 
 // TestAddedAgain: an endpoint that is made under the id of one that was deleted gets nothing that was on its way to that.
 func TestAddedAgain(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
 		if strings.HasPrefix(req.URL.Path, "/old") {
 			rw.WriteHeader(http.StatusInternalServerError)
@@ -303,12 +295,11 @@ func TestAddedAgain(t *testing.T) {
 // TestRest: after five failures an endpoint rests. Then it gets one post each half minute at most, until one succeeds, and in the end
 // everything.
 func TestRest(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var up atomic.Bool
 	var mu sync.Mutex
 	var at []time.Time
-	r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+	a.hooked(func(rw http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !up.Load() {
@@ -316,7 +307,6 @@ func TestRest(t *testing.T) {
 			rw.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	a.webhook("hook", r.URL+"/hook")
 	var evs []*collab.Event
 	for range 30 {
 		evs = append(evs, a.quiet())
@@ -358,8 +348,7 @@ func TestRest(t *testing.T) {
 // fails.
 func TestStopsAtFailure(t *testing.T) {
 	const n, good, side = 250, 100, 50
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var now, most, begun atomic.Int64
 	var connections sync.Map
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
@@ -393,8 +382,7 @@ func TestStopsAtFailure(t *testing.T) {
 
 // TestOneHolder: however many messages there are, one process works on a lane, with five posts at a time, and others are not held up.
 func TestOneHolder(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var now, most atomic.Int32
 	free := make(chan struct{})
 	slow := receive(t, func(http.ResponseWriter, *http.Request) {
@@ -447,10 +435,8 @@ func TestOneHolder(t *testing.T) {
 
 // TestOneMessage: the queue holds one message for a lane, however many deliveries it has, and none while it is held or rests.
 func TestOneMessage(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, answer(500))
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(answer(500))
 	p := w.start()
 	add := func(want int) {
 		t.Helper()
@@ -475,10 +461,8 @@ func TestOneMessage(t *testing.T) {
 
 // TestOrder: new deliveries are posted in the order of their events, whatever order they were added in.
 func TestOrder(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, nil)
-	a.webhook("hook", r.URL+"/hook")
+	a, w := newAccount(t)
+	r := a.hooked(nil)
 	var want []string
 	p := w.start()
 	var evs []*collab.Event
@@ -519,8 +503,7 @@ func TestParked(t *testing.T) {
 	for _, what := range []string{"account", "organization"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			a := w.account(grouping(true))
+			a, w := newAccount(t, grouping(true))
 			var posts atomic.Int32
 			disable := func(off bool) {
 				if what == "account" {
@@ -530,13 +513,12 @@ func TestParked(t *testing.T) {
 				err := storetest.ChangeOrganization(t.Context(), w.db.Directory, a.doc.OrganizationRef, func(o *collab.Organization) { o.Disabled = off })
 				w.must(err)
 			}
-			r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+			a.hooked(func(rw http.ResponseWriter, _ *http.Request) {
 				if posts.Add(1) == 1 {
 					disable(true)
 					w.add(6 * time.Second) // until then the organization is known to be enabled
 				}
 			})
-			a.webhook("hook", r.URL+"/hook")
 			p := w.start()
 			var evs []*collab.Event
 			for range 12 {
@@ -575,8 +557,7 @@ func TestParked(t *testing.T) {
 
 // TestPoison: an event whose handling ends the process is put into the quarantine after three times, and goes on when it is retried.
 func TestPoison(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
 	deaths := 0
 	for range 10 {
@@ -612,8 +593,7 @@ func TestPoison(t *testing.T) {
 // TestUnreadableEvent: an event that this version can't read has failed, and keeps no mail of its thread from being sent.
 // Nor does one of a type that it does not know, nor a mail that waits and can't be read.
 func TestUnreadableEvent(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	p := w.start()
 	bob := a.user("bob")
 	first := a.comment("thread", bob)
@@ -639,8 +619,7 @@ func TestUnreadableEvent(t *testing.T) {
 
 // TestRotation: while secrets rotate a post is signed with both.
 func TestRotation(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
+	a, w := newAccount(t)
 	var header http.Header
 	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { header = req.Header })
 	a.webhook("hook", r.URL)
@@ -651,8 +630,7 @@ func TestRotation(t *testing.T) {
 		old = h.Secrets[0].Secret
 		w.must(h.Rotate("", fresh, w.millis()))
 	})
-	w.send(a.quiet())
-	w.settle(w.start())
+	w.run(a.quiet())
 	for _, secret := range []string{fresh, old} {
 		v, err := standardwebhooks.NewWebhook(secret)
 		w.must(err)
