@@ -125,7 +125,8 @@ func (a *account) answer(user, thread string) {
 		collab.Comment{Text: &text, From: collab.JSON(fmt.Sprintf(`{"userId":%q}`, user)), AuthorID: user})
 }
 
-// TestDaily: who gets mails once a day gets one at eight, over a change of summer time, of what they have not seen: on the newest thread first.
+// TestDaily: who gets mails once a day gets one at eight, over a change of summer time, in their language, of what they have not seen: on the
+// newest thread first.
 func TestDaily(t *testing.T) {
 	w := newWorld(t)
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -133,6 +134,7 @@ func TestDaily(t *testing.T) {
 	w.moveTo(time.Date(2027, time.March, 27, 9, 0, 0, 0, berlin)) // summer time begins in the next night
 	a := w.account()
 	plan, budget, risks := a.in("plan"), a.in("budget"), a.in("risks")
+	a.memberIs(a.user("bob"), "de")
 	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8, Zone: "Europe/Berlin"})
 	var mails []mail.Notice
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
@@ -147,8 +149,11 @@ func TestDaily(t *testing.T) {
 	}
 	budget.see("bob", "thread0")
 	w.settle(p)
-	if len(mails) != 1 {
-		t.Fatalf("%d mails", len(mails))
+	if diff := cmp.Diff([]string{"10 ungelesene Benachrichtigungen"}, a.mailsTo("bob")); diff != "" {
+		t.Fatal(diff)
+	}
+	if text := w.mails()[a.address("bob")][0].Text; !strings.Contains(text, "ann hat Sie erwähnt\n27. März 2027, 20:00 CET") {
+		t.Error(text)
 	}
 	if at, want := w.Now(), time.Date(2027, time.March, 28, 8, 0, 0, 0, berlin); at.Before(want) || at.After(want.Add(time.Minute)) {
 		t.Errorf("it left at %v", at.In(berlin))

@@ -508,14 +508,14 @@ func (a *account) address(user string) string { return user + "@" + a.id + ".exa
 // member makes a user a member.
 func (a *account) member(user string) {
 	a.Helper()
-	address := a.address(user)
-	a.memberIs(collab.User{UserID: user, Email: &address})
+	a.memberIs(a.user(user), "")
 }
 
-func (a *account) memberIs(u collab.User) {
+// memberIs makes a user a member with a locale, "" for none.
+func (a *account) memberIs(u collab.User, locale string) {
 	a.Helper()
-	in := collab.Resource{OrganizationRef: a.doc.OrganizationRef}
-	a.must(a.db.Directory.ChangeMembers(a.Context(), a.request(), in, []string{u.UserID}, true, func(_ int, m *collab.Member) { m.User = u })[0])
+	in, is := collab.Resource{OrganizationRef: a.doc.OrganizationRef}, func(_ int, m *collab.Member) { m.User, m.Locale = u, locale }
+	a.must(a.db.Directory.ChangeMembers(a.Context(), a.request(), in, []string{u.UserID}, true, is)[0])
 }
 
 // grant gives a user a grant on the document.
@@ -673,15 +673,6 @@ func (a *account) head(thread string, change func(*collab.Annotation) *collab.Ev
 			return list, nil
 		},
 	})...))
-}
-
-// assign assigns a thread, which is begun where it is missing, to a user; nothing is recorded.
-func (a *account) assign(thread string, to collab.User) {
-	a.Helper()
-	a.begin(thread)
-	text, err := json.Marshal(to)
-	a.must(err)
-	a.head(thread, func(head *collab.Annotation) *collab.Event { head.AssignedTo = text; return nil })
 }
 
 // begin begins a thread, unless it is there.

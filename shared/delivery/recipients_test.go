@@ -309,7 +309,7 @@ func TestManyRecipients(t *testing.T) {
 				u := collab.User{UserID: fmt.Sprintf("%03d", i) + strings.Repeat("ж", 126)}
 				people = append(people, u)
 				if all {
-					a.memberIs(u)
+					a.memberIs(u, "")
 				}
 			}
 			ev := a.notification(func(ev *draft) {

@@ -46,46 +46,6 @@ func (a *account) correct(thread string, id int64, text string) {
 	a.must(failures[id])
 }
 
-// TestNotTold: who may not see a thread is told nothing of it, whatever named them; where nobody set who may, everyone is told.
-func TestNotTold(t *testing.T) {
-	w := newWorld(t)
-	restrict := func(d *collab.Document) { d.Access = collab.AccessRestricted }
-	for name, test := range map[string]struct {
-		set  func(*account)
-		want []string
-	}{
-		"nothing is set":           {func(*account) {}, []string{"assigned", "author", "mentioned"}},
-		"the document is public":   {func(a *account) { a.put("doc", func(d *collab.Document) { d.Access = collab.AccessPublic }) }, []string{"assigned", "author", "mentioned"}},
-		"the document is disabled": {func(a *account) { a.put("doc", func(d *collab.Document) { d.Disabled = true }) }, nil},
-		"restricted, nobody's":     {func(a *account) { a.put("doc", restrict) }, nil},
-		"restricted, a grant":      {func(a *account) { a.put("doc", restrict); a.grant("author") }, []string{"author"}},
-		"of members, one is one": {func(a *account) {
-			a.put("doc", func(d *collab.Document) { d.Access = collab.AccessOrganizationPrivate })
-			a.member("assigned")
-		}, []string{"assigned"}},
-		"one was removed":           {func(a *account) { a.member("author"); a.remove("author") }, []string{"assigned", "mentioned"}},
-		"one was removed and added": {func(a *account) { a.member("author"); a.remove("author"); a.member("author") }, []string{"assigned", "author", "mentioned"}},
-		"a folder above is restricted": {func(a *account) {
-			a.folder("top", collab.AccessRestricted)
-			a.put("doc", func(d *collab.Document) { d.Folder = "top" })
-			a.grant("mentioned")
-		}, []string{"mentioned"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := w.account(grouping(len(test.want) == 1))
-			a.record("thread", collab.CommentAdded, quiet, a.by("author"))
-			test.set(a)
-			w.add(10 * time.Second)
-			a.assign("thread", a.user("assigned"))
-			ev := a.comment("thread", a.user("mentioned"))
-			w.run(ev)
-			a.put("doc", func(d *collab.Document) { d.Disabled = false })
-			w.add(10 * time.Second)
-			a.checkReached(t, ev, []string{"assigned", "author", "mentioned"}, test.want, test.want)
-		})
-	}
-}
-
 // folder makes a folder of the organization with an access type.
 func (a *account) folder(id string, access collab.Access) {
 	a.Helper()

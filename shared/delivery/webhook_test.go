@@ -265,33 +265,6 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// TestAddedAgain: an endpoint that is made under the id of one that was deleted gets nothing that was on its way to that.
-func TestAddedAgain(t *testing.T) {
-	a, w := newAccount(t)
-	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
-		if strings.HasPrefix(req.URL.Path, "/old") {
-			rw.WriteHeader(http.StatusInternalServerError)
-		}
-	})
-	a.webhook("crm", r.URL+"/old")
-	p := w.start()
-	w.send(a.quiet())
-	w.settleUntil(p, w.Now().Add(10*time.Minute))
-	w.must(w.db.Hooks.DeleteWebhook(t.Context(), a.id, "crm", "mark"))
-	w.add(time.Minute)
-	a.webhook("crm", r.URL+"/new", collab.NotificationAdded)
-	w.settle(p)
-	if got := r.got("/new"); len(got) != 0 {
-		t.Errorf("the new endpoint got %v", got)
-	}
-	ev := a.quiet()
-	w.send(ev)
-	w.settle(p)
-	if got := r.got("/new"); len(got) != 1 || got[ev.ID] != 1 {
-		t.Errorf("the new endpoint got %v", got)
-	}
-}
-
 // TestRest: after five failures an endpoint rests. Then it gets one post each half minute at most, until one succeeds, and in the end
 // everything.
 func TestRest(t *testing.T) {
@@ -484,17 +457,6 @@ func TestOrder(t *testing.T) {
 	}
 	if len(r.posts()) != len(want) {
 		t.Errorf("%d posts", len(r.posts()))
-	}
-	// One that comes after later ones were posted is posted too.
-	late := a.event(collab.NotificationAdded)
-	late.ID, late.Notify = collab.NewIDs(w.Now().Add(-time.Hour), []byte("late")).Next(), false
-	n := collab.Notification{ID: late.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}}
-	late.NotificationID = n.ID
-	w.did(a.db.Inbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, nil, late))
-	w.must(p.Event(t.Context(), event(late)))
-	w.settle(p)
-	if got := r.got("/hook"); got[late.ID] != 1 || len(r.posts()) != len(want)+1 {
-		t.Errorf("the late one was posted %d times", got[late.ID])
 	}
 }
 
