@@ -28,34 +28,6 @@ func TestManyEscapes(t *testing.T) {
 	a.checkReached(t, ev, ends, ends, nil)
 }
 
-// TestClickSendsBack: what a clicked notification sends back arrives whole.
-func TestClickSendsBack(t *testing.T) {
-	a, w := newAccount(t)
-	r := receive(t, nil)
-	a.webhook("crm", r.URL+"/crm", collab.NotificationClicked)
-	source, err := json.Marshal(map[string]string{"a": strings.Repeat("x", 300_000)})
-	w.must(err)
-	added := a.notification(func(ev *draft) {
-		ev.People, ev.Notification.SourceData = []collab.User{{UserID: "bob"}}, source
-	})
-	p := w.start()
-	w.send(added)
-	w.settle(p)
-	clicked := a.event(collab.NotificationClicked)
-	clicked.Notify = false
-	w.must(w.db.Inbox.ChangeNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.NotificationChange{
-		ID: added.NotificationID, Clicked: []string{"bob"}, Click: func(n collab.Notification, _ string) *collab.Event {
-			clicked.NotificationID = n.ID
-			return clicked
-		},
-	}))
-	w.send(clicked)
-	w.settle(p)
-	if len(r.posts()) != 1 || !strings.Contains(r.posts()[0].body, `"notificationSourceData":`+string(source)) {
-		t.Errorf("%d posts: %.500s", len(r.posts()), r.posts())
-	}
-}
-
 // TestPostIsBounded: however large the comments of an event are, a post is not larger than webhook.MaxPayload, and says what it leaves out.
 func TestPostIsBounded(t *testing.T) {
 	a, w := newAccount(t)

@@ -426,7 +426,7 @@ func (w *world) release() {
 	})
 }
 
-// settle lets the process work, and the clock run, until nothing is left to do.
+// settle lets the process work, and the clock run, until nothing is left to do or the process is dead.
 func (w *world) settle(p *process) {
 	w.Helper()
 	w.settleUntil(p, time.UnixMilli(collab.MaxMillis))
@@ -444,6 +444,9 @@ func (w *world) settleUntil(p *process, end time.Time) {
 	w.Helper()
 	for range 400 {
 		_, failed := w.drain(p)
+		if p.ctx.Err() != nil {
+			return
+		}
 		next := time.Time{}
 		earlier := func(at time.Time) {
 			if next.IsZero() || at.Before(next) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
@@ -110,7 +109,7 @@ func answerAll(t testing.TB) http.HandlerFunc {
 	}
 }
 
-// TestKilledAnywhere kills the process that takes an event before and behind each of its calls to AWS that change something, and starts
+// TestKilledAnywhere kills the process that takes an event before and after each of its calls to AWS that change something, and starts
 // another; and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
 func TestKilledAnywhere(t *testing.T) {
 	for _, s := range scenarios() {
@@ -147,7 +146,7 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	}
 	p := w.start()
 	p.killAt.step = killAt
-	w.settleKilled(p)
+	w.settle(p)
 	w.settle(w.start())
 	twice := p.mails - p.marked // it was killed between the mail service's answer and the mark
 	if killAt == 0 && twice != 0 {
@@ -155,32 +154,6 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	}
 	s.check(t, fmt.Sprintf("after %v", p.calls), a, ev, r, twice)
 	return p
-}
-
-// settleKilled is settle until the process is dead.
-func (w *world) settleKilled(p *process) {
-	for p.ctx.Err() == nil {
-		before := w.millis()
-		w.drain(p)
-		if p.ctx.Err() != nil {
-			return
-		}
-		work := w.pending()
-		switch {
-		case len(w.delayed) > 0:
-			at := slices.MinFunc(w.delayed, func(a, b delayed) int { return a.at.Compare(b.at) }).at
-			w.moveTo(at)
-		case len(work) > 0:
-			w.moveTo(time.UnixMilli(work[0].Next))
-		default:
-			return
-		}
-		if w.millis() == before {
-			w.add(1)
-		}
-		w.release()
-		w.relay()
-	}
 }
 
 // check reports where the scenario has not led to what it must; so many mails may have been sent twice.
