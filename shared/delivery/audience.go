@@ -11,15 +11,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// person is somebody whom an event concerns.
+// person is a recipient of an event, as long as no rule refuses.
 type person struct {
 	collab.User        // with the address that the event names
 	hint        string // the address that the event's thread has, which may be old; "" for none
 }
 
-// audience returns a page of the people whom an event concerns as things are now, at most PageSize in the order of their ids, and the cursor
-// of the next page, "" for the last: "@" and the last id of this one. Whoever caused the event is among them. Of comments that are gone
-// nobody is notified.
+// audience returns a page of the event's recipients: at most PageSize, in the order of their ids, with the cursor of the next page, "" for
+// the last. A cursor is "@" and the last id of the page before. The user who caused the event is among them. An event whose comments are
+// deleted has none.
 func (r *eventRun) audience(ctx context.Context, cursor string) (people []person, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	if r.event.NotifyAll {
@@ -47,7 +47,7 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 	return people, next, nil
 }
 
-// among returns the user if the event concerns them, else nobody.
+// among returns the user as a recipient of the event; an empty list if they are none.
 func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {
 	if !r.event.NotifyAll {
 		people, err := r.named(ctx)

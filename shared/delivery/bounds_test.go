@@ -51,7 +51,8 @@ func TestPostIsBounded(t *testing.T) {
 	}
 }
 
-// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 5 MB for each recipient, whose mail is rendered on its own.
+// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 5 MB for each recipient, whose mail is rendered
+// on its own.
 func TestRenderingIsBounded(t *testing.T) {
 	var bolds strings.Builder
 	for i := range 500 {

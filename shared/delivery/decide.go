@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/metrics"
 )
 
-// decision is what an event means for one person: each channel reaches the person, or has the first reason why not.
+// decision says for one event and one person whether each channel reaches them, or the first reason why not.
 type decision struct {
 	person
 	run         *eventRun
@@ -46,8 +46,8 @@ func (d *decision) refuse(why reason) {
 	d.inbox, d.mail = cmp.Or(d.inbox, why), cmp.Or(d.mail, why)
 }
 
-// rules decide in this order. Each looks only at the channels that have no reason yet, and reads at once what it needs for all of them: they
-// are about one event, or about one person, of one organization.
+// rules decide in this order. Each looks only at channels without a reason, and reads in one batch for the whole list: the decisions of one
+// event, or of one person, in one organization.
 var rules = []func(*Deliverer, context.Context, collab.OrganizationRef, collab.Settings, []*decision) error{
 	(*Deliverer).byLevel,
 	(*Deliverer).byAccess,
@@ -56,13 +56,13 @@ var rules = []func(*Deliverer, context.Context, collab.OrganizationRef, collab.S
 	(*Deliverer).bySubscription,
 }
 
-// decide returns what the event means for each of the people, now.
+// decide decides about the event for each of the people.
 func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, error) {
 	list := collab.Map(people, func(p person) *decision { return &decision{person: p, run: r} })
 	return list, r.decideAll(ctx, r.document.OrganizationRef, r.settings, list)
 }
 
-// decideAll decides what events mean for people.
+// decideAll applies the rules to decisions.
 func (d *Deliverer) decideAll(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	for _, of := range list {
 		if ev := of.run.event; ev.Actor != nil && ev.Actor.UserID == of.UserID {
@@ -96,7 +96,7 @@ func idsWhere(list []*decision, holds func(*decision) bool) []string {
 
 func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
 
-// byLevel leaves those who have not muted the event's thread.
+// byLevel refuses people who have muted the event's thread, or all of it except mentions.
 func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ collab.Settings, list []*decision) error {
 	for _, of := range list {
 		if of.run.head == nil || !reached(of) {
@@ -118,8 +118,8 @@ func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ col
 	return nil
 }
 
-// byAccess leaves those who may see the event's thread. A notification of somebody's own names its people itself: of these it leaves those
-// who may see the document, where it asks for that.
+// byAccess refuses people who may not see the event's thread. A notification names its recipients itself: with verifyUserPermissions
+// byAccess refuses those who may not see the document.
 func (d *Deliverer) byAccess(ctx context.Context, _ collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(of *decision) bool { return !reached(of) })
 	var docs []collab.DocumentRef // of threads
@@ -175,7 +175,7 @@ func (d *Deliverer) byAccess(ctx context.Context, _ collab.OrganizationRef, s co
 	return nil
 }
 
-// answered counts those about whom the permission provider gave no answer, and drops that error: they are not told.
+// answered counts people about whom the permission provider did not answer, and drops that error: they are refused.
 func (d *Deliverer) answered(err error) error {
 	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
 		d.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
@@ -184,7 +184,7 @@ func (d *Deliverer) answered(err error) error {
 	return err
 }
 
-// byPreference leaves the channels that the users prefer for the document.
+// byPreference refuses channels that people have turned off for the document or the organization, and finds when they get mail.
 func (d *Deliverer) byPreference(ctx context.Context, _ collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(of *decision) bool { return !reached(of) })
 	preferences := make([]collab.PreferencesSet, len(list))
@@ -211,7 +211,7 @@ func (d *Deliverer) byPreference(ctx context.Context, _ collab.OrganizationRef, 
 	return nil
 }
 
-// notPreferred says which preference holds.
+// notPreferred returns the preference that holds, as a reason.
 func notPreferred(document, organization collab.Preference) reason {
 	switch {
 	case document != "":
@@ -222,8 +222,8 @@ func notPreferred(document, organization collab.Preference) reason {
 	return preferenceOfNobody
 }
 
-// byAddress gives those who get mail its address: the one that the event names, else the member's, else the one that the thread has; only
-// the member's where the account wants that.
+// byAddress finds the address for mail: the event's, else the member's, else the thread's; with MailToMembersOnly only the member's. It
+// refuses mail to people without one.
 func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	only := s.MailToMembersOnly
 	addressed := func(of *decision) bool { return !only && collab.Deref(of.Email) != "" }
@@ -254,7 +254,8 @@ func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s
 	return nil
 }
 
-// askThread gives the person the address that the thread has, if any. For a mail it reads the whole thread if what was read has none.
+// askThread sets the address that the thread has, if any. For a mail it reads the rest of the thread if the comments already read have
+// none.
 func (d *decision) askThread(ctx context.Context) error {
 	if d.hint == "" && d.mail == "" && d.run.brief && d.run.event.AnnotationID != "" {
 		d.run.brief = false
@@ -272,7 +273,7 @@ func (d *decision) askThread(ctx context.Context) error {
 	return nil
 }
 
-// bySubscription leaves those whose address has not unsubscribed.
+// bySubscription refuses mail to addresses that have unsubscribed.
 func (d *Deliverer) bySubscription(ctx context.Context, org collab.OrganizationRef, _ collab.Settings, list []*decision) error {
 	var mailed []collab.User
 	for _, of := range list {

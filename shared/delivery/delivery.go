@@ -2,18 +2,18 @@
 //
 // An event goes through the stages of event.go, and the table holds at which it stands. First each webhook endpoint gets a delivery in its
 // lane, and lanes without a holder are woken by a message. A notification to everyone goes into the list for all. Then, page by page, the
-// rules of decide.go decide for each person whom the event concerns which channels reach them: inboxes are served, and the event is added to
-// the mail that the person gets next. Each further page has a message of its own. When an event is done its work is deleted.
+// rules of decide.go decide for each recipient which channels reach them: inboxes are served, and the event is added to the recipient's
+// next mail. Each further page has a message of its own. When an event is done its work is deleted.
 //
-// A mail is work of its own: a person, the events that it tells of, and when it leaves. Then mails.go decides about each event again, and
-// drops what the person has seen.
+// A mail is work of its own: its recipient, its events, and when it is due. When it leaves, mails.go decides about each event again, and
+// drops the events that the recipient has seen.
 //
-// An event is a reference: who is concerned, what they may see and what they read of it is found out when they are notified.
+// An event is a reference. Recipients, their rights and the texts that they read are found at the time they are notified.
 //
 // A lane is posted to by one holder at a time (lane.go, post.go).
 //
-// Every stage may be repeated, and a run that ends anywhere is finished by another. Messages only wake: what is to be done is in the table,
-// so messages that are doubled, late or out of order do no harm.
+// Every stage may be repeated, and another run finishes one that ends anywhere. Pending work is in the table and messages only wake, so
+// messages may be doubled, late or out of order.
 package delivery
 
 import (
@@ -108,7 +108,7 @@ const (
 
 const secretTTL = time.Hour // an account's secret never changes
 
-// The cache of recipients of notifications: for each of them a mail looks for the address.
+// The cache of recipients of notifications: each page of them and each mail to one of them asks for them.
 const (
 	namedTTL  = time.Minute
 	mostNamed = 10 // of collab.MaxPeople each
@@ -127,8 +127,8 @@ func New(o Options) *Deliverer {
 	}
 }
 
-// Take handles a message of either queue. receives counts how often it was received, 1 for the first time. After an error, or a panic, which
-// it returns as one, the message must be received again.
+// Take handles a message of either queue. receives counts how often it was received, 1 for the first time. After an error, or a panic,
+// which it returns as one, the message must be received again.
 func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -159,8 +159,8 @@ func (d *Deliverer) random() (float64, error) {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
 
-// maxHops bounds a chain of messages, each sent while the one before was handled. After that the relay goes on, within a minute: Lambda stops
-// a function that has invoked itself through messages about 16 times.
+// maxHops bounds a chain of messages, each sent while the one before was handled. After that the relay goes on, within a minute: Lambda
+// stops a function that has invoked itself through messages about 16 times.
 const maxHops = 12
 
 // concurrency bounds the calls for one event at the same time.

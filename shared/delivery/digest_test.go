@@ -125,8 +125,8 @@ func (a *account) answer(user, thread string) {
 		collab.Comment{Text: &text, From: collab.JSON(fmt.Sprintf(`{"userId":%q}`, user)), AuthorID: user})
 }
 
-// TestDaily: who gets mails once a day gets one at eight, over a change of summer time, in their language, of what they have not seen: on the
-// newest thread first.
+// TestDaily: who gets mails once a day gets one at eight, over a change of summer time, in their language, of what they have not seen: on
+// the newest thread first.
 func TestDaily(t *testing.T) {
 	w := newWorld(t)
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -343,8 +343,8 @@ var (
 	dueRate   = flag.Int("due.rate", 6, "`mails` a minute that its mail service takes")
 )
 
-// TestManyDueAtOnce: mails that are due in the same minute leave as fast as the mail service takes them, in the order in which they are due,
-// each once.
+// TestManyDueAtOnce: mails that are due in the same minute leave as fast as the mail service takes them, in the order in which they are
+// due, each once.
 func TestManyDueAtOnce(t *testing.T) {
 	a, w := newAccount(t)
 	var evs []*collab.Event

@@ -32,8 +32,8 @@ func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread
 	return &eventRun{Deliverer: d, thread: of, event: ev, document: ev.Document(), settings: settings}
 }
 
-// stages are an event's way. Each does its part where the work stands, and returns the work as it goes on: at another stage or with another
-// page of the audience, at the time Next, or at once where that is 0. A stage may be repeated.
+// stages are the steps of a delivery. Each takes the pending work and returns it as it goes on: at another stage or another page of the
+// audience, at the time Next, or at once if that is 0. A stage may be repeated.
 var stages = map[outbox.Stage]func(*eventRun, context.Context, outbox.Work) (outbox.Work, error){
 	outbox.StageNew:        (*eventRun).webhooks,
 	outbox.StageList:       (*eventRun).listForAll,
@@ -53,8 +53,8 @@ const (
 	endTime    = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
 )
 
-// Event delivers an event from where it stands, up to the end of a page of its audience. The next page has a message of its own. Of a job
-// it does one run.
+// Event handles a message: it delivers an event from its stage on, up to the end of a page of its audience, sends a mail, or does one run
+// of a job. The next page has a message of its own.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -87,7 +87,7 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	return err
 }
 
-// deliver leads an event through its stages. One that can't be read has failed, that of a disabled account is parked.
+// deliver delivers an event. It fails one that can't be read, and parks that of a disabled account.
 func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) error {
 	if w.Deaths >= mostDeaths {
 		return d.fail(ctx, w, "three attempts at it never reported an end")
@@ -120,7 +120,7 @@ func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) e
 	return r.goThrough(ctx)
 }
 
-// goThrough calls stage after stage until the work goes on later, or is done.
+// goThrough calls the stages until the work is done, or goes on later.
 func (r *eventRun) goThrough(ctx context.Context) error {
 	for w := r.stored; w.Stage != outbox.StageDone; {
 		next, err := stages[w.Stage](r, ctx, w)
@@ -140,8 +140,8 @@ func (r *eventRun) end(ctx context.Context, w outbox.Work) (outbox.Work, error) 
 	return then(w, outbox.StageDone), r.Outbox.Finish(ctx, r.stored)
 }
 
-// leave stores where the work goes on, and sends a message for it, to be taken then. After maxHops messages, and where the time is far, the
-// relay sends it, as it does what is parked.
+// leave stores the work as it goes on, and sends a message for that time. The relay sends it after maxHops messages, if the time is further
+// away than a message may be delayed, and if the work is parked.
 func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
 	if w == r.stored {
 		return nil // the message came too early
@@ -160,7 +160,7 @@ func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
 	return r.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: r.hops + 1})
 }
 
-// advance stores where the work stands, and reports false where another run has moved it on.
+// advance stores the work, and reports false if another run has changed it.
 func (r *eventRun) advance(ctx context.Context, w outbox.Work) (bool, error) {
 	moved, err := r.Outbox.Advance(ctx, r.stored, w)
 	if moved {

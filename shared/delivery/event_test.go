@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCommentReachesEveryone holds what becomes of a comment, and what is counted: it reaches inboxes and endpoints at once, of these one at
-// the second attempt and one not within an hour, and people with an address by a mail that waits.
+// TestCommentReachesEveryone holds what becomes of a comment, and what is counted: it reaches inboxes and endpoints at once, of these one
+// at the second attempt and one not within an hour, and people with an address by a mail that waits.
 func TestCommentReachesEveryone(t *testing.T) {
 	a, w := newAccount(t)
 	bad := failing(1, http.StatusInternalServerError)

@@ -10,29 +10,28 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Explained is how an event reaches people, for a page of those whom it concerns as things are now.
+// Explained says how an event reaches a page of its recipients.
 type Explained struct {
 	People []Explanation // by id
 	Next   string        // the cursor of the next page, "" for none
-	Gone   string        // what was deleted of what the event is about, "" for nothing: then nobody is notified any more
+	Gone   string        // the deleted thing that the event is about, "" for none: nobody is notified any more
 }
 
-// Explanation is how an event reaches one person.
+// Explanation says how an event reaches one person.
 type Explanation struct {
 	collab.User
 	Inbox, Mail Outcome
 }
 
-// Outcome is how an event reaches a person by one channel.
+// Outcome says how an event reaches a person by one channel.
 type Outcome struct {
-	At     collab.Millis // when it reached the person; 0 where it did not, or has not yet
-	ReadAt collab.Millis // of an inbox: 0 for never
-	Why    string        // why it did not, or is not there any more; "" where it did, or is to
+	At     collab.Millis // when it reached the person; 0 if it did not, or not yet
+	ReadAt collab.Millis // when they read it in the inbox; 0 for never
+	Why    string        // why it did not, or is not there any more; "" if it did, or will
 }
 
-// Explain says for a page of the people whom an event concerns, from a cursor ("" for the first), or for one user, how it reaches them by
-// each channel and why not: what the rules decide now, with when it reached their inbox and when a mail left. It changes nothing. NOT_FOUND
-// where the event is not kept any more.
+// Explain says how an event reaches a page of its recipients, from a cursor ("" for the first), or one user: by each channel when it did,
+// or why not, as the rules decide now. It changes nothing. NOT_FOUND if the event is not kept any more.
 func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, cursor string) (*Explained, error) {
 	e, err := d.explanation(ctx, ref)
 	if err != nil || !e.event.Notify {
@@ -56,14 +55,14 @@ func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, curs
 	return explained, err
 }
 
-// explainedPortion is threadPortion where an event is explained. However large head and comments are, that takes fewer than 900 read units.
+// explainedPortion is threadPortion of Explain, which takes fewer than 900 read units whatever the thread holds.
 const explainedPortion = 8
 
 // explanation is an event whose outcome is being explained.
 type explanation struct {
 	*eventRun
-	notYet   string // why nobody was notified yet, "" where the delivery is done
-	gone     string // why an inbox does not show it any more, "" where it does
+	notYet   string // why nobody was notified yet, "" if the delivery is done
+	gone     string // why an inbox does not show it any more, "" if it does
 	unlisted bool   // it is not in the list for all yet
 }
 
@@ -83,7 +82,7 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 
 const notYet = "not yet"
 
-// seekObstacle finds out how far the delivery is, and what is in its way.
+// seekObstacle finds the stage of the delivery, and the obstacle in its way.
 func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) error {
 	stage := outbox.StageDone
 	for kind, why := range map[collab.WorkKind]string{
@@ -103,7 +102,7 @@ func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) err
 	return err
 }
 
-// deleted says what was deleted of what the event is about, "" for nothing.
+// deleted returns the deleted thing that the event is about, "" for none.
 func (e *explanation) deleted(ctx context.Context) (string, error) {
 	there, err := e.exists(ctx)
 	if err != nil || !there {
@@ -124,8 +123,7 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// withFacts joins what the rules decide with how the event has reached the people. Whom the list for all reaches is said by the list, which
-// is read with preferences.
+// withFacts adds to decisions when the event reached the people. An event in the list for all reaches those whose preferences let it.
 func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explanation, error) {
 	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person, run: d.run} })
 	if e.listed() {

@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// listed reports whether one entry in the organization's list for all serves every inbox: who does not get it is decided when it is read.
+// listed reports whether one entry in the organization's list for all serves every inbox. Preferences are asked when an inbox is read.
 func (r *eventRun) listed() bool { return r.event.NotifyAll && !r.event.VerifyAccess }
 
 // listForAll puts a notification to everyone into the organization's list for all.
@@ -59,8 +59,8 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	return then(w, outbox.StageEnd), nil
 }
 
-// serve puts the notification into the inboxes of users. It reports false, and puts it into none, where the document or the notification
-// was deleted.
+// serve puts the notification into the inboxes of users. It reports false, and puts it into none, if the document or the notification is
+// deleted.
 func (r *eventRun) serve(ctx context.Context, users []string) (there bool, err error) {
 	if there, err := r.exists(ctx); err != nil || !there {
 		return false, err
@@ -90,7 +90,7 @@ func (r *eventRun) serve(ctx context.Context, users []string) (there bool, err e
 	return true, nil
 }
 
-// notification returns what lists say of the event's notification.
+// notification returns the event's notification as lists have it.
 func (r *eventRun) notification(id string) collab.Notification {
 	n := collab.Notification{ID: id, DocumentID: r.event.DocumentID, AnnotationID: r.event.AnnotationID, CreatedAt: r.event.Time}
 	if r.event.Actor != nil {
@@ -99,7 +99,7 @@ func (r *eventRun) notification(id string) collab.Notification {
 	return n
 }
 
-// there reports whether the document and the notification are there: people hear of no other.
+// there reports whether the document and the notification exist: nobody is notified of deleted ones.
 func (r *eventRun) there(ctx context.Context) (bool, error) {
 	if there, err := r.exists(ctx); err != nil || !there {
 		return false, err

@@ -41,8 +41,8 @@ type laneRun struct {
 	width  int               // posts at the same time
 }
 
-// Lane posts what is due in the lane of a webhook endpoint for laneTime, unless the lane has another holder. It leaves the rest to a further
-// message, or to the relay.
+// Lane posts what is due in the lane of a webhook endpoint for laneTime, unless the lane has another holder. It leaves the rest to a
+// further message, or to the relay.
 func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	l, err := d.Hooks.ClaimLane(ctx, m.LaneRef, m.Token)
 	if err != nil || l == nil {

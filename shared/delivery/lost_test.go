@@ -14,8 +14,8 @@ import (
 	"collabdata/shared/queue"
 )
 
-// TestNothingIsLost: one delivery is added while another is posted, by events that are late or in time, and at each call of the lane's run to
-// the table in turn the process ends, or the call is refused. Pending work brings back what that loses.
+// TestNothingIsLost: one delivery is added while another is posted, by events that are late or in time, and at each call of the lane's run
+// to the table in turn the process ends, or the call is refused. Pending work brings back what that loses.
 func TestNothingIsLost(t *testing.T) {
 	for _, age := range []time.Duration{0, 10 * time.Minute} {
 		for _, refused := range []bool{false, true} {

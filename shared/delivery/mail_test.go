@@ -26,7 +26,8 @@ func (a *account) mailsTo(user string) []string {
 	return subjects
 }
 
-// TestMailAfterOutage: mails that wait survive an outage of the mail service, which keeps no inbox from its notifications, and then are one.
+// TestMailAfterOutage: mails that wait survive an outage of the mail service, which keeps no inbox from its notifications, and then are
+// one.
 func TestMailAfterOutage(t *testing.T) {
 	a, w := newAccount(t)
 	broken := w.startWithoutMail()
@@ -58,7 +59,8 @@ func TestRejectedMail(t *testing.T) {
 }
 
 // TestMailSays: a mail on a thread has the names of its document and of those whom it tags, the comment, three comments before it, the text
-// that the thread is about, and a link to it, looks as the account says, and has a token of its recipient. It shows what is written as text.
+// that the thread is about, and a link to it, looks as the account says, and has a token of its recipient. It shows what is written as
+// text.
 func TestMailSays(t *testing.T) {
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) {
 		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}

@@ -26,7 +26,7 @@ const (
 	portionUnits = 21 // of one more portion, and what follows the last
 )
 
-// addMails adds the event to the mails that people get next, and sends messages for those that are new.
+// addMails adds the event to the next mail of each person, and sends messages for new mails.
 func (r *eventRun) addMails(ctx context.Context, list []*decision) error {
 	var mu sync.Mutex
 	messages := map[time.Duration][]queue.Event{} // by delay
@@ -52,7 +52,7 @@ func (r *eventRun) addMails(ctx context.Context, list []*decision) error {
 	return err
 }
 
-// mailFor returns the mail to a person that tells of the event, and when it is due.
+// mailFor returns the mail to a person that the event belongs to, and when it is due.
 func (r *eventRun) mailFor(of *decision) (outbox.MailRef, collab.Millis) {
 	m := outbox.MailRef{Recipient: outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: of.UserID}, Kind: collab.LateMailWork}
 	if next := of.times.Next(r.Now()); !next.IsZero() {
@@ -89,7 +89,7 @@ type mailRun struct {
 	sent      bool
 }
 
-// mail sends a mail that is due. It decides again about each of its events: what the mail says, and who may know it, is as it is now.
+// mail sends a mail that is due. It decides again about each of its events, by the rights and texts of this moment.
 func (d *Deliverer) mail(ctx context.Context, m queue.Event) error {
 	var counted *outbox.Work
 	if m.Again {
@@ -135,7 +135,7 @@ func (r *mailRun) fail(ctx context.Context, failure string) error {
 	return r.Outbox.FailMail(ctx, r.Mail, failure)
 }
 
-// run sends the mail, or returns when it is due anew.
+// run sends the mail, or returns when it is due again.
 func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	account, enabled, err := r.enabled(ctx, r.Account, r.For.Organization)
 	if err != nil {
@@ -190,9 +190,9 @@ func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	return 0, r.Outbox.FinishMail(ctx, r.Mail, due)
 }
 
-// decide returns the events that the mail tells of, the newest first, and for each event why the mail does not tell of it, "" if it does. It
-// looks at events, the newest first, until mailUnits are used, and counts the others. If it tells of none of those it looked at, the others
-// stay for another mail.
+// decide returns the events that the mail tells of, the newest first, and for each event why the mail does not tell of it, "" if it does.
+// It looks at events, the newest first, until mailUnits are used, and counts the others. If it tells of none of those it looked at, the
+// others stay for another mail.
 func (r *mailRun) decide(ctx context.Context) (told []*decision, decided map[string]reason, err error) {
 	begin, _, _ := collab.UsageOf(ctx).Total()
 	ended, err := r.Outbox.MailsEnded(ctx, r.For.OrganizationRef, r.For.User, r.Events)
@@ -304,7 +304,7 @@ func (r *mailRun) document(ctx context.Context, of collab.DocumentRef) (*collab.
 	return r.documents[of], err
 }
 
-// hold tells the operator that the mail waits, for that time and up to another shortHold, and returns until when.
+// hold tells the operator that the mail waits, and returns until when: for the time and up to another shortHold.
 func (r *mailRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
 	part, err := r.random()
 	if err != nil {

@@ -333,7 +333,7 @@ func (m *sightModel) actions() map[string]func() {
 				{Type: collab.VisibilityRestricted, UserIDs: []string{"bob"}}, {Type: collab.VisibilityRestricted, UserIDs: []string{"cid", "eve"}},
 			}).Draw(m.t, "visibility")
 			m.threads[thread] = visibility
-			m.head(thread, func(head *collab.Annotation) *collab.Event { head.Visibility = visibility; return nil })
+			m.show(thread, visibility)
 		},
 		"set who may": func() {
 			to := rapid.SampledFrom([]collab.Access{"", collab.AccessPublic, collab.AccessOrganizationPrivate, collab.AccessRestricted}).Draw(m.t, "access")
@@ -420,10 +420,10 @@ func (m *sightModel) actions() map[string]func() {
 	}
 }
 
-// TestNobodyLearns has threads, who may see them, and telling change at random, with kills: nobody ever holds a text that they might not see
-// at that moment, in an inbox as it is read, in a mail as it leaves, or as a reader of the document, who misses nothing either. No mail tells
-// of what its recipient has seen or muted, and none tells twice, unless a process was killed. In the end everybody who was mentioned, and could
-// see the comment all the while, has it in the inbox, and who has not seen it has it in a mail.
+// TestNobodyLearns has threads, who may see them, and telling change at random, with kills: nobody ever holds a text that they might not
+// see at that moment, in an inbox as it is read, in a mail as it leaves, or as a reader of the document, who misses nothing either. No mail
+// tells of what its recipient has seen or muted, and none tells twice, unless a process was killed. In the end everybody who was mentioned,
+// and could see the comment all the while, has it in the inbox, and who has not seen it has it in a mail.
 func TestNobodyLearns(t *testing.T) {
 	storetest.FewChecks(t, 10)
 	w := newWorld(t)

@@ -80,7 +80,7 @@ func (d *decision) tell(ctx context.Context, w words.Words) (mail.Event, error) 
 	return e, err
 }
 
-// mailSecret returns the secret that signs an account's tokens to unsubscribe, and makes it at the first time.
+// mailSecret returns the secret that signs an account's tokens to unsubscribe. The first call for an account makes it.
 func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error) {
 	if secret, known := d.secrets.Get(acct, d.Now()); known {
 		return secret, nil

@@ -9,13 +9,13 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// What rendering payloads holds in memory at most: comments are of collab.MaxItemBytes each.
+// Bounds of the memory that rendering payloads takes: a comment has at most collab.MaxItemBytes.
 const (
 	renderings      = 8  // at the same time
 	payloadComments = 10 // read at once
 )
 
-// Payload returns the body of an event's posts to an endpoint: what the event is about as it is now.
+// Payload returns the body of an event's posts to an endpoint: its subject as it is now.
 func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.Webhook) ([]byte, error) {
 	select {
 	case d.rendering <- struct{}{}:
@@ -52,7 +52,7 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	return webhook.ContractPayload(to.ID, ev, s, in)
 }
 
-// surroundings reads what the contract's form says beside an event and its subject. Names of what is gone are "".
+// surroundings reads the names and preferences that the contract's form has beside an event. Names of deleted things are "".
 func (d *Deliverer) surroundings(ctx context.Context, ev *collab.Event, s webhook.Subject) (in webhook.Surroundings, err error) {
 	in.Preferences = map[string]collab.Preferences{}
 	if involved := webhook.Involved(ev, s); len(involved) > 0 {
@@ -111,7 +111,7 @@ func (d *Deliverer) readSubject(ctx context.Context, ev *collab.Event, s *webhoo
 	return nil
 }
 
-// derive fills in a notification of a comment event; nil where what it is about is gone.
+// derive fills in a notification of a comment event; nil if its subject is deleted.
 func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Subject) error {
 	n := s.Notification
 	list, err := d.Threads.Parts(ctx, []collab.ThreadPart{{

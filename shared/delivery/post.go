@@ -172,8 +172,8 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 	r.record(ctx, res, at, resting, a)
 }
 
-// record adds an attempt to the result's delivery, whose new state is final or waits for the next step of the ladder. While an endpoint rests
-// no delivery is given up.
+// record adds an attempt to the result's delivery, whose new state is final or waits for the next step of the ladder. While an endpoint
+// rests no delivery is given up.
 func (r *laneRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
 	res.kept = collab.DeliveryAttempt{
 		At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds(), Answer: a.Answer,

@@ -8,15 +8,15 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Mails over the account's quota, or over that of SES, wait at least shortHold, so that waiting events cost little, and at most longHold, so that they leave soon
-// after the quota is raised. Up to another shortHold is added at random.
+// Mails over the quota of the account or of SES wait at least shortHold, so that waiting costs little, and at most longHold, so that they
+// leave soon after the quota is raised. Up to another shortHold is added at random.
 const (
 	shortHold = 10 * time.Minute
 	longHold  = time.Hour
 )
 
-// metered returns a context that counts what is used of the table, and a function that charges an account for that and for mails. Nothing is
-// refused: the account's next requests wait for what was used.
+// metered returns a context that counts the units of the table that are used, and a function that charges an account for them and for
+// mails. It refuses nothing: the account's next requests wait instead.
 func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string, s collab.Settings, mails float64)) {
 	usage := collab.UsageOf(ctx)
 	if usage == nil {

@@ -54,9 +54,9 @@ func notificationID(ev *collab.Event) string {
 	return ev.ID
 }
 
-// TestWhoIsConcerned: tagged users, the assignee, and everyone who began the thread, wrote in it or was tagged in it before, at the addresses
-// that the event, the members or the thread have; of a changed comment those who wrote after it, too. Never the one who acted, and nobody
-// who came after the event.
+// TestWhoIsConcerned: tagged users, the assignee, and everyone who began the thread, wrote in it or was tagged in it before, at the
+// addresses that the event, the members or the thread have; of a changed comment those who wrote after it, too. Never the one who acted,
+// and nobody who came after the event.
 func TestWhoIsConcerned(t *testing.T) {
 	w := newWorld(t)
 	mailed := []string{"author", "creator", "mentioned", "moved"}
@@ -280,8 +280,8 @@ func TestPermissionProviderHangs(t *testing.T) {
 	}
 }
 
-// TestManyRecipients: recipients are served part by part, each by a message of its own, and the provider is asked about 50 at a time. It may
-// write what is not ASCII as escapes, which take six bytes for each two of an id.
+// TestManyRecipients: recipients are served part by part, each by a message of its own, and the provider is asked about 50 at a time. It
+// may write what is not ASCII as escapes, which take six bytes for each two of an id.
 func TestManyRecipients(t *testing.T) {
 	w := newWorld(t)
 	var questions atomic.Int32

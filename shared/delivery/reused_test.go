@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/queue"
 )
 
 // TestReusedAccount: an account under the id of one that was deleted has nothing of that one, which waits for nobody any more: no endpoint,
@@ -22,7 +23,7 @@ func TestReusedAccount(t *testing.T) {
 	w.must(w.db.Outbox.Delete(t.Context(), keys.Organization(a.id, "org")))
 	w.must(w.db.Accounts.DeleteAccount(t.Context(), a.id))
 	w.add(time.Minute)
-	w.must(w.start().Event(t.Context(), event(before)))
+	w.must(w.start().Event(t.Context(), queue.Event{EventRef: ref(before), Kind: collab.ParkedWork}))
 	if work := w.work(before); work == nil || work.Kind != collab.ParkedWork || len(a.inbox("bob")) != 0 {
 		t.Errorf("of a deleted account: pending %+v", work)
 	}

@@ -19,8 +19,8 @@ func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, err
 	return a, err
 }
 
-// enabled returns an account, and reports whether it exists and neither it nor its organization ("" for none) is disabled: else nothing of
-// theirs goes out.
+// enabled returns an account, and reports whether it exists and neither it nor its organization ("" for none) is disabled. Otherwise
+// nothing is sent for it.
 func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Account, enabled bool, err error) {
 	a, err = d.account(ctx, acct)
 	if collab.CodeOf(err) == collab.NotFound || a.Disabled {
@@ -38,7 +38,7 @@ func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Acc
 	return a, false, err
 }
 
-// exists reports whether the event's document still exists, disabled or not. People hear of no other.
+// exists reports whether the event's document still exists, disabled or not: nobody is notified of a deleted one.
 func (r *eventRun) exists(ctx context.Context) (bool, error) {
 	doc := r.document
 	is, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})

@@ -49,7 +49,7 @@ const (
 	readComments   = 50 // of a thread at once: of 350 KB each at most
 )
 
-// readThread reads the event's thread as it is: its head, and those comments that events on it notify of and that were not read yet.
+// readThread reads the event's thread: its head, and the comments of events on it that were not read yet.
 func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) error {
 	return r.thread.read(ctx, r, false, events...)
 }
@@ -88,8 +88,8 @@ func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*
 	return nil
 }
 
-// readThread reads the thread of an event with strong consistency, as a mail cannot be taken back: its head, its last comments, those of the
-// event, and until when the recipient has seen or answered it. Of an event about a notification it reads the notification.
+// readThread reads the thread of an event with strong consistency, as a mail cannot be taken back: its head, its last comments, those of
+// the event, and until when the recipient has seen or answered it. Of an event about a notification it reads the notification.
 func (r *mailRun) readThread(ctx context.Context, run *eventRun) (err error) {
 	t := run.thread
 	if t.annotation == "" {
@@ -116,7 +116,7 @@ func (r *mailRun) readThread(ctx context.Context, run *eventRun) (err error) {
 	return t.read(ctx, run, true, run.event)
 }
 
-// said reports whether an event still says something: a comment that it is about is there.
+// said reports whether at least one comment of an event exists, or it is about none.
 func (r *eventRun) said(ev *collab.Event) bool {
 	ids := ev.NotifyingIDs()
 	return len(ids) == 0 || slices.ContainsFunc(ids, func(id int64) bool { return r.comments[id] != nil })

@@ -25,6 +25,12 @@ func TestAskedAgain(t *testing.T) {
 		{"access is taken away", func(a *account) {
 			a.must(a.db.Directory.DeleteGrants(a.Context(), "bob", []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}))
 		}, 0},
+		{"the thread is for others", func(a *account) {
+			a.show("thread", &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"cid"}})
+		}, 0},
+		{"the thread is for members", func(a *account) {
+			a.show("thread", &collab.Visibility{Type: collab.VisibilityOrganizationPrivate, OrganizationID: "org"})
+		}, 0},
 		{"the user is removed", func(a *account) { a.remove("bob") }, 0},
 		{"the user is removed, and brought back", func(a *account) {
 			a.remove("bob")
@@ -89,6 +95,12 @@ func TestAskedAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// show lets a thread be seen by others, nil for everyone.
+func (a *account) show(thread string, to *collab.Visibility) {
+	a.Helper()
+	a.head(thread, func(head *collab.Annotation) *collab.Event { head.Visibility = to; return nil })
 }
 
 // delete deletes the account's document or organization, and returns the job.

@@ -15,8 +15,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// webhooks stores the event for its deliveries, adds a delivery to each endpoint that wants it, and wakes their lanes. A lane at rest is not woken: the relay looks
-// at it when it has rested.
+// webhooks stores the event for its deliveries, adds a delivery to each endpoint that wants it, and wakes their lanes. It leaves a lane at
+// rest to the relay.
 func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
 	if err := r.Outbox.KeepEvent(ctx, w, r.mailDelay(r.settings)); err != nil {
 		return w, err

@@ -29,7 +29,8 @@ import (
 // refused it.
 var ErrRejected = errors.New("mail rejected")
 
-// ErrThrottled says that SES takes no mail now, as the AWS account has sent as many as it may in a second or in a day. This one was not sent.
+// ErrThrottled says that SES takes no mail now, as the AWS account has sent as many as it may in a second or in a day. This one was not
+// sent.
 var ErrThrottled = errors.New("mail throttled")
 
 // maxHeader is the length of the longest header value that SES takes in every region.
@@ -143,8 +144,8 @@ func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 // attemptTime is how long SES may take for a mail: it is not tried again at once, for the mail may have been sent.
 const attemptTime = 10 * time.Second
 
-// Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use, and ErrThrottled when it is
-// of use only later. After any other error the mail may be tried again: it was not sent, or, when the answer of SES was lost, may have been.
+// Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use, and ErrThrottled when it is of use only
+// later. After any other error the mail may be tried again: it was not sent, or, when the answer of SES was lost, may have been.
 func (m *Mailer) Send(ctx context.Context, n Notice) error {
 	to := collab.Deref(n.To.Email)
 	if err := checkAddress(to); err != nil {
@@ -202,8 +203,9 @@ func tagValue(account string) string {
 	return "sha256-" + hex.EncodeToString(hash[:16])
 }
 
-// headers returns the headers that SES does not make. SES sets Message-ID itself, so mails on a thread refer to an id of the thread, which no mail
-// has: by it programs show them together. A link to unsubscribe that is too long for a header, as long ids may make it, is in the text alone.
+// headers returns the headers that SES does not make. SES sets Message-ID itself, so mails on a thread refer to an id of the thread, which
+// no mail has: by it programs show them together. A link to unsubscribe that is too long for a header, as long ids may make it, is in the
+// text alone.
 func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
 	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines

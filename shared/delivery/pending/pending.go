@@ -1,5 +1,5 @@
-// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, mails that have waited long
-// enough, and webhook endpoints with deliveries whose time has come.
+// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, mails that have waited
+// long enough, and webhook endpoints with deliveries whose time has come.
 package pending
 
 import (
@@ -84,9 +84,9 @@ var kinds = [...]collab.WorkKind{
 	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.MailWork, collab.LateMailWork,
 }
 
-// Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To a
-// long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies loses
-// none. First it writes the heartbeat, by which the function that tells pages of changes shows that it hears of them.
+// Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To
+// a long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies
+// loses none. First it writes the heartbeat, by which the function that tells pages of changes shows that it hears of them.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()

@@ -236,7 +236,8 @@ func TestLaneIsWoken(t *testing.T) {
 	w.wants("map[hook:1]")
 }
 
-// TestMailsAndParked: mails are pending since their time; parked work and late mails are sent in every tenth minute, and parked work tells no age.
+// TestMailsAndParked: mails are pending since their time; parked work and late mails are sent in every tenth minute, and parked work tells
+// no age.
 func TestMailsAndParked(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(10 * time.Minute)
