@@ -769,6 +769,16 @@ func (a *account) delivery(hook, event string) collab.Delivery {
 	return d
 }
 
+// checkDelivered reports where events were not delivered to an endpoint, by so many attempts; 0 for any number.
+func (a *account) checkDelivered(hook string, attempts int, evs ...*collab.Event) {
+	a.Helper()
+	for _, ev := range evs {
+		if d := a.delivery(hook, ev.ID); d.State != collab.DeliveryDelivered || attempts > 0 && len(d.Attempts) != attempts {
+			a.Errorf("delivery %+v", d)
+		}
+	}
+}
+
 // deliver adds a delivery of an event to an endpoint, as handling the event does.
 func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 	a.Helper()
@@ -849,6 +859,25 @@ func (r *receiver) got(path string) map[string]int {
 		}
 	}
 	return ids
+}
+
+// most counts what is under way, and the most at the same time.
+type most struct {
+	mu       sync.Mutex
+	now, max int
+}
+
+func (m *most) add(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now += n
+	m.max = max(m.max, m.now)
+}
+
+func (m *most) read() (now, most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now, m.max
 }
 
 // failing answers the first n posts to each path and of each event with a status, all others with 204.

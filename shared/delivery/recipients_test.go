@@ -205,7 +205,7 @@ func TestPermissionProvider(t *testing.T) {
 		{"says yes to nobody", say(200, `{"userIds":[]}`), 1, nil},
 		{"fails", say(500, `{"userIds":["bob"]}`), 3, nil},
 		{"refuses", say(403, ``), 3, nil},
-		{"redirects", answer(302), 3, nil},
+		{"redirects", answer(302, ""), 3, nil},
 		{"answers no JSON", say(200, `yes`), 3, nil},
 		{"says too much", say(200, `{"userIds":["bob"`+strings.Repeat(" ", 100_000)+`]}`), 3, nil},
 		{"fails once", func() http.HandlerFunc {
