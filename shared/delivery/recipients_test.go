@@ -83,14 +83,14 @@ func TestWhoIsConcerned(t *testing.T) {
 			a.add(&collab.Thread{
 				Annotation: collab.Annotation{ID: "thread", Status: open, StatusID: "OPEN", From: a.by("creator").From, AssignedTo: collab.JSON(`{"userId":"assignee"}`)},
 			}, nil)
-			a.record("thread", collab.CommentAdded, quiet, a.by("author"), a.by("ann", a.user("mentioned")), moved)
+			a.record("thread", collab.CommentAdded, quiet, a.by("author"), a.by("ann", a.user("mentioned")), moved, a.by(collab.ErasedUser))
 			ev := test.happens(a)
 			w.add(time.Millisecond)
 			a.record("thread", collab.CommentAdded, quiet, a.by("late", a.user("late")))
 			w.run(ev)
 			mail := slices.Sorted(slices.Values(append(test.also, mailed...)))
 			inbox := slices.Sorted(slices.Values(append(mail, "assignee")))
-			a.checkReached(t, ev, slices.Sorted(slices.Values(append(inbox, "ann", "late"))), inbox, mail)
+			a.checkReached(t, ev, slices.Sorted(slices.Values(append(inbox, "ann", "late", collab.ErasedUser))), inbox, mail)
 			if len(w.mails()["old@"+a.id+".example"]) > 0 {
 				t.Error("a mail went to an address that the member has no more")
 			}
