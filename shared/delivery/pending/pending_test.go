@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -374,14 +375,17 @@ func TestStarvesNoOne(t *testing.T) {
 	}
 }
 
-// TestAccountsInTurn: what an account has beyond a portion is sent after the others'.
+// TestAccountsInTurn: what an account has beyond a portion is sent after the others'; of a portion what was due first is sent first.
 func TestAccountsInTurn(t *testing.T) {
 	w := newWorld(t)
 	var work []store.Item
+	since := map[string]int64{}
 	shard := keys.WorkPartition(string(collab.EventWork), 0)
 	add := func(acct, id string) {
 		it := store.NewItem(keys.Work(string(collab.EventWork), acct, id))
-		if it[keys.Next] = store.Number(1); it.Key().PK == shard {
+		since[id] = mathrand.Int64N(1_000)
+		it[keys.Next], it[keys.StartedAt] = store.Number(1), store.Number(since[id])
+		if it.Key().PK == shard {
 			work = append(work, it)
 		}
 	}
@@ -395,8 +399,15 @@ func TestAccountsInTurn(t *testing.T) {
 	r := w.relay()
 	r.Events = noted{Queue: w.events, sent: &w.sent, keeps: true}
 	must.Do(t, r.Run(t.Context()))
-	if at := slices.IndexFunc(w.sent.order, func(id string) bool { return strings.HasPrefix(id, "lost") }); at != 200 || len(w.sent.order) != 451 {
-		t.Errorf("sent as number %d of %d", at, len(w.sent.order))
+	order := w.sent.order
+	if at := slices.IndexFunc(order, func(id string) bool { return strings.HasPrefix(id, "lost") }); at != 200 || len(order) != 451 {
+		t.Errorf("sent as number %d of %d", at, len(order))
+	}
+	first := slices.SortedFunc(slices.Values(order[:200]), func(a, b string) int { return cmp.Compare(since[a], since[b]) })
+	for i, id := range order[:50] {
+		if since[id] > since[first[99]] { // calls under way together may overtake each other
+			t.Errorf("number %d was sent before one that was due first", i)
+		}
 	}
 }
 
