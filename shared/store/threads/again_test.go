@@ -12,28 +12,14 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
 	"collabdata/shared/testing/storetest"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
-
-// between is a transport that has something done before one of its requests.
-type between struct {
-	next  aws.HTTPClient
-	calls atomic.Int64
-	at    int64
-	do    func()
-}
-
-func (b *between) Do(r *http.Request) (*http.Response, error) {
-	if b.calls.Add(1) == b.at {
-		b.do()
-	}
-	return b.next.Do(r)
-}
 
 // noted is a thread of comments 1 to n, which says in every context whose it is.
 func noted(id, whose string, n int) *collab.Thread {
-	th := thread(id, whose, n)
+	th := storetest.Thread(id, whose, n)
+	if n == 0 { // the first comment says who created it
+		th.From, th.CreatorID = nil, ""
+	}
 	th.Context = note(nil, whose)
 	for i := range th.Comments {
 		th.Comments[i].Context = note(nil, whose)
@@ -84,7 +70,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 		return func(ctx context.Context, s *Store, id string) error {
 			var comments []collab.Comment
 			for _, id := range ids {
-				comments = append(comments, commentBy("op", id, at))
+				comments = append(comments, storetest.Comment("op", id, at))
 			}
 			_, err := s.AddComments(ctx, newRequest(9_000), w.doc, id, collab.NewComments{Comments: comments})
 			return err
@@ -147,7 +133,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 				id := fmt.Sprintf("%s %d", tt.name, at)
 				w.must(w.AddAnnotation(t.Context(), newRequest(1_000), w.doc, noted(id, "old", min(tt.old, 90)), collab.NewAnnotation{}))
 				for n := 90; n < tt.old; n++ {
-					_, err := w.add(id, commentBy("old", int64(n+1), 1_000))
+					_, err := w.add(id, storetest.Comment("old", int64(n+1), 1_000))
 					w.must(err)
 				}
 				deletion, addition := newRequest(2_000), newRequest(3_000)
@@ -158,21 +144,21 @@ func TestAddedAgainInBetween(t *testing.T) {
 				if tt.gone {
 					again()
 				}
-				b := &between{at: at, do: func() {
-					if !tt.gone {
-						again()
+				var calls atomic.Int64
+				s := on(storetest.Watched(t, tb, func(string, string) *http.Response {
+					if calls.Add(1) == at {
+						if !tt.gone {
+							again()
+						}
+						w.must(w.AddAnnotation(t.Context(), addition, w.doc, noted(id, "new", tt.new), collab.NewAnnotation{}))
 					}
-					w.must(w.AddAnnotation(t.Context(), addition, w.doc, noted(id, "new", tt.new), collab.NewAnnotation{}))
-				}}
-				s := on(storetest.Through(t, tb, func(next aws.HTTPClient) aws.HTTPClient {
-					b.next = next
-					return b
+					return nil
 				}))
 				err := tt.op(t.Context(), s, id)
 				if code := collab.CodeOf(err); err != nil && code != collab.NotFound && code != collab.AlreadyExists && code != collab.Aborted {
 					t.Fatalf("before call %d: %v", at, err)
 				}
-				if b.calls.Load() < at {
+				if calls.Load() < at {
 					return
 				}
 				w.sweep(deletion.JobID())
@@ -215,10 +201,10 @@ func TestAddedAgainInBetween(t *testing.T) {
 // TestCommentOfLongAgo adds a comment of the earliest time to a thread that this process has seen, and that is deleted.
 func TestCommentOfLongAgo(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
-	_, err := w.add("a", commentBy("bob", 0, 9_000))
+	_, err := w.add("a", storetest.Comment("bob", 0, 9_000))
 	w.must(err)
 	_, _, err = w.DeleteAnnotations(t.Context(), newRequest(0), w.doc, []string{"a"}, collab.AnnotationDeletion{})
 	w.must(err)
-	_, err = w.add("a", commentBy("bob", 0, 0))
+	_, err = w.add("a", storetest.Comment("bob", 0, 0))
 	storetest.WantCode(t, "a comment to what is deleted", err, collab.NotFound)
 }

@@ -2,49 +2,33 @@ package threads
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
-
-// operations is a transport that notes which operations it sends.
-type operations struct {
-	next aws.HTTPClient
-	mu   sync.Mutex
-	sent []string
-}
-
-// Do sends a request.
-func (r *operations) Do(request *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
-	r.mu.Lock()
-	r.sent = append(r.sent, operation)
-	r.mu.Unlock()
-	return r.next.Do(request)
-}
 
 // TestBusyThread counts what comments of several times cost, in a process that has seen the thread and in one that has not.
 func TestBusyThread(t *testing.T) {
 	plain := storetest.New(t)
 	doc := newWriting(t, plain).doc
-	type process struct {
-		*Store
-		*operations
-	}
-	start := func() process {
-		r := &operations{}
-		return process{on(storetest.Through(t, plain, func(next aws.HTTPClient) aws.HTTPClient { r.next = next; return r })), r}
+	var mu sync.Mutex
+	var sent []string
+	start := func() *Store {
+		return on(storetest.Watched(t, plain, func(operation, _ string) *http.Response {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, operation)
+			return nil
+		}))
 	}
 	one, other := start(), start()
 	for _, step := range []struct {
 		name string
-		in   process
+		in   *Store
 		at   collab.Millis
 		want []string
 	}{
@@ -59,12 +43,12 @@ func TestBusyThread(t *testing.T) {
 		{"much later", one, 20_000, []string{"UpdateItem", "PutItem"}},
 		{"much later, seen as it was before", other, 20_000, []string{"UpdateItem", "PutItem"}},
 	} {
-		step.in.sent = nil
-		add := collab.NewComments{Comments: []collab.Comment{commentBy("ann", 0, step.at)}}
+		sent = nil
+		add := collab.NewComments{Comments: []collab.Comment{storetest.Comment("ann", 0, step.at)}}
 		if _, err := step.in.AddComments(t.Context(), newRequest(0), doc, "a", add); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(step.want, step.in.sent); diff != "" {
+		if diff := cmp.Diff(step.want, sent); diff != "" {
 			t.Errorf("%s: %s", step.name, diff)
 		}
 	}

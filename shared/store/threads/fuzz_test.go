@@ -10,6 +10,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -92,7 +93,7 @@ func (f *fuzz) status() string {
 func (f *fuzz) add() (doc, id string) {
 	doc, id = f.pick(fuzzDocuments), fmt.Sprintf("%s%04d", f.pick([]string{"a", "a b", "a#", "z", "A"}), f.n)
 	f.n++
-	th := newThread(id, f.pick(fuzzUsers), f.random.IntN(4), 10)
+	th := storetest.Thread(id, f.pick(fuzzUsers), f.random.IntN(4))
 	th.LocationID, th.StatusID = f.pick(fuzzPlaces), f.status()
 	th.CreatedAt = fuzzStart + f.random.Int64N(1000)
 	th.LastUpdated = th.CreatedAt + f.random.Int64N(1000)
@@ -150,8 +151,7 @@ func (f *fuzz) write() {
 				},
 			})[0])
 		case 2:
-			c := newComment(0, f.pick(fuzzUsers), 5)
-			c.LastUpdated = at
+			c := storetest.Comment(f.pick(fuzzUsers), 0, at)
 			add := collab.NewComments{Comments: []collab.Comment{c}}
 			if _, err := f.s.AddComments(f.t.Context(), newRequest(0), doc, m[1], add); err != nil {
 				f.t.Fatal(err)

@@ -21,7 +21,7 @@ func TestGone(t *testing.T) {
 		return &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: users}
 	}
 	add := func(id string, v *collab.Visibility) {
-		th := thread(id, "ann", 1)
+		th := storetest.Thread(id, "ann", 1)
 		th.Visibility = v
 		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, th, collab.NewAnnotation{}))
 	}
@@ -106,51 +106,6 @@ func TestGone(t *testing.T) {
 	for _, it := range items {
 		if expires := it.Number(keys.Expires); expires < (began+GoneFor.Milliseconds())/1000 || expires > (time.Now().UnixMilli()+GoneFor.Milliseconds())/1000 {
 			t.Errorf("an item expires at %d", expires)
-		}
-	}
-}
-
-// TestGoneLookUp deletes an annotation and adds it again: its document is found by its id all the time, and what reads annotations by their ids
-// finds it as long as it is there.
-func TestGoneLookUp(t *testing.T) {
-	w := newWriting(t, storetest.New(t))
-	org := w.doc.OrganizationRef
-	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("kept", "ann", 1), collab.NewAnnotation{}))
-	for _, there := range []bool{true, false, true} {
-		if there {
-			w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("again", "ann", 1), collab.NewAnnotation{}))
-		} else {
-			_, errs := w.delete(newRequest(0), "again")
-			w.must(errs[0])
-		}
-		look, err := w.Get(t.Context(), keys.AnnotationID(w.doc, "again"))
-		w.must(err)
-		if expires := look.Number(keys.Expires); leads(look) != there || !there && expires < time.Now().Add(GoneFor-time.Minute).Unix() {
-			t.Errorf("there %v: the look-up is %v", there, look)
-		}
-		with, err := w.DocumentsWith(t.Context(), org, "again", 5)
-		w.must(err)
-		if diff := cmp.Diff([]collab.DocumentRef{w.doc}, with); diff != "" {
-			t.Errorf("there %v (-want +got):\n%s", there, diff)
-		}
-		want := []string{"kept"}
-		if there {
-			want = []string{"again", "kept"}
-		}
-		for _, documents := range [][]string{nil, {w.doc.Document, "other"}} {
-			var got []string
-			q := opened(t.Context(), w.Directory, org, collab.AnnotationQuery{IDs: []string{"again", "kept"}, Documents: documents})
-			_, err = w.Walk(t.Context(), org, q, nil, 10, func(id string, th *collab.Thread) bool {
-				if th != nil {
-					got = append(got, id)
-				}
-				return true
-			})
-			w.must(err)
-			slices.Sort(got)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("there %v, in documents %v (-want +got):\n%s", there, documents, diff)
-			}
 		}
 	}
 }

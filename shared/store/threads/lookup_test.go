@@ -31,10 +31,10 @@ func TestLookUps(t *testing.T) {
 	}
 	var many, few, odd []string
 	for i, d := range documents {
-		s.mustAdd(t, org.Document(d), newThread("many", "u", 1, 10))
+		s.mustAdd(t, org.Document(d), storetest.Thread("many", "u", 1))
 		many = append(many, d+"/many:1")
 		if i < 3 {
-			s.mustAdd(t, org.Document(d), newThread("few", "u", 1, 10))
+			s.mustAdd(t, org.Document(d), storetest.Thread("few", "u", 1))
 			few = append(few, d+"/few:1")
 		}
 		if i%2 == 1 {

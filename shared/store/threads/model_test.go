@@ -291,7 +291,7 @@ func testModel(t *testing.T, s *Store) {
 		drawComments := func(t *rapid.T, first int64) []collab.Comment {
 			comments := make([]collab.Comment, rapid.SampledFrom([]int{1, 1, 2, 3, 8, 30, 90}).Draw(t, "comments"))
 			for i := range comments {
-				comments[i] = newComment(first+int64(i), rapid.SampledFrom(someUsers).Draw(t, "author"), 5)
+				comments[i] = storetest.Comment(rapid.SampledFrom(someUsers).Draw(t, "author"), first+int64(i), 0)
 				if tagged := drawSome(t, someUsers, "tagged"); tagged != nil {
 					comments[i].TaggedUserContacts = collab.JSON(fmt.Sprintf(`[{"userId":%q,"text":"\"userId\":\"u\""}]`, tagged[0]))
 				}

@@ -73,7 +73,7 @@ func TestNarrowByLaggingIndex(t *testing.T) {
 		org := s.mustOrganization(t, "org")
 		doc := org.Document("doc")
 		add := func(id, creator, location string) {
-			th := newThread(id, creator, 0, 0)
+			th := storetest.Thread(id, creator, 0)
 			th.LocationID = location
 			s.mustAdd(t, doc, th)
 		}

@@ -55,7 +55,7 @@ func TestRandomWrites(t *testing.T) {
 					op.n = []int{1, 1, 2, 25}[random.IntN(4)]
 					comments := make([]collab.Comment, op.n)
 					for j := range comments {
-						comments[j] = commentBy(op.name, 0, at.UnixMilli())
+						comments[j] = storetest.Comment(op.name, 0, at.UnixMilli())
 					}
 					for range 3 {
 						if op.ids, err = s.AddComments(ctx, r, w.doc, "a", collab.NewComments{Comments: comments}); err == nil {

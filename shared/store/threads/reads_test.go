@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/storetest"
 )
 
 // pages walks the whole list in pages of most, and returns how many annotations each page had; each costs at most a number of units and lets
@@ -54,9 +55,9 @@ func TestSiftedPagesEnd(t *testing.T) {
 	for d, n := range map[string]int{"small": small, "large": large} {
 		l.document(org.Document(d), collab.RootFolder)
 		for i := range n {
-			th := newThread(fmt.Sprintf("%s%04d", d, i), "u", 1, 700)
+			th := sized(storetest.Thread(fmt.Sprintf("%s%04d", d, i), "u", 1), 700)
 			if d == "large" {
-				th = newThread(fmt.Sprintf("%s%04d", d, i), "u", 5, 50_000)
+				th = sized(storetest.Thread(fmt.Sprintf("%s%04d", d, i), "u", 5), 50_000)
 			}
 			if i == n-1 {
 				th.ResolvedBy = "ann"
@@ -115,7 +116,7 @@ func TestWalkEndsPages(t *testing.T) {
 	marked := map[int]bool{documents - 1: true, annotations - 1: true} // one in a document that is not listed
 	for i := range annotations {
 		doc := org.Document(long(i, 600))
-		th := newThread(long(i, 256), long(0, 256), 0, 0)
+		th := storetest.Thread(long(i, 256), long(0, 256), 0)
 		th.LocationID, th.StatusID = long(0, 256), long(i%2, 256)
 		if marked[i] {
 			th.StatusID = "marked"
@@ -246,7 +247,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 		l.document(doc, folder)
 		for a := range perDocument {
 			n := d*perDocument + a
-			th := newThread(fmt.Sprintf("annotation-%08d", n), fmt.Sprint("u", n%10), 1, 400)
+			th := sized(storetest.Thread(fmt.Sprintf("annotation-%08d", n), fmt.Sprint("u", n%10), 1), 400)
 			th.LocationID, th.StatusID = fmt.Sprint("l", n%25), fmt.Sprint("s", n%3)
 			rare := n == 1 || n == annotations/2+1 || n == annotations-9
 			if rare {

@@ -1,15 +1,15 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,56 +17,32 @@ import (
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
-
-// recorder is a transport that keeps how each read asks for consistency.
-type recorder struct {
-	next aws.HTTPClient
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-func (c *recorder) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(strings.NewReader(string(body)))
-	var request struct {
-		IndexName      string
-		ConsistentRead bool
-		RequestItems   map[string]struct{ ConsistentRead bool }
-	}
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	target := r.Header.Get("X-Amz-Target")
-	what := target[strings.LastIndexByte(target, '.')+1:]
-	if request.IndexName != "" {
-		what = request.IndexName
-	}
-	for _, batch := range request.RequestItems {
-		request.ConsistentRead = batch.ConsistentRead
-	}
-	c.mu.Lock()
-	c.seen[fmt.Sprintf("%s %v", what, request.ConsistentRead)] = true
-	c.mu.Unlock()
-	return c.next.Do(r)
-}
 
 // TestConsistency holds which reads see every acknowledged write: those by document and by id.
 func TestConsistency(t *testing.T) {
-	c := &recorder{seen: map[string]bool{}}
-	s := on(storetest.Through(t, storetest.New(t), func(next aws.HTTPClient) aws.HTTPClient {
-		c.next = next
-		return c
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	s := on(storetest.Watched(t, storetest.New(t), func(operation, body string) *http.Response {
+		var request struct {
+			IndexName      string
+			ConsistentRead bool
+			RequestItems   map[string]struct{ ConsistentRead bool }
+		}
+		must.Do(t, json.Unmarshal([]byte(body), &request))
+		for _, batch := range request.RequestItems {
+			request.ConsistentRead = batch.ConsistentRead
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		seen[fmt.Sprintf("%s %v", cmp.Or(request.IndexName, operation), request.ConsistentRead)] = true
+		return nil
 	}))
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
 	opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: []string{"doc"}}) // known from then on
-	th := newThread("a", "u", 1, 10)
+	th := storetest.Thread("a", "u", 1)
 	th.LocationID = "l"
 	s.mustAdd(t, doc, th)
 	walk := func(q collab.AnnotationQuery) func() error {
@@ -104,45 +80,13 @@ func TestConsistency(t *testing.T) {
 		}, []string{"Query true"}},
 		{"recent comments", func() error { _, err := s.RecentComments(t.Context(), doc, "a", 9, 9); return err }, []string{"BatchGetItem false", "Query false"}},
 	} {
-		clear(c.seen)
+		clear(seen)
 		if err := tt.f(); err != nil {
 			t.Fatal(tt.name, err)
 		}
-		if diff := cmp.Diff(tt.want, slices.Sorted(maps.Keys(c.seen))); diff != "" {
+		if diff := gocmp.Diff(tt.want, slices.Sorted(maps.Keys(seen))); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
-	}
-}
-
-// wave is a transport that lets requests pass in waves: none of a wave passes before as many wait as it has.
-type wave struct {
-	next  aws.HTTPClient
-	mu    sync.Mutex
-	sizes []int // of the waves to come; none: everything passes
-	here  int
-	open  chan struct{}
-}
-
-func (w *wave) Do(r *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	if len(w.sizes) == 0 {
-		w.mu.Unlock()
-		return w.next.Do(r)
-	}
-	if w.here == 0 {
-		w.open = make(chan struct{})
-	}
-	open := w.open
-	if w.here++; w.here == w.sizes[0] {
-		w.sizes, w.here = w.sizes[1:], 0
-		close(open)
-	}
-	w.mu.Unlock()
-	select {
-	case <-open:
-		return w.next.Do(r)
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
 	}
 }
 
@@ -153,25 +97,37 @@ func TestIDsTakeTwoRounds(t *testing.T) {
 	var ids []string
 	for i := range 20 {
 		ids = append(ids, fmt.Sprint("a", i))
-		on(table).mustAdd(t, org.Document([]string{"d1", "d2"}[i%2]), newThread(ids[i], "u", 1, 10))
+		on(table).mustAdd(t, org.Document([]string{"d1", "d2"}[i%2]), storetest.Thread(ids[i], "u", 1))
 	}
-	w := &wave{}
-	s := on(storetest.Through(t, table, func(next aws.HTTPClient) aws.HTTPClient {
-		w.next = next
-		return w
-	}))
-	_, _, err := s.Directory.Open(t.Context(), org.Account, org.Organization, "", []string{"d1", "d2"})
-	must.Do(t, err)
-	w.sizes = []int{20, 20}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
+	var calls atomic.Int64
+	waves := [2]chan bool{make(chan bool), make(chan bool)}
+	s := on(storetest.Watched(t, table, func(string, string) *http.Response {
+		n := calls.Add(1)
+		if 0 < n && n <= 40 { // a wave passes when it is whole
+			wave := waves[(n-1)/20]
+			if n%20 == 0 {
+				close(wave)
+			}
+			select {
+			case <-wave:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	}))
+	calls.Store(-1_000) // until the documents are known
+	_, _, err := s.Directory.Open(ctx, org.Account, org.Organization, "", []string{"d1", "d2"})
+	must.Do(t, err)
+	calls.Store(0)
 	n := 0
 	if _, err := s.Walk(ctx, org, collab.AnnotationQuery{IDs: ids}, nil, 1000, func(_ string, th *collab.Thread) bool {
 		if th != nil {
 			n++
 		}
 		return true
-	}); err != nil || n != 20 || len(w.sizes) != 0 {
-		t.Errorf("%d annotations, waves left %v, %v", n, w.sizes, err)
+	}); err != nil || n != 20 || calls.Load() != 40 {
+		t.Errorf("%d annotations in %d calls, %v", n, calls.Load(), err)
 	}
 }

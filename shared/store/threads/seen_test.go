@@ -23,7 +23,7 @@ func TestSeenBudgets(t *testing.T) {
 	l.document(doc, collab.RootFolder)
 	const annotations = 400
 	for i := range annotations {
-		th := newThread(fmt.Sprintf("a%03d", i), fmt.Sprint("u", i%2), 2, 300)
+		th := sized(storetest.Thread(fmt.Sprintf("a%03d", i), fmt.Sprint("u", i%2), 2), 300)
 		if i%4 == 0 {
 			th.StatusID = "RARE"
 		}
@@ -90,7 +90,7 @@ func TestSeenNow(t *testing.T) {
 			t.Run(name+" with a comment "+comment.name, func(t *testing.T) {
 				w := newWriting(t, storetest.New(t))
 				add := func(now, made collab.Millis) {
-					c := commentBy("bob", 0, made)
+					c := storetest.Comment("bob", 0, made)
 					_, err := w.AddComments(t.Context(), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
 					w.must(err)
 				}

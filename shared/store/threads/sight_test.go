@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -28,7 +29,7 @@ func loadHidden(t testing.TB, s *Store, doc collab.DocumentRef, n, each int, v *
 	l.organization(doc.OrganizationRef)
 	l.document(doc, collab.RootFolder)
 	for i := range n {
-		th := newThread(fmt.Sprintf("a%05d", i), "u", 1, 200)
+		th := sized(storetest.Thread(fmt.Sprintf("a%05d", i), "u", 1), 200)
 		if th.LocationID = "l"; (i+1)%each != 0 {
 			th.Visibility = v
 		}

@@ -3,7 +3,6 @@ package threads
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,24 +37,6 @@ func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder stri
 		must.Do(t, storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) {
 			d.Folder = folder
 		}))
-	}
-}
-
-// newThread returns an annotation by creator with comments 1 to n of size bytes each.
-func newThread(id, creator string, n, size int) *collab.Thread {
-	t := &collab.Thread{Annotation: collab.Annotation{
-		ID: id, From: userObject(creator), CreatorID: creator, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN",
-		CreatedAt: 1_000, LastUpdated: 1_000,
-	}}
-	for i := range n {
-		t.Comments = append(t.Comments, newComment(int64(i+1), creator, size))
-	}
-	return t
-}
-
-func newComment(id int64, author string, size int) collab.Comment {
-	return collab.Comment{
-		ID: id, Text: new(strings.Repeat("x", size)), From: userObject(author), AuthorID: author, CreatedAt: 1_000, LastUpdated: 1_000,
 	}
 }
 

@@ -13,53 +13,10 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/storetest"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
-
-func TestKeyFor(t *testing.T) {
-	for _, tt := range []struct {
-		name          string
-		key, at, want collab.Millis
-	}{
-		{"late enough", 5_000, 4_000, 5_000},
-		{"just late enough", 5_000, 5_000, 5_000},
-		{"quiet", 4_000, 5_001, 5_001},
-		{"quiet for a millisecond more than a quarter", 4_749, 5_000, 5_000},
-		{"quiet for a quarter", 4_750, 5_000, 5_250},
-		{"busy, at the beginning of a quarter", 4_999, 5_000, 5_250},
-		{"busy, at the end of a quarter", 5_248, 5_249, 5_250},
-		{"busy, at the end of time", collab.MaxMillis - 1, collab.MaxMillis, collab.MaxMillis},
-		{"the first times", 0, 10, 250},
-		{"no key", 0, 300, 300},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := keyFor(tt.key, tt.at); got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
-
-// writer is a transport that pauses before each request.
-type writer struct {
-	actor  *interleave.Actor
-	writes *atomic.Int64 // requests made that may write
-	next   aws.HTTPClient
-}
-
-// Do sends a request when it is let through.
-func (w *writer) Do(r *http.Request) (*http.Response, error) {
-	w.actor.Pause()
-	if operation := r.Header.Get("X-Amz-Target"); !strings.HasSuffix(operation, "Query") && !strings.Contains(operation, "Get") {
-		w.writes.Add(1)
-	}
-	return w.next.Do(r)
-}
 
 // TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is:
 // the thread's time key is never earlier than a comment that can be seen, whatever step the writers stand at.
@@ -70,7 +27,7 @@ func TestTouchThenPut(t *testing.T) {
 	add := func(event bool) write {
 		return func(w *writing, s *Store, at collab.Millis) error {
 			r := newRequest(0)
-			add := collab.NewComments{Comments: []collab.Comment{commentBy("bob", 0, at)}}
+			add := collab.NewComments{Comments: []collab.Comment{storetest.Comment("bob", 0, at)}}
 			if event {
 				add.Event = func(*collab.Annotation, []collab.Comment) *collab.Event {
 					return &collab.Event{ID: r.IDs.Next(), Account: "acct", Type: collab.CommentAdded}
@@ -109,7 +66,13 @@ func TestTouchThenPut(t *testing.T) {
 		added := 0
 		for i, name := range names {
 			writers = append(writers, interleave.Start(math.MaxInt, func(a *interleave.Actor) error {
-				s := on(storetest.Through(t, document.Table, func(next aws.HTTPClient) aws.HTTPClient { return &writer{a, &writes, next} }))
+				s := on(storetest.Watched(t, document.Table, func(operation, _ string) *http.Response {
+					a.Pause()
+					if !strings.HasSuffix(operation, "Query") && !strings.Contains(operation, "Get") {
+						writes.Add(1)
+					}
+					return nil
+				}))
 				s.Directory = document.Directory // knows the organization
 				return kinds[name](w, s, now+collab.Millis(i)*gap)
 			}))
@@ -158,22 +121,6 @@ func TestTouchThenPut(t *testing.T) {
 	}
 }
 
-// TestTouchBusy holds what a busy thread pays: its time key moves once in a quarter of a second.
-func TestTouchBusy(t *testing.T) {
-	w := newWriting(t, storetest.New(t))
-	moved := map[string]bool{}
-	for at := collab.Millis(10_000); at < 11_000; at += 10 {
-		_, err := w.add("a", commentBy("bob", 0, at))
-		w.must(err)
-		head, _ := w.items("a")
-		moved[head.Text(keys.Upd)] = true
-		w.mustHold(fmt.Sprint(at))
-	}
-	if len(moved) != 5 { // exactly, then at the end of each quarter
-		t.Errorf("the key moved to %v", moved)
-	}
-}
-
 // TestTouchNeverMovesBack adds a comment of a request that began before an update which is done already: the thread stays updated at the
 // later time, and a window from there on finds it.
 func TestTouchNeverMovesBack(t *testing.T) {
@@ -181,11 +128,11 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	const start = 10_000
 	other := on(w.Table) // another process
 	w.Table = w.At(func() time.Time { return time.UnixMilli(start) })
-	_, err := w.add("a", commentBy("bob", 0, start)) // this process has seen the thread at its start
+	_, err := w.add("a", storetest.Comment("bob", 0, start)) // this process has seen the thread at its start
 	w.must(err)
 	updated := collab.Millis(start + 180)
 	w.must(other.UpdateAnnotations(t.Context(), newRequest(updated), w.doc, []string{"a"}, resolve(updated))[0])
-	_, err = w.add("a", commentBy("bob", 0, start+130))
+	_, err = w.add("a", storetest.Comment("bob", 0, start+130))
 	w.must(err)
 	var found []collab.Millis
 	_, err = w.Walk(
@@ -205,11 +152,11 @@ func TestTouchNeverMovesBack(t *testing.T) {
 func TestAddCommentsOfOneMoment(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.AddComments(
-		t.Context(), newRequest(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)},
+		t.Context(), newRequest(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{storetest.Comment("bob", 0, 10_000)}, 90)},
 	)
 	w.must(err)
 	store.All(30, func(i int) {
-		r, add := newRequest(10_000), collab.NewComments{Comments: []collab.Comment{commentBy(fmt.Sprint("u", i), 0, 10_000)}}
+		r, add := newRequest(10_000), collab.NewComments{Comments: []collab.Comment{storetest.Comment(fmt.Sprint("u", i), 0, 10_000)}}
 		first, err := w.AddComments(t.Context(), r, w.doc, "a", add)
 		if err != nil {
 			t.Error(err)

@@ -10,20 +10,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/storetest"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
-
-// weighed is a transport that notes how much of the heap is in use at its calls, at most. They are made one after the other.
-type weighed struct {
-	next aws.HTTPClient
-	most uint64
-}
-
-func (w *weighed) Do(r *http.Request) (*http.Response, error) {
-	w.most = max(w.most, inUse())
-	return w.next.Do(r)
-}
 
 // inUse returns the bytes of the heap in use.
 func inUse() uint64 {
@@ -44,17 +31,17 @@ func TestSwapIsBounded(t *testing.T) {
 	for first := int64(2); first < 2+comments; first += 9 {
 		var list []collab.Comment
 		for id := first; id < first+9; id++ {
-			c := commentBy("ann", id, 1_000)
+			c := storetest.Comment("ann", id, 1_000)
 			c.Text = &text
 			list = append(list, c)
 		}
 		_, err := w.add(w.ann, list...)
 		w.must(err)
 	}
-	var scale *weighed
-	weighing := on(storetest.Through(t, tb, func(next aws.HTTPClient) aws.HTTPClient {
-		scale = &weighed{next: next}
-		return scale
+	most := uint64(0)
+	weighing := on(storetest.Watched(t, tb, func(string, string) *http.Response { // calls follow one another
+		most = max(most, inUse())
+		return nil
 	}))
 	before := inUse()
 	w.must(weighing.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{w.ann}, swap("ann", "bob", 5_000))[0])
@@ -72,7 +59,7 @@ func TestSwapIsBounded(t *testing.T) {
 		t.Errorf("%d items, %d of them swapped", len(swapped), bobs)
 	}
 	const function = 512_000_000
-	if took := scale.most - before; took > 10_000_000 || took*threadsAtOnce > function/3 {
+	if took := most - before; took > 10_000_000 || took*threadsAtOnce > function/3 {
 		t.Errorf("a thread takes %d MB", took/1e6)
 	} else {
 		t.Logf("%d MB", took/1e6)

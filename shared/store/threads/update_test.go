@@ -21,33 +21,6 @@ func resolve(now collab.Millis) collab.AnnotationChange {
 	}}
 }
 
-func TestUpdateAnnotations(t *testing.T) {
-	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
-		w := newWriting(t, tb)
-		ids := []string{"none"}
-		for i := range 120 {
-			ids = append(ids, fmt.Sprint("b", i))
-		}
-		w.must(store.Each(t.Context(), 120, func(_ context.Context, i int) error {
-			return w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{})
-		}))
-		errs := w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, ids, resolve(5_000))
-		storetest.WantCode(t, "no such annotation", errs[0], collab.NotFound)
-		for i, id := range ids[1:] {
-			head, _ := w.items(id)
-			if errs[i+1] != nil || head.Text(keys.St) != keys.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 ||
-				head.Number(keys.Rev) != 1 {
-				t.Fatalf("%s: %v, %v", id, errs[i+1], head)
-			}
-		}
-		not := resolve(6_000)
-		not.Select = func(*collab.Annotation) error { return collab.Errorf(collab.FailedPrecondition, "not this one") }
-		storetest.WantCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
-		not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
-		storetest.WantCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
-	})
-}
-
 // TestUpdateKeepsUnknown holds that a write keeps attributes which it does not know: those of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
@@ -62,7 +35,7 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 		IDs: []int64{1}, At: 7_000, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
 	})
 	w.must(err)
-	_, err = w.add("a", commentBy("bob", 0, 8_000))
+	_, err = w.add("a", storetest.Comment("bob", 0, 8_000))
 	w.must(err)
 	for _, k := range []keys.Key{keys.Annotation(w.doc, "a"), keys.Comment(w.doc, "a", 1)} {
 		it, err := w.Get(t.Context(), k)
@@ -80,13 +53,13 @@ func swap(a, b string, now collab.Millis) collab.AnnotationChange {
 		Comment: func(c *collab.Comment) (bool, error) {
 			id, ok := other[c.AuthorID]
 			if ok {
-				c.AuthorID, c.From, c.LastUpdated = id, userObject(id), max(c.LastUpdated, now)
+				c.AuthorID, c.From, c.LastUpdated = id, storetest.User(id), max(c.LastUpdated, now)
 			}
 			return ok, nil
 		},
 		Head: func(_ int, h *collab.Annotation, _ bool) ([]*collab.Event, error) {
 			if id, ok := other[h.CreatorID]; ok {
-				h.CreatorID, h.From = id, userObject(id)
+				h.CreatorID, h.From = id, storetest.User(id)
 			}
 			h.LastUpdated = max(h.LastUpdated, now)
 			return nil, nil
@@ -100,7 +73,7 @@ func (w *writing) swapping() {
 	for first := int64(2); first <= 200; first += 90 {
 		var more []collab.Comment
 		for id := first; id < min(first+90, 201); id++ {
-			more = append(more, commentBy([]string{"bob", "ann"}[id%2], id, 1_000))
+			more = append(more, storetest.Comment([]string{"bob", "ann"}[id%2], id, 1_000))
 		}
 		_, err := w.add(w.ann, more...)
 		w.must(err)
@@ -119,17 +92,6 @@ func (w *writing) mustBeSwapped() {
 			w.t.Fatalf("comment %d is by %s, want %s", c.ID, c.AuthorID, want)
 		}
 	}
-}
-
-// TestSwap swaps the users of a thread of more comments than a transaction takes.
-func TestSwap(t *testing.T) {
-	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
-		w := newWriting(t, tb)
-		w.swapping()
-		w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, swap("ann", "bob", 5_000))[0])
-		w.mustBeSwapped()
-		w.mustHold("then")
-	})
 }
 
 // TestSwapKilled kills a swap after each of its requests. Others write what it has swapped, and what not yet; then it is repeated with its
@@ -168,7 +130,7 @@ func TestSwapKilled(t *testing.T) {
 // TestUpdateOfAnEndedRequest holds that what an update did not come to, as the time of the request had run out, is no success.
 func TestUpdateOfAnEndedRequest(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
-	long := newThread("long", "ann", 60, 5)
+	long := storetest.Thread("long", "ann", 60)
 	w.mustAdd(t, w.doc, long)
 	ctx, cancel := context.WithCancel(t.Context())
 	change := collab.CommentChange{At: 7_000, Change: func(c *collab.Comment) error {

@@ -16,69 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWalk(t *testing.T) { onEach(t, testWalk) }
-
-func testWalk(t *testing.T, s *Store) {
-	org := s.mustOrganization(t, "org", "d1", "d2", "empty")
-	s.mustFolder(t, org, "f", "d2")
-	for i, d := range []string{"d1", "d1", "d2", "d2", "d1"} {
-		th := newThread(fmt.Sprint("a", i), fmt.Sprint("u", i%2), i, 10)
-		th.LocationID = fmt.Sprint("l", i%3)
-		th.Location = collab.JSON(`{"id":"` + th.LocationID + `"}`)
-		th.StatusID = fmt.Sprint("s", i%4)
-		th.CreatedAt = int64(100 * (i + 1))
-		th.LastUpdated = int64(1000 - 100*i)
-		for i := range th.Comments {
-			th.Comments[i].LastUpdated = th.LastUpdated
-		}
-		s.mustAdd(t, org.Document(d), th)
-	}
-	all := []string{"d1/a0:0", "d1/a1:1", "d1/a4:4", "d2/a2:2", "d2/a3:3"}
-	pick := func(is ...int) []string {
-		list := []string{}
-		for _, i := range is {
-			list = append(list, all[i])
-		}
-		return list
-	}
-	tests := []struct {
-		name string
-		q    collab.AnnotationQuery
-		want []string
-	}{
-		{"everything", collab.AnnotationQuery{}, all},
-		{"a document", collab.AnnotationQuery{Documents: []string{"d2"}}, pick(3, 4)},
-		{"documents in the order asked", collab.AnnotationQuery{Documents: []string{"d2", "none", "d1"}}, pick(3, 4, 0, 1, 2)},
-		{"a folder", collab.AnnotationQuery{Folder: "f"}, pick(3, 4)},
-		{"no folder", collab.AnnotationQuery{Folder: "root"}, pick(0, 1, 2)},
-		{"ids in the order asked", collab.AnnotationQuery{IDs: []string{"a3", "x", "a0"}}, []string{all[4], "-x", all[0]}},
-		{"ids in a document", collab.AnnotationQuery{Documents: []string{"d1"}, IDs: []string{"a3", "a0"}}, []string{"-a3", all[0]}},
-		{"ids in a folder", collab.AnnotationQuery{Folder: "f", IDs: []string{"a3", "a0", "x"}}, []string{all[4], "-x"}},
-		{"ids that fail a filter", collab.AnnotationQuery{IDs: []string{"a3", "a0"}, Creators: []string{"u0"}}, pick(0)},
-		{"locations in the order asked", collab.AnnotationQuery{Locations: []string{"l1", "l0"}}, pick(1, 2, 0, 4)},
-		{"locations in a document", collab.AnnotationQuery{Documents: []string{"d2", "d1"}, Locations: []string{"l1", "l0"}}, pick(4, 1, 2, 0)},
-		{"locations in a folder", collab.AnnotationQuery{Folder: "f", Locations: []string{"l1", "l0"}}, pick(4)},
-		{"creators", collab.AnnotationQuery{Creators: []string{"u1"}}, pick(1, 4)},
-		{"statuses", collab.AnnotationQuery{Statuses: []string{"s0"}}, pick(0, 2)},
-		{"creator and status", collab.AnnotationQuery{Creators: []string{"u0"}, Statuses: []string{"s0"}}, pick(0, 2)},
-		{"updated window", collab.AnnotationQuery{UpdatedAfter: new(int64(700)), UpdatedBefore: new(int64(900))}, pick(4, 3, 1)},
-		{"updated window in a document", collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: new(int64(600))}, pick(2, 1, 0)},
-		{"created window", collab.AnnotationQuery{CreatedAfter: new(int64(300))}, pick(2, 4, 3)},
-		{"created before", collab.AnnotationQuery{CreatedBefore: new(int64(300))}, pick(3, 1, 0)},
-		{"all filters", collab.AnnotationQuery{Documents: []string{"d1"}, Folder: "root", Locations: []string{"l1"}, Creators: []string{"u0"},
-			Statuses: []string{"s0"}, UpdatedAfter: new(int64(1)), CreatedBefore: new(int64(999))}, pick(2)},
-	}
-	for _, tt := range tests {
-		for _, size := range []int{1, 2, 1000} {
-			t.Run(fmt.Sprint(tt.name, "/", size), func(t *testing.T) {
-				if diff := cmp.Diff(tt.want, s.list(t, org, tt.q, size)); diff != "" {
-					t.Error(diff)
-				}
-			})
-		}
-	}
-}
-
 // TestLargeThread walks past a thread that is larger than a page: it comes with as many comments as a page may hold, and says so.
 func TestLargeThread(t *testing.T) { onEach(t, testLargeThread) }
 
@@ -86,14 +23,14 @@ func testLargeThread(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
 	const comments = 60
-	s.mustAdd(t, doc, newThread("a", "u", 1, 10))
-	s.mustAdd(t, doc, newThread("b", "u", comments/2, 100_000))
-	rest := newThread("b", "u", comments, 100_000).Comments[comments/2:]
+	s.mustAdd(t, doc, storetest.Thread("a", "u", 1))
+	s.mustAdd(t, doc, sized(storetest.Thread("b", "u", comments/2), 100_000))
+	rest := sized(storetest.Thread("b", "u", comments), 100_000).Comments[comments/2:]
 	rest[len(rest)-1].LastUpdated = 1_100 // moves the time key to 1,250
 	if _, err := s.AddComments(t.Context(), newRequest(0), doc, "b", collab.NewComments{Comments: rest}); err != nil {
 		t.Fatal(err)
 	}
-	c := newThread("c", "u", 2, 10)
+	c := storetest.Thread("c", "u", 2)
 	c.LastUpdated = 2_000
 	s.mustAdd(t, doc, c)
 	for name, q := range map[string]collab.AnnotationQuery{
@@ -146,7 +83,7 @@ func TestForgedPositions(t *testing.T) {
 	s := newStore(t)
 	org := s.mustOrganization(t, "org", "d1", "d2")
 	for i := range 4 {
-		th := newThread(fmt.Sprint("a", i), fmt.Sprint("u", i%2), 1, 10)
+		th := storetest.Thread(fmt.Sprint("a", i), fmt.Sprint("u", i%2), 1)
 		th.LocationID = fmt.Sprint("l", i%3)
 		s.mustAdd(t, org.Document([]string{"d1", "d2"}[i/2]), th)
 	}
@@ -209,73 +146,6 @@ func TestForgedPositions(t *testing.T) {
 	}
 }
 
-// TestForgedPosition walks from after keys that are longer than DynamoDB takes: the caller's mistake, where they would be in the list.
-func TestForgedPosition(t *testing.T) {
-	s := newStore(t)
-	org := s.mustOrganization(t, "org")
-	ctx, long := t.Context(), strings.Repeat("z", keys.MaxSortKey)
-	walk := func(q collab.AnnotationQuery, key string) error {
-		from, err := json.Marshal(position{Key: key})
-		must.Do(t, err)
-		_, err = s.Walk(ctx, org, opened(ctx, s.Directory, org, q), from, 1, func(string, *collab.Thread) bool { return true })
-		return err
-	}
-	for name, list := range map[string]func(position string) error{
-		"statuses": func(position string) error { return walk(collab.AnnotationQuery{Statuses: []string{"OPEN"}}, position) },
-		"times": func(position string) error {
-			return walk(collab.AnnotationQuery{UpdatedAfter: new(collab.Millis)}, position)
-		},
-	} {
-		storetest.WantCode(t, name, list(long), collab.InvalidArgument)
-		storetest.WantCode(t, name+", a short one", list("z"), "")
-	}
-}
-
-// TestTimes holds that lastUpdated is the latest of head and comments, to the millisecond, wherever the head's time key stands, and that
-// windows find an annotation by it.
-func TestTimes(t *testing.T) { onEach(t, testTimes) }
-
-func testTimes(t *testing.T, s *Store) {
-	org := s.mustOrganization(t, "org")
-	doc := org.Document("doc")
-	th := newThread("a", "u", 0, 0)
-	th.CreatedAt, th.LastUpdated = 10_000, 10_000
-	s.mustAdd(t, doc, th)
-	found := func(after, before collab.Millis) (at collab.Millis) {
-		t.Helper()
-		for _, documents := range [][]string{nil, {"doc"}} {
-			at = 0
-			if _, err := s.Walk(t.Context(), org, opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: documents, UpdatedAfter: &after, UpdatedBefore: &before}), nil, 10,
-				func(_ string, th *collab.Thread) bool {
-					at = th.LastUpdated
-					return true
-				}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return at
-	}
-	latest := th.LastUpdated
-	for i, at := range []collab.Millis{10_001, 10_100, 10_050, 10_249, 10_250, 10_251, 10_499, 10_501, 20_000, 20_250, 19_000, 20_251} {
-		c := newComment(int64(i+1), "u", 1)
-		c.LastUpdated = at
-		if _, err := s.AddComments(t.Context(), newRequest(0), doc, "a", collab.NewComments{Comments: []collab.Comment{c}}); err != nil {
-			t.Fatal(err)
-		}
-		latest = max(latest, at)
-		for _, w := range [][2]collab.Millis{{latest, latest}, {0, latest}, {latest, collab.MaxMillis}} {
-			if got := found(w[0], w[1]); got != latest {
-				t.Errorf("after a comment of %d the window %v finds %d, want %d", at, w, got, latest)
-			}
-		}
-		for _, w := range [][2]collab.Millis{{0, latest - 1}, {latest + 1, collab.MaxMillis}} {
-			if got := found(w[0], w[1]); got != 0 {
-				t.Errorf("after a comment of %d the window %v finds %d", at, w, got)
-			}
-		}
-	}
-}
-
 // TestLaterVersion holds that reading passes over what a later version wrote among heads and comments.
 func TestLaterVersion(t *testing.T) { onEach(t, testLaterVersion) }
 
@@ -283,7 +153,7 @@ func testLaterVersion(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
 	for _, id := range []string{"a", "b", "c"} {
-		s.mustAdd(t, doc, newThread(id, "u", 3, 10))
+		s.mustAdd(t, doc, storetest.Thread(id, "u", 3))
 	}
 	reads := func() (got []string) {
 		for _, q := range []collab.AnnotationQuery{
@@ -332,45 +202,5 @@ func testLaterVersion(t *testing.T, s *Store) {
 	}
 	if diff := cmp.Diff(want, reads()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestSelect holds which annotations of a document a selector names.
-func TestSelect(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	org := s.mustOrganization(t, "org", "other")
-	doc := org.Document("doc")
-	for i := range 60 {
-		th := newThread(fmt.Sprintf("a%02d", i), fmt.Sprint("u", i%2), i%7*10, 1)
-		th.LocationID = fmt.Sprint("l", i%3)
-		s.mustAdd(t, doc, th)
-	}
-	s.mustAdd(t, org.Document("other"), newThread("x", "u1", 0, 0))
-	for _, tt := range []struct {
-		name string
-		sel  collab.Selector
-		want func(i int) bool
-	}{
-		{"all", collab.Selector{}, func(int) bool { return true }},
-		{"a creator", collab.Selector{Creators: []string{"u1"}}, func(i int) bool { return i%2 == 1 }},
-		{"locations", collab.Selector{Locations: []string{"l2", "none", "l0"}}, func(i int) bool { return i%3 != 1 }},
-		{"both", collab.Selector{Locations: []string{"l2"}, Creators: []string{"u0"}}, func(i int) bool { return i%3 == 2 && i%2 == 0 }},
-		{"none", collab.Selector{Creators: []string{"u2"}}, func(int) bool { return false }},
-	} {
-		var want []string
-		for i := range 60 {
-			if tt.want(i) {
-				want = append(want, fmt.Sprintf("a%02d", i))
-			}
-		}
-		got, err := s.Select(t.Context(), doc, tt.sel, max(1, len(want)))
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v\n%s", tt.name, err, diff)
-		}
-		if len(want) > 1 {
-			_, err := s.Select(t.Context(), doc, tt.sel, len(want)-1)
-			storetest.WantCode(t, tt.name+", one too many", err, collab.FailedPrecondition)
-		}
 	}
 }

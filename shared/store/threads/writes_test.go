@@ -1,11 +1,7 @@
 package threads
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +13,6 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // on returns the annotations of a table.
@@ -49,8 +43,17 @@ func newWriting(t testing.TB, tb *store.Table) *writing {
 func (w *writing) another(t testing.TB, ann string) *writing {
 	t.Helper()
 	w = &writing{Store: w.Store, t: t, doc: w.doc, ann: ann}
-	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(ann, "ann", 1), collab.NewAnnotation{}))
+	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, storetest.Thread(ann, "ann", 1), collab.NewAnnotation{}))
 	return w
+}
+
+// sized gives the comments of a thread texts of a size.
+func sized(th *collab.Thread, size int) *collab.Thread {
+	text := strings.Repeat("x", size)
+	for i := range th.Comments {
+		th.Comments[i].Text = &text
+	}
+	return th
 }
 
 func (w *writing) must(err error) {
@@ -64,26 +67,6 @@ func newRequest(at collab.Millis) *request.Request {
 		return storetest.Request(time.Now())
 	}
 	return storetest.Request(time.UnixMilli(at))
-}
-
-func userObject(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
-
-// commentBy is a comment of the time at; an id of 0 is to be generated.
-func commentBy(author string, id int64, at collab.Millis) collab.Comment {
-	text := "hello"
-	return collab.Comment{ID: id, Text: &text, From: userObject(author), AuthorID: author, CreatedAt: at, LastUpdated: at}
-}
-
-// thread returns an annotation of the time 1000 with comments 1 to n.
-func thread(id, creator string, n int) *collab.Thread {
-	t := &collab.Thread{Annotation: collab.Annotation{
-		ID: id, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1_000, LastUpdated: 1_000,
-	}}
-	for i := range n {
-		t.Comments = append(t.Comments, commentBy(creator, int64(i+1), 1_000))
-		t.SetCreator(&t.Comments[0])
-	}
-	return t
 }
 
 // add adds comments with ids of their own.
@@ -122,146 +105,5 @@ func (w *writing) mustHold(when string) {
 	}
 	if key < own || key > own+quarter {
 		w.t.Fatalf("%s: the time key stands at %d, lastUpdated at %d", when, key, own)
-	}
-}
-
-func TestAddAnnotation(t *testing.T) {
-	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
-		w := newWriting(t, tb)
-		for _, n := range []int{0, 1, 90} {
-			id := fmt.Sprint("ann", n)
-			th := thread(id, "ann", n)
-			r := newRequest(0)
-			w.must(w.AddAnnotation(t.Context(), r, w.doc, th, collab.NewAnnotation{}))
-			head, comments := w.items(id)
-			if diff := cmp.Diff(th.Comments, comments); diff != "" || head == nil {
-				t.Error(diff)
-			}
-			w.must(w.AddAnnotation(t.Context(), storetest.Again(r), w.doc, thread(id, "ann", n), collab.NewAnnotation{})) // again
-			err := w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(id, "bob", n), collab.NewAnnotation{})
-			storetest.WantCode(t, "another's", err, collab.AlreadyExists)
-			if _, again := w.items(id); cmp.Diff(comments, again) != "" {
-				t.Error("a failed add changed comments")
-			}
-		}
-		large := thread("large", "ann", 11)
-		for i := range large.Comments {
-			text := strings.Repeat("x", 349_000)
-			large.Comments[i].Text = &text
-		}
-		err := w.AddAnnotation(t.Context(), newRequest(0), w.doc, large, collab.NewAnnotation{})
-		storetest.WantCode(t, "more than a transaction takes", err, collab.InvalidArgument)
-		text := strings.Repeat("x", 351_000)
-		large.Comments[0].Text = &text
-		large.Comments = large.Comments[:1]
-		err = w.AddAnnotation(t.Context(), newRequest(0), w.doc, large, collab.NewAnnotation{})
-		storetest.WantCode(t, "a comment that is too large", err, collab.InvalidArgument)
-		if head, _ := w.items("large"); head != nil {
-			t.Error("an add that was refused left a head")
-		}
-	})
-}
-
-// TestAddCommentsAgain repeats a call whose answer its caller never saw, where others took ids that it would have generated.
-func TestAddCommentsAgain(t *testing.T) {
-	w := newWriting(t, storetest.New(t))
-	start := time.UnixMilli(1_700_000_000_000)
-	taken := start.UnixMicro()
-	_, err := w.add("a", commentBy("bob", taken, 2_000), commentBy("bob", taken+2, 2_000))
-	w.must(err)
-	for _, comments := range [][]collab.Comment{
-		{commentBy("cid", 0, 3_000)},
-		{commentBy("dan", 0, 3_000), commentBy("dan", 0, 3_000), commentBy("dan", 5, 3_000), commentBy("dan", 0, 3_000)},
-	} {
-		r := newRequest(start.UnixMilli())
-		first, err := w.AddComments(t.Context(), r, w.doc, "a", collab.NewComments{Comments: comments})
-		w.must(err)
-		before, _ := w.items("a")
-		again, err := w.AddComments(t.Context(), storetest.Again(r), w.doc, "a", collab.NewComments{Comments: comments})
-		w.must(err)
-		if after, _ := w.items("a"); !reflect.DeepEqual(before, after) {
-			t.Errorf("a repeat changed the head from %v to %v", before, after)
-		}
-		_, stored := w.items("a")
-		var got []int64
-		for _, c := range stored {
-			if c.AuthorID == comments[0].AuthorID && c.ID != 5 {
-				got = append(got, c.ID)
-			}
-		}
-		want := append([]int64(nil), first...)
-		if len(want) == 4 {
-			want = append(want[:2:2], want[3])
-		}
-		if diff := cmp.Diff(first, again); diff != "" || cmp.Diff(want, got) != "" {
-			t.Errorf("added %v, again %v, stored %v", first, again, got)
-		}
-	}
-}
-
-// TestUpdateCommentsAnew changes comments, one of which can be changed only since others wrote both in between.
-func TestUpdateCommentsAnew(t *testing.T) {
-	w := newWriting(t, storetest.New(t))
-	_, err := w.add("a", commentBy("bob", 2, 1_000))
-	w.must(err)
-	text := func(s string) func(*collab.Comment) error {
-		return func(c *collab.Comment) error { c.Text = &s; return nil }
-	}
-	others := sync.OnceFunc(func() {
-		failures, err := w.UpdateComments(t.Context(), newRequest(5_000), w.doc, "a", collab.CommentChange{
-			IDs: []int64{1, 2}, At: 5_000, Change: text("theirs"),
-		})
-		w.must(errors.Join(err, failures[1], failures[2]))
-	})
-	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
-		IDs: []int64{1, 2}, At: 6_000,
-		Change: func(c *collab.Comment) error {
-			defer others()
-			if c.ID == 1 && *c.Text != "theirs" {
-				return collab.Errorf(collab.InvalidArgument, "no")
-			}
-			return text("ours")(c)
-		},
-		Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
-	})
-	w.must(err)
-	_, comments := w.items("a")
-	if len(failures) != 0 || *comments[0].Text != "ours" || *comments[1].Text != "ours" {
-		t.Errorf("%v: %q, %q", failures, *comments[0].Text, *comments[1].Text)
-	}
-}
-
-// TestUpdateComments500 updates the most comments that one call may, with events.
-func TestUpdateComments500(t *testing.T) {
-	t.Parallel()
-	w := newWriting(t, storetest.New(t))
-	ids := []int64{1}
-	for len(ids) < 500 {
-		var more []collab.Comment
-		for range min(90, 500-len(ids)) {
-			ids = append(ids, int64(len(ids)+1))
-			more = append(more, commentBy("bob", ids[len(ids)-1], 1_000))
-		}
-		_, err := w.add("a", more...)
-		w.must(err)
-	}
-	events := 0
-	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
-		IDs: ids, At: 6_000,
-		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
-		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {
-			events++
-			return &collab.Event{ID: fmt.Sprint("e", events), Account: "acct", Type: collab.CommentUpdated}
-		},
-	})
-	w.must(err)
-	_, comments := w.items("a")
-	for _, c := range comments {
-		if c.LastUpdated != 6_000 {
-			t.Fatalf("comment %d was not updated", c.ID)
-		}
-	}
-	if len(comments) != 500 || len(failures) != 0 || events != 6 {
-		t.Errorf("%d comments, %v, %d events", len(comments), failures, events)
 	}
 }

@@ -1,11 +1,14 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,6 +50,34 @@ func Through(t testing.TB, table *store.Table, wrap func(next aws.HTTPClient) aw
 	cfg := Config(t)
 	cfg.HTTPClient = wrap(cfg.HTTPClient)
 	return store.New(cfg, table.Name(), table.Now, rand.Reader).RepeatAtOnce()
+}
+
+// Client is a client that does what a function does.
+type Client func(*http.Request) (*http.Response, error)
+
+// Do calls the function.
+func (c Client) Do(r *http.Request) (*http.Response, error) { return c(r) }
+
+// Before returns a client that calls a function before each request, with the operation's name and the body. If the function returns an
+// answer, the client returns it and sends nothing.
+func Before(next aws.HTTPClient, call func(operation, body string) *http.Response) Client {
+	return func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		if answer := call(operation, string(body)); answer != nil {
+			return answer, nil
+		}
+		return next.Do(r)
+	}
+}
+
+// Watched returns a table whose requests go through Before.
+func Watched(t testing.TB, table *store.Table, call func(operation, body string) *http.Response) *store.Table {
+	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return Before(next, call) })
 }
 
 // Killed returns a table as a process reaches it that dies after n requests: later ones fail and are not carried out.

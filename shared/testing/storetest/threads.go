@@ -1,0 +1,26 @@
+package storetest
+
+import (
+	"fmt"
+
+	"collabdata/shared/collab"
+)
+
+// User returns a user with an id alone, as JSON.
+func User(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
+
+// Comment returns a comment by author of the time at. The id 0 has the store generate one.
+func Comment(author string, id int64, at collab.Millis) collab.Comment {
+	return collab.Comment{ID: id, Text: new("hello"), From: User(author), AuthorID: author, CreatedAt: at, LastUpdated: at}
+}
+
+// Thread returns an open annotation of the time 1000 by creator, with comments 1 to n.
+func Thread(id, creator string, n int) *collab.Thread {
+	t := &collab.Thread{Annotation: collab.Annotation{
+		ID: id, From: User(creator), CreatorID: creator, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1_000, LastUpdated: 1_000,
+	}}
+	for i := range n {
+		t.Comments = append(t.Comments, Comment(creator, int64(i+1), 1_000))
+	}
+	return t
+}
