@@ -2,65 +2,26 @@ package app_test
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
-	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 )
-
-// service returns a service with a table and queues of its own, and the account acme with the credentials key and token.
-func service(t *testing.T, change ...func(*app.Config)) *app.Service {
-	t.Helper()
-	name := fmt.Sprintf("app-%d", time.Now().UnixNano())
-	c := app.Config{
-		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)),
-		SQS:      localstacktest.Config(localstacktest.MiniStack(t)),
-		Table:    name,
-		Log:      slog.New(slog.DiscardHandler),
-	}
-	urls, err := queue.Create(t.Context(), c.SQS, name+"-")
-	must.Do(t, err)
-	c.EventsURL = urls[keys.EventsQueue]
-	for _, f := range change {
-		f(&c)
-	}
-	s := app.New(c)
-	must.Do(t, localstack.CreateTable(t.Context(), c.DynamoDB, c.Table))
-	token := collab.Token{Hash: collab.HashToken("token")}
-	must.Do(t, s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}))
-	return s
-}
-
-// post calls an operation through the service's handler.
-func post(t *testing.T, s *app.Service, path, body string) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("x-service-api-key", "key")
-	r.Header.Set("x-service-auth-token", "token")
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, r)
-	return w
-}
 
 const triggering = `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
 	"commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}, "triggerNotification": true}]}]}}`
 
 // TestEvents holds that an operation's event is in the outbox when its message is in the queue.
 func TestEvents(t *testing.T) {
-	s := service(t)
-	if w := post(t, s, "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
+	s := apitest.Start(t)
+	if w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
 	messages, err := s.Events.Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
@@ -78,11 +39,11 @@ func TestEvents(t *testing.T) {
 // TestNoQueue holds that a request succeeds when its event cannot be sent.
 func TestNoQueue(t *testing.T) {
 	var log bytes.Buffer
-	s := service(t, func(c *app.Config) {
+	s := apitest.Start(t, func(c *app.Config) {
 		c.EventsURL += "-none"
 		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	})
-	w := post(t, s, "/v2/commentannotations/add", triggering)
+	w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering)
 	if w.Code != http.StatusOK || !strings.Contains(log.String(), "events not sent") {
 		t.Errorf("the answer is %d %s; logged %s", w.Code, w.Body, &log)
 	}
@@ -92,12 +53,12 @@ func TestNoQueue(t *testing.T) {
 func TestClockAndRandom(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	add := func() string {
-		s := service(t, func(c *app.Config) {
+		s := apitest.Start(t, func(c *app.Config) {
 			c.Now = func() time.Time { return noon }
 			c.Random = bytes.NewReader(make([]byte, 1_000))
 		})
-		w := post(t, s, "/v2/commentannotations/add", triggering)
-		got := post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme"}}`).Body.String()
+		w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering)
+		got := apitest.Post(s.Handler(), "/v2/commentannotations/get", `{"data": {"organizationId": "acme"}}`).Body.String()
 		if !strings.Contains(got, `"createdAt":"2026-03-04T12:00:00.000Z"`) {
 			t.Errorf("added %s, got %s", w.Body, got)
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 )
 
@@ -40,7 +41,7 @@ func (u units) price() float64 { return math.Round((u.write*writePrice+u.read*re
 func TestCosts(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Now()
-	s := service(t, func(c *app.Config) {
+	s := apitest.Start(t, func(c *app.Config) {
 		c.Log, c.Now = slog.New(slog.NewJSONHandler(&log, nil)), func() time.Time { return now }
 	})
 	h := s.Handler()
@@ -106,11 +107,11 @@ func TestCosts(t *testing.T) {
 	// 20 annotations of 4 KB each.
 	long := strings.Repeat("x", 3_500)
 	for i := range 20 {
-		post(t, s, "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "documentId": "long", "createDocument": true,
+		apitest.Post(s.Handler(), "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "documentId": "long", "createDocument": true,
 			"commentAnnotations": [{"annotationId": "l%d", "commentData": [{"commentText": %q, "from": {"userId": "ann"}}]}]}}`, i, long))
 	}
 	log.Reset()
-	page := post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"]}}`)
+	page := apitest.Post(s.Handler(), "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"]}}`)
 	if size := page.Body.Len(); size < 75_000 || size > 85_000 {
 		t.Fatalf("a page of %d bytes: %.200s", size, page.Body)
 	}
@@ -119,7 +120,7 @@ func TestCosts(t *testing.T) {
 	}
 	must.Do(t, json.Unmarshal(log.Bytes(), &read))
 	log.Reset()
-	post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"], "asUserId": "eve"}}`)
+	apitest.Post(s.Handler(), "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"], "asUserId": "eve"}}`)
 	must.Do(t, json.Unmarshal(log.Bytes(), &readAs))
 	look := func(path, data string) units {
 		var read struct {
@@ -127,7 +128,7 @@ func TestCosts(t *testing.T) {
 		}
 		for range 2 { // what is known is not read once more
 			log.Reset()
-			post(t, s, path, data)
+			apitest.Post(s.Handler(), path, data)
 			must.Do(t, json.Unmarshal(log.Bytes(), &read))
 		}
 		return units{0, read.Read}

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -13,40 +12,30 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/platform"
+	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
-
-// silent never answers the first call of an operation, as a connection that has gone silently.
-type silent struct {
-	next      aws.HTTPClient
-	operation atomic.Value // its name
-	calls     atomic.Int64 // of it
-}
-
-func (c *silent) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	if op, _ := c.operation.Load().(string); op != "" && strings.HasSuffix(r.Header.Get("X-Amz-Target"), op) && c.calls.Add(1) == 1 {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}
-	return c.next.Do(r)
-}
 
 // TestSilentConnection holds that a call to AWS which is never answered costs an attempt, not the request, nor the event's message: the
 // call is made again.
 func TestSilentConnection(t *testing.T) {
-	connections := &silent{next: http.DefaultClient}
-	s := service(t, func(c *app.Config) {
+	var operation atomic.Value // its first call is never answered
+	var calls atomic.Int64     // of it
+	connections := storetest.Client(func(r *http.Request) (*http.Response, error) {
+		if op, _ := operation.Load().(string); op != "" && strings.HasSuffix(r.Header.Get("X-Amz-Target"), op) && calls.Add(1) == 1 {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		return http.DefaultClient.Do(r)
+	})
+	s := apitest.Start(t, func(c *app.Config) {
 		c.DynamoDB.HTTPClient = platform.AWSClient{Next: connections, AttemptTime: time.Second / 4}
 		c.SQS.HTTPClient = platform.AWSClient{Next: connections}
 	})
-	if w := post(t, s, "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
+	if w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
 		t.Fatal(w.Body)
 	}
 	const get = `{"data": {"organizationId": "acme", "documentId": "plan"}}`
@@ -55,44 +44,36 @@ func TestSilentConnection(t *testing.T) {
 		{"TransactWriteItems", "/v2/commentannotations/add", triggering},
 		{"SendMessageBatch", "/v2/commentannotations/add", triggering},
 	} {
-		connections.operation.Store(test.operation)
-		connections.calls.Store(0)
-		if w := post(t, s, test.path, test.body); w.Code != http.StatusOK {
+		operation.Store(test.operation)
+		calls.Store(0)
+		if w := apitest.Post(s.Handler(), test.path, test.body); w.Code != http.StatusOK {
 			t.Errorf("one %s is never answered: %d %s", test.operation, w.Code, w.Body)
 		}
-		if n := connections.calls.Load(); n < 2 {
+		if n := calls.Load(); n < 2 {
 			t.Errorf("%d calls of %s", n, test.operation)
 		}
 	}
-}
-
-// slow delays every call while it is on.
-type slow struct {
-	next  aws.HTTPClient
-	on    atomic.Bool
-	delay map[string]time.Duration // by operation
-}
-
-func (c *slow) Do(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	if c.on.Load() {
-		select {
-		case <-time.After(c.delay[operation]):
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
-		}
-	}
-	return c.next.Do(r)
 }
 
 // TestAnswerBeforeTheEnd holds that an update which has no time for all of its annotations says what became of each, a second before its
 // function ends, though it has events to send by then.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	const annotations, allowed = 500, platform.FunctionTime - platform.OperationTime + 2*time.Second
-	connections := &slow{next: http.DefaultClient, delay: map[string]time.Duration{
+	delays := map[string]time.Duration{
 		"TransactWriteItems": 250 * time.Millisecond, "UpdateItem": 250 * time.Millisecond, "SendMessageBatch": 500 * time.Millisecond,
-	}}
-	s := service(t, func(c *app.Config) {
+	}
+	var slow atomic.Bool
+	connections := storetest.Client(func(r *http.Request) (*http.Response, error) {
+		if _, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); slow.Load() {
+			select {
+			case <-time.After(delays[operation]):
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		}
+		return http.DefaultClient.Do(r)
+	})
+	s := apitest.Start(t, func(c *app.Config) {
 		c.DynamoDB.HTTPClient = platform.AWSClient{Next: connections}
 		c.SQS.HTTPClient = platform.AWSClient{Next: connections}
 	})
@@ -100,13 +81,13 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	for i := range list {
 		list[i] = fmt.Sprintf(`{"annotationId": "a%03d"}`, i)
 	}
-	added := post(t, s, "/v2/commentannotations/add", `{"data": {"organizationId": "o", "createOrganization": true, "documentId": "d",
+	added := apitest.Post(s.Handler(), "/v2/commentannotations/add", `{"data": {"organizationId": "o", "createOrganization": true, "documentId": "d",
 		"createDocument": true, "commentAnnotations": [`+strings.Join(list, ",")+`]}}`)
 	if strings.Count(added.Body.String(), `"success":true`) != annotations {
 		t.Fatalf("%.500s", added.Body)
 	}
 
-	connections.on.Store(true)
+	slow.Store(true)
 	end := time.Now().Add(allowed)
 	ctx, cancel := context.WithDeadline(t.Context(), end)
 	defer cancel()

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"collabdata/shared/api"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -136,12 +136,12 @@ var effects = map[string]effect{
 // deliver puts a notification into the inbox of a user.
 func (d *deployment) deliver(user, id string) {
 	d.Helper()
-	doc, err := d.service.Directory.OpenDocument(d.Context(), "acme", "o", user, collab.CreateFlags{})
+	doc, err := d.Directory.OpenDocument(d.Context(), "acme", "o", user, collab.CreateFlags{})
 	must.Do(d, err)
 	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
-	_, err = d.service.Inbox.Derive(d.Context(), org, n, []string{user})
+	_, err = d.Inbox.Derive(d.Context(), org, n, []string{user})
 	if err == nil {
-		err = d.service.Inbox.AddToInbox(d.Context(), org, n, []string{user})
+		err = d.Inbox.AddToInbox(d.Context(), org, n, []string{user})
 	}
 	must.Do(d, err)
 }
@@ -150,7 +150,7 @@ func (d *deployment) deliver(user, id string) {
 func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	d.Helper()
 	for shard := range keys.DueShards {
-		items, err := d.service.Outbox.Query(
+		items, err := d.Outbox.Query(
 			d.Context(), store.Scan{PK: keys.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true},
 		)
 		must.Do(d, err)
@@ -161,7 +161,7 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 				continue
 			}
 			seen[id] = true
-			ev, err := d.service.Outbox.Event(d.Context(), d.account, id)
+			ev, err := d.Outbox.Event(d.Context(), d.account, id)
 			must.Do(d, err)
 			about := fmt.Sprint(ev.Type, " ", ev.OrganizationID, " ", ev.DocumentID, " ", ev.AnnotationID)
 			about += ev.NotificationID
@@ -180,39 +180,30 @@ var part = regexp.MustCompile(`^200 .*"[01] comment annotations? updated"`)
 // moment matches what differs from one request to the next: times, generated ids and secrets.
 var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|\b[0-9a-z]{26}\b|\b1[0-9]{12}\b|\b1[0-9]{15}\b|whsec_[A-Za-z0-9+/=]+|eyJ[A-Za-z0-9_.-]+`)
 
-// dying sends so many requests, and none any more.
-type dying struct {
-	aws.HTTPClient
-	left atomic.Int64
-	dead chan struct{} // closed when a request was not sent
-	once sync.Once
-}
-
-func (c *dying) Do(r *http.Request) (*http.Response, error) {
-	if c.left.Add(-1) >= 0 {
-		return c.HTTPClient.Do(r)
-	}
-	c.once.Do(func() { close(c.dead) })
-	return nil, errors.New("killed")
-}
-
 // killed calls an operation in a process of its own, which dies after a number of requests to the table. It reports whether it did.
 func (d *deployment) killed(after int64, path, key, data string) bool {
-	c := d.config
-	end := &dying{HTTPClient: c.DynamoDB.HTTPClient, dead: make(chan struct{})}
-	end.left.Store(after)
-	c.DynamoDB.HTTPClient = end
-	process := &deployment{T: d.T, account: d.account, service: New(c)}
+	c := d.Config()
+	var sent atomic.Int64
+	dead, next := make(chan struct{}), c.DynamoDB.HTTPClient
+	c.DynamoDB.HTTPClient = storetest.Client(func(r *http.Request) (*http.Response, error) {
+		switch n := sent.Add(1); {
+		case n <= after:
+			return next.Do(r)
+		case n == after+1:
+			close(dead)
+		}
+		return nil, errors.New("killed")
+	})
 	ctx, cancel := context.WithCancel(d.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		process.send(ctx, path, key, `{"allEvents":true}`, data)
+		d.send(ctx, app.New(c), path, key, `{"allEvents":true}`, data)
 	}()
 	d.Cleanup(func() { <-ended })
 	defer cancel()
 	select {
-	case <-end.dead:
+	case <-dead:
 		return true
 	case <-ended:
 		return false
@@ -224,9 +215,9 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 // the two together have recorded the same events.
 func TestKilled(t *testing.T) {
 	d := newDeployment(t)
-	server := httptest.NewServer(d.service.Handler())
+	server := httptest.NewServer(d.Handler())
 	t.Cleanup(server.Close)
-	target := apitest.Target{BaseURL: server.URL, Seeder: apitest.Seeder{Accounts: d.service.Accounts, Directory: d.service.Directory}}
+	target := apitest.Target{BaseURL: server.URL, Seeder: apitest.Seeder{Accounts: d.Accounts, Directory: d.Directory}}
 	cases, seen := maps.Clone(effects), map[string]bool{}
 	for _, e := range api.Endpoints() {
 		named := func(name string) bool { path, _, _ := strings.Cut(name, " "); return path == e.Path }

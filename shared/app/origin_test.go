@@ -11,13 +11,14 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 )
 
 // TestOrigins holds which pages may call as a person and read the answer, and how large a request and how many there may be.
 func TestOrigins(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
-	s := service(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return now }, "test" })
+	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return now }, "test" })
 	must.Do(t, s.Accounts.AddAccount(t.Context(), collab.Account{ID: "web", Settings: collab.Settings{AllowedOrigins: []string{"https://app.example"}}}))
 	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "web")
 	must.Do(t, err)

@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
@@ -21,7 +22,7 @@ import (
 // TestPersonalDataInPages: all that there is of a person comes once, however many pages it takes and wherever one ends. A page has at most 100
 // of a kind and 5 MB, and looks at no more than it may.
 func TestPersonalDataInPages(t *testing.T) {
-	s := service(t)
+	s := apitest.Start(t)
 	settings := collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}
 	handler := s.HandlerFor(collab.Identity{Account: "acme", Settings: settings})
 	call := func(path, data string) []byte {

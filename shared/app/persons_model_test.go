@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -29,7 +30,7 @@ var personRuns = flag.Int("persons", 3, "how many random runs of persons there a
 // who may see and write what says, that what is refused changes nothing, and that nothing that only back ends know of is in one.
 func TestPersons(t *testing.T) {
 	clock := time.Now().Truncate(time.Second)
-	s := service(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
+	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
 	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
 	must.Do(t, err)
 	served := s.Handler()

@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 )
 
@@ -24,7 +25,7 @@ func TestInboxAsksFew(t *testing.T) {
 		_, _ = w.Write([]byte(`{"userIds": ["ann"]}`))
 	}))
 	defer provider.Close()
-	s := service(t, func(c *app.Config) { c.PrivateRanges = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := apitest.Start(t, func(c *app.Config) { c.PrivateRanges = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	err := s.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"})
 	must.Do(t, err)
 	server := httptest.NewServer(s.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{PermissionProvider: true}}))

@@ -15,18 +15,17 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // limited is a service, on a clock of its own, whose account acme has settings.
-func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *bytes.Buffer) (*app.Service, app.Config) {
+func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *bytes.Buffer) *app.Service {
 	t.Helper()
-	var config app.Config
-	s := service(t, func(c *app.Config) {
+	s := apitest.Start(t, func(c *app.Config) {
 		c.Now, c.Log = now, slog.New(slog.NewJSONHandler(log, nil))
-		config = *c
 	})
 	if _, err := s.Accounts.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error {
 		a.Settings = settings
@@ -34,7 +33,7 @@ func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return s, config
+	return s
 }
 
 // seconds fails the test unless the answer is a refusal for the quota, and returns after how many seconds it says to come again.
@@ -59,7 +58,7 @@ func mustPost(t *testing.T, what string, w *httptest.ResponseRecorder) {
 func TestLargeUpdate(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	s, config := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
+	s := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
 	token := collab.Token{Hash: collab.HashToken("token")}
 	must.Do(t, s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}))
 	const annotations = 100
@@ -68,19 +67,19 @@ func TestLargeUpdate(t *testing.T) {
 		list = append(list, fmt.Sprintf(`{"annotationId": "a%03d"}`, i))
 	}
 	const in = `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true, `
-	mustPost(t, "import", post(t, s, "/v2/commentannotations/add", in+`"commentAnnotations": [`+strings.Join(list, ",")+`]}}`))
+	mustPost(t, "import", apitest.Post(s.Handler(), "/v2/commentannotations/add", in+`"commentAnnotations": [`+strings.Join(list, ",")+`]}}`))
 	now = now.Add(time.Hour)
 
 	const update = "/v2/commentannotations/update"
 	const all = `{"data": {"organizationId": "acme", "documentId": "plan", "updatedData": {"status": {"id": "RESOLVED"}}, "triggerNotification": true}}`
 	const quiet = `{"data": {"organizationId": "acme", "documentId": "plan", "annotationIds": ["a001"], "updatedData": {"context": {"k": 1}}}}`
-	mustPost(t, "update of all", post(t, s, update, all))
-	wait := seconds(t, "the next update", post(t, s, update, quiet))
+	mustPost(t, "update of all", apitest.Post(s.Handler(), update, all))
+	wait := seconds(t, "the next update", apitest.Post(s.Handler(), update, quiet))
 	if wait < 10*time.Second || wait > 10*time.Minute {
 		t.Errorf("it waits %v", wait)
 	}
-	seconds(t, "another process", post(t, app.New(config), update, quiet))
-	mustPost(t, "read", post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme"}}`))
+	seconds(t, "another process", apitest.Post(app.New(s.Config()).Handler(), update, quiet))
+	mustPost(t, "read", apitest.Post(s.Handler(), "/v2/commentannotations/get", `{"data": {"organizationId": "acme"}}`))
 	r := httptest.NewRequest(http.MethodPost, "/v2/commentannotations/add", strings.NewReader(in+`"commentAnnotations": [{}]}}`))
 	r.Header = http.Header{"Content-Type": {"application/json"}, "X-Service-Api-Key": {"other"}, "X-Service-Auth-Token": {"token"}}
 	w := httptest.NewRecorder()
@@ -88,14 +87,14 @@ func TestLargeUpdate(t *testing.T) {
 	mustPost(t, "another account", w)
 
 	now = now.Add(wait)
-	mustPost(t, "when the debt is paid", post(t, s, update, quiet))
+	mustPost(t, "when the debt is paid", apitest.Post(s.Handler(), update, quiet))
 	now = now.Add(10 * time.Second)
-	wait = seconds(t, "events", post(t, s, update, all))
-	mustPost(t, "what raises no event", post(t, app.New(config), update, quiet))
+	wait = seconds(t, "events", apitest.Post(s.Handler(), update, all))
+	mustPost(t, "what raises no event", apitest.Post(app.New(s.Config()).Handler(), update, quiet))
 	now = now.Add(wait)
 	mustPost(
 		t, "when the events are paid",
-		post(t, app.New(config), update, strings.Replace(all, `"updatedData"`, `"annotationIds": ["a001"], "updatedData"`, 1)),
+		apitest.Post(app.New(s.Config()).Handler(), update, strings.Replace(all, `"updatedData"`, `"annotationIds": ["a001"], "updatedData"`, 1)),
 	)
 }
 
@@ -104,11 +103,11 @@ func TestSmallRequests(t *testing.T) {
 	count := func(limit int64) (calls []float64) {
 		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 		var log bytes.Buffer
-		s, _ := limited(t, collab.Settings{
+		s := limited(t, collab.Settings{
 			WriteUnitsPerSecond: limit, ReadUnitsPerSecond: limit, EventsPerMinute: limit, MailsPerDay: limit,
 		}, func() time.Time { return now }, &log)
 		for range 3 {
-			mustPost(t, "add", post(t, s, "/v2/commentannotations/add", triggering))
+			mustPost(t, "add", apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering))
 			now = now.Add(10 * time.Second)
 		}
 		for line := range strings.Lines(log.String()) {
@@ -130,17 +129,17 @@ func TestSmallRequests(t *testing.T) {
 // TestRefusedWritesCount holds that adds which are refused, as what they add is there, use up the quota as those that are carried out.
 func TestRefusedWritesCount(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	s, _ := limited(t, collab.Settings{WriteUnitsPerSecond: 1000}, func() time.Time { return now }, new(bytes.Buffer))
+	s := limited(t, collab.Settings{WriteUnitsPerSecond: 1000}, func() time.Time { return now }, new(bytes.Buffer))
 	comment := `{"commentText":"` + strings.Repeat("x", 25_000) + `","from":{"userId":"u"}}`
 	body := `{"data":{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"commentAnnotations":[{"annotationId":"a",
 		"commentData":[` + strings.Join(
 		slices.Repeat([]string{comment}, 80),
 		",",
 	) + `]}]}}`
-	mustPost(t, "the first", post(t, s, "/v2/commentannotations/add", body))
+	mustPost(t, "the first", apitest.Post(s.Handler(), "/v2/commentannotations/add", body))
 	now = now.Add(time.Hour)
 	for n := range 10 {
-		w := post(t, s, "/v2/commentannotations/add", body)
+		w := apitest.Post(s.Handler(), "/v2/commentannotations/add", body)
 		if w.Code == http.StatusTooManyRequests && n > 1 {
 			return
 		}
@@ -154,10 +153,10 @@ func TestRefusedWritesCount(t *testing.T) {
 // TestReadsHaveAQuota holds that an account that reads much waits, and only for as long as it has to.
 func TestReadsHaveAQuota(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	s, _ := limited(t, collab.Settings{ReadUnitsPerSecond: 1}, func() time.Time { return now }, new(bytes.Buffer))
-	mustPost(t, "add", post(t, s, "/v2/commentannotations/add", triggering))
+	s := limited(t, collab.Settings{ReadUnitsPerSecond: 1}, func() time.Time { return now }, new(bytes.Buffer))
+	mustPost(t, "add", apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering))
 	get := func() *httptest.ResponseRecorder {
-		return post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentId": "plan"}}`)
+		return apitest.Post(s.Handler(), "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentId": "plan"}}`)
 	}
 	for n := 0; ; n++ {
 		w := get()

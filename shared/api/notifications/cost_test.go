@@ -1,17 +1,11 @@
 package notifications_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
-	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -21,25 +15,17 @@ import (
 // comments on ten threads.
 func TestInboxUnits(t *testing.T) {
 	f := newFixture(t)
-	log := &bytes.Buffer{}
-	f.server.Log = slog.New(slog.NewJSONHandler(log, nil))
 	for i := range 10 {
-		th := &collab.Thread{Annotation: collab.Annotation{ID: fmt.Sprint("a", i), Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
-		for n := range 2 {
-			text := "hello"
-			th.Comments = append(th.Comments, collab.Comment{
-				ID: int64(n + 1), Text: &text, From: collab.JSON(`{"userId":"bob"}`), AuthorID: "bob", CreatedAt: 1, LastUpdated: 1,
-			})
-		}
-		must.Do(t, f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}))
+		th := storetest.Thread(fmt.Sprint("a", i), "bob", 2)
+		must.Do(t, f.Threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}))
 		for n := range 2 {
 			note := collab.Notification{
 				ID: fmt.Sprintf("n%02d", 2*i+n), DocumentID: "doc", AnnotationID: th.ID, CommentIDs: []int64{int64(n + 1)}, Headline: "x",
 				ActionUser: collab.User{UserID: "bob"}, CreatedAt: noon.Add(time.Duration(2*i+n) * time.Minute).UnixMilli(),
 			}
-			_, err := f.inbox.Derive(t.Context(), org, note, []string{"ann"})
+			_, err := f.Inbox.Derive(t.Context(), org, note, []string{"ann"})
 			if err == nil {
-				err = f.inbox.AddToInbox(t.Context(), org, note, []string{"ann"})
+				err = f.Inbox.AddToInbox(t.Context(), org, note, []string{"ann"})
 			}
 			must.Do(t, err)
 		}
@@ -55,12 +41,8 @@ func TestInboxUnits(t *testing.T) {
 		{"a page", fmt.Sprintf(`"userId":"ann","pageSize":%d`, page), page, 31},
 	} {
 		for _, known := range []bool{false, true} {
-			r := httptest.NewRequest(http.MethodPost, "/v2/notifications/get", strings.NewReader(`{"data":{"organizationId":"org",`+test.data+`}}`))
-			r.Header.Set("Content-Type", "application/json")
-			w := httptest.NewRecorder()
-			ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
-			log.Reset()
-			rpc.Handle(f.server, f.Get, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
+			f.log.Reset()
+			w := f.post("get", test.data)
 			var answer struct{ Result struct{ Data []any } }
 			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Result.Data) != test.items {
 				t.Fatalf("%s: %v %s", test.name, err, w.Body)
@@ -69,8 +51,8 @@ func TestInboxUnits(t *testing.T) {
 				Units float64 `json:"read_units"`
 				Calls int     `json:"calls"`
 			}
-			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Calls == 0 {
-				t.Fatalf("%v: %s", err, log)
+			if err := json.Unmarshal(f.log.Bytes(), &line); err != nil || line.Calls == 0 {
+				t.Fatalf("%v: %s", err, f.log)
 			}
 			t.Logf("%s: %.1f units, %d calls", test.name, line.Units, line.Calls)
 			if known && line.Units > test.units {
@@ -85,10 +67,10 @@ func TestUnreadUnits(t *testing.T) {
 	f := newFixture(t)
 	for i := range 130 {
 		n := collab.Notification{ID: fmt.Sprintf("n%03d", i), DocumentID: "doc", CreatedAt: noon.UnixMilli() + int64(i)}
-		must.Do(t, f.inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
+		must.Do(t, f.Inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
 	}
 	usage := new(collab.Usage)
-	n, more, err := f.inbox.Unread(collab.WithUsage(t.Context(), usage), org, "ann", "", func(documents []string) (map[string]bool, error) {
+	n, more, err := f.Inbox.Unread(collab.WithUsage(t.Context(), usage), org, "ann", "", func(documents []string) (map[string]bool, error) {
 		return map[string]bool{"doc": true}, nil
 	})
 	units, _, _ := usage.Total()

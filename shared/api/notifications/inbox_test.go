@@ -1,12 +1,9 @@
 package notifications_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,14 +29,14 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 		n.DocumentID = "doc"
 	}
 	if n.AnnotationID != "" {
-		th := &collab.Thread{Annotation: collab.Annotation{ID: n.AnnotationID, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
-		must.Do(t, f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}))
+		th := storetest.Thread(n.AnnotationID, "boss", 0)
+		must.Do(t, f.Threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}))
 	}
-	_, err := f.inbox.Derive(t.Context(), org, n, users)
+	_, err := f.Inbox.Derive(t.Context(), org, n, users)
 	if err == nil && len(users) > 0 {
-		err = f.inbox.AddToInbox(t.Context(), org, n, users)
+		err = f.Inbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {
-		err = f.inbox.AddToInboxOfAll(t.Context(), org, n)
+		err = f.Inbox.AddToInboxOfAll(t.Context(), org, n)
 	}
 	must.Do(t, err)
 }
@@ -56,12 +53,7 @@ type page struct {
 
 func (f *fixture) get(t *testing.T, user string, size int, token string) page {
 	t.Helper()
-	body := fmt.Sprintf(`{"data":{"organizationId":"org","userId":%q,"pageSize":%d,"pageToken":%q}}`, user, size, token)
-	r := httptest.NewRequest(http.MethodPost, "/v2/notifications/get", strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
-	rpc.Handle(f.server, f.Get, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
+	w := f.post("get", fmt.Sprintf(`"userId":%q,"pageSize":%d,"pageToken":%q`, user, size, token))
 	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
 	must.Do(t, json.Unmarshal(w.Body.Bytes(), &p))
 	if p.code != http.StatusOK || p.size > 5_000_000 || len(p.Result.Data) > size {
@@ -176,44 +168,5 @@ func TestGetEndsPagesBySize(t *testing.T) {
 	}
 	if pages != 3 {
 		t.Errorf("%d notifications of 600 KB as wrapped in %d pages", n, pages)
-	}
-}
-
-// TestUpdate holds that each user's first click is an event, and that reading is none.
-func TestUpdate(t *testing.T) {
-	f := newFixture(t)
-	f.give(t, 0, collab.Notification{ID: "mine", AnnotationID: "a1"}, "ann")
-	f.give(t, 1, collab.Notification{ID: "all"})
-	for _, list := range []string{
-		`{"id":"mine","readByUserIds":["ann"]}`,
-		`{"id":"mine","clickedByUserIds":["ann"]},{"id":"all","clickedByUserIds":["bob","ann"]}`,
-		`{"id":"all","readByUserIds":["ann"],"clickedByUserIds":["ann"]},{"id":"mine","clickedByUserIds":["ann"]}`,
-	} {
-		a := post(t, f, f.Update, fmt.Sprintf(`"userId":"ann","notifications":[%s]`, list))
-		if a.code != http.StatusOK || strings.Contains(string(a.Result.Data), `"success":false`) {
-			t.Fatalf("%d %s %s", a.code, a.Error.Message, a.Result.Data)
-		}
-	}
-	var events []collab.Event
-	for _, ref := range f.sent {
-		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
-		must.Do(t, err)
-		ev.ID = ""
-		events = append(events, *ev)
-	}
-	click := func(user, id, annotation string) collab.Event {
-		return collab.Event{
-			Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", DocumentID: "doc", AnnotationID: annotation,
-			Time: noon.UnixMilli(), Actor: &collab.User{UserID: user}, NotificationID: id,
-		}
-	}
-	wantEvents := []collab.Event{
-		click("ann", "mine", "a1"), click("ann", "all", ""), click("bob", "all", ""),
-	}
-	slices.SortFunc(events, func(a, b collab.Event) int {
-		return cmp.Or(-strings.Compare(a.NotificationID, b.NotificationID), strings.Compare(a.Actor.UserID, b.Actor.UserID))
-	})
-	if diff := gocmp.Diff(wantEvents, events); diff != "" {
-		t.Errorf("events (- want, + got):\n%s", diff)
 	}
 }

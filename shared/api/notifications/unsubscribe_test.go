@@ -2,20 +2,19 @@ package notifications_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"io"
-	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
-	"collabdata/shared/api/notifications"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 )
 
 // page sends a request to the page to unsubscribe by and returns its answer.
@@ -24,7 +23,7 @@ func (f *fixture) page(t *testing.T, method, token, contentType string, body io.
 	r := httptest.NewRequest(method, unsubscribe.Path+"?token="+token, body)
 	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
-	f.UnsubscribePage(slog.New(slog.DiscardHandler), false).ServeHTTP(w, r)
+	f.Handler().ServeHTTP(w, r)
 	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
 		t.Errorf("content type %q", got)
 	}
@@ -39,9 +38,9 @@ const form = "application/x-www-form-urlencoded"
 // TestUnsubscribe: a mail's token unsubscribes its recipient, in every way that people and their programs have; nothing else does.
 func TestUnsubscribe(t *testing.T) {
 	f := newFixture(t)
-	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	secret, err := f.Accounts.KeepMailSecret(t.Context(), "acme", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
 	must.Do(t, err)
-	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: "bob@example.com", Sender: "Acme <b>"}
+	bob := unsubscribe.Recipient{Account: "acme", Organization: "org", User: "bob", Email: "bob@example.com", Sender: "Acme <b>"}
 	token := bob.Token(secret)
 	var oneClick bytes.Buffer
 	m := multipart.NewWriter(&oneClick)
@@ -86,7 +85,7 @@ func TestUnsubscribe(t *testing.T) {
 				t.Errorf("answered %d, want %d and %q:\n%s", code, test.code, test.says, page)
 			}
 			email := "BOB@example.com"
-			off, err := f.accounts.Unsubscribed(t.Context(), org, []collab.User{{UserID: "bob", Email: &email}, {UserID: "dan"}})
+			off, err := f.Accounts.Unsubscribed(t.Context(), org, []collab.User{{UserID: "bob", Email: &email}, {UserID: "dan"}})
 			if err != nil || off["bob"] != test.off || off["dan"] {
 				t.Errorf("unsubscribed: %v, %v; want bob %t", off, err, test.off)
 			}
@@ -96,51 +95,40 @@ func TestUnsubscribe(t *testing.T) {
 
 // TestUnsubscribeFails: where the table can't be reached the page says so, the log says why, and the answer does not.
 func TestUnsubscribeFails(t *testing.T) {
-	f := newFixture(t)
-	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	var down atomic.Bool
+	f := newFixture(t, func(c *app.Config) {
+		c.DynamoDB.HTTPClient = storetest.Before(c.DynamoDB.HTTPClient, func(operation, _ string) *http.Response {
+			if down.Load() && !strings.Contains(operation, "Get") && operation != "Query" {
+				return storetest.Answer(400, storetest.Failure("AccessDeniedException"))
+			}
+			return nil
+		})
+	})
+	secret, err := f.Accounts.KeepMailSecret(t.Context(), "acme", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
 	must.Do(t, err)
-	token := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob"}.Token(secret)
-	var log bytes.Buffer
-	f.Service.Accounts = down{f.Service.Accounts}
-	r := httptest.NewRequest(http.MethodPost, unsubscribe.Path+"?token="+token, strings.NewReader("action=unsubscribe"))
-	r.Header.Set("Content-Type", form)
-	w := httptest.NewRecorder()
-	f.UnsubscribePage(slog.New(slog.NewJSONHandler(&log, nil)), false).ServeHTTP(w, r)
-	if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "secret") {
-		t.Errorf("answered %d: %s", w.Code, w.Body)
+	token := unsubscribe.Recipient{Account: "acme", Organization: "org", User: "bob"}.Token(secret)
+	down.Store(true)
+	f.log.Reset()
+	if code, page := f.page(t, "POST", token, form, strings.NewReader("action=unsubscribe")); code != 503 || strings.Contains(page, "injected") {
+		t.Errorf("answered %d: %s", code, page)
 	}
-	if !strings.Contains(log.String(), "the secret reason") || strings.Contains(log.String(), token) {
-		t.Errorf("logged %s", &log)
+	if log := f.log.String(); !strings.Contains(log, "injected") || strings.Contains(log, token) {
+		t.Errorf("logged %s", log)
 	}
 }
 
 // TestUnsubscribeReadOnly: where nothing may be written the page is shown, and its button says that it did not work.
 func TestUnsubscribeReadOnly(t *testing.T) {
-	f := newFixture(t)
-	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	f := newFixture(t, func(c *app.Config) { c.ReadOnly = true })
+	secret, err := f.Accounts.KeepMailSecret(t.Context(), "acme", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
 	must.Do(t, err)
-	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: "bob@example.com"}
-	page := f.UnsubscribePage(slog.New(slog.DiscardHandler), true)
+	token := unsubscribe.Recipient{Account: "acme", Organization: "org", User: "bob", Email: "bob@example.com"}.Token(secret)
 	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusServiceUnavailable} {
-		r := httptest.NewRequest(method, unsubscribe.Path+"?token="+bob.Token(secret), strings.NewReader("action=unsubscribe"))
-		r.Header.Set("Content-Type", form)
-		w := httptest.NewRecorder()
-		page.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("%s is answered %d, want %d", method, w.Code, want)
+		if code, _ := f.page(t, method, token, form, strings.NewReader("action=unsubscribe")); code != want {
+			t.Errorf("%s is answered %d, want %d", method, code, want)
 		}
 	}
-	off, err := f.accounts.Unsubscribed(
-		t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, []collab.User{{UserID: "bob"}},
-	)
-	if err != nil || len(off) > 0 {
+	if off, err := f.Accounts.Unsubscribed(t.Context(), org, []collab.User{{UserID: "bob"}}); err != nil || len(off) > 0 {
 		t.Errorf("unsubscribed: %v, error %v", off, err)
 	}
-}
-
-// down is a directory that cannot be written.
-type down struct{ notifications.Accounts }
-
-func (down) Unsubscribe(context.Context, unsubscribe.Recipient) error {
-	return errors.New("the secret reason")
 }

@@ -1,56 +1,24 @@
 package organizations_test
 
 import (
-	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
-	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
 const maxAnswer = 5_000_000
-
-type fixture struct {
-	organizations.Service
-	directory *directory.Store
-	server    *rpc.Server
-}
-
-func newFixture(t *testing.T) *fixture {
-	t.Helper()
-	d := directory.New(storetest.New(t))
-	return &fixture{
-		Service: organizations.Service{Directory: d}, directory: d,
-		server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
-	}
-}
-
-func (f *fixture) putOrganization(t *testing.T, id string, metadata collab.JSON) {
-	t.Helper()
-	err := storetest.ChangeOrganization(
-		t.Context(),
-		f.directory,
-		collab.OrganizationRef{Account: "acct", Organization: id},
-		func(o *collab.Organization) {
-			o.Name, o.Metadata = id, metadata
-		},
-	)
-	must.Do(t, err)
-}
 
 // page is an answer; size is that of its body as Lambda wraps it.
 type page struct {
@@ -68,13 +36,9 @@ type page struct {
 	}
 }
 
-func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) page {
+func post(t *testing.T, s *app.Service, path, data string) page {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(`{"data":{`+data+`}}`))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: "acct"})
-	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
+	w := apitest.Post(s.Handler(), path, `{"data":{`+data+`}}`)
 	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
 	must.Do(t, json.Unmarshal(w.Body.Bytes(), &p))
 	return p
@@ -82,19 +46,21 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 
 // TestGetEndsPagesBySize walks organizations whose metadata fill pages before pageSize does.
 func TestGetEndsPagesBySize(t *testing.T) {
-	f := newFixture(t)
+	s := apitest.Start(t)
 	var want []string
 	for i := range 18 { // some more than a page takes
 		id := fmt.Sprintf("o%02d", i)
 		want = append(want, id)
-		f.putOrganization(t, id, collab.JSON(`{"notes":"`+strings.Repeat(`\"`, 75_000)+`"}`))
+		must.Do(t, storetest.ChangeOrganization(t.Context(), s.Directory, collab.OrganizationRef{Account: "acme", Organization: id}, func(o *collab.Organization) {
+			o.Metadata = collab.JSON(`{"notes":"` + strings.Repeat(`\"`, 75_000) + `"}`)
+		}))
 	}
 	ids := `"organizationIds":["` + strings.Join(want, `","`) + `"],`
 	for _, query := range []string{"", ids} {
 		var got []string
 		pages := 0
 		for token := ""; ; pages++ {
-			p := post(t, f, f.Get, query+`"pageToken":"`+token+`"`)
+			p := post(t, s, "/v2/organizations/get", query+`"pageToken":"`+token+`"`)
 			if p.code != http.StatusOK || p.size > maxAnswer {
 				t.Fatalf("page %d: %d %s, %d bytes", pages, p.code, p.Error.Message, p.size)
 			}
@@ -115,13 +81,13 @@ func TestGetEndsPagesBySize(t *testing.T) {
 }
 
 func TestFoldersGetBeyondAnAnswer(t *testing.T) {
-	f := newFixture(t)
-	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	f.putOrganization(t, "org", nil)
+	s := apitest.Start(t)
+	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
+	must.Do(t, storetest.AddDocuments(t.Context(), s.Directory, org))
 	put := func(parent string, n int) {
 		t.Helper()
 		for i := range n {
-			err := f.directory.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{
+			err := s.Directory.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{
 				ID: fmt.Sprintf("%s-%02d", parent, i), Parent: parent, Name: strings.Repeat("x", 300_000),
 			}})[0]
 			if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
@@ -140,17 +106,17 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 		{`"folderId":"root-01"`, http.StatusOK},
 		{`"pageSize":1`, http.StatusBadRequest},
 	} {
-		if p := post(t, f, f.FoldersGetV1, `"organizationId":"org",`+test.data); p.code != test.code || p.size > maxAnswer {
+		if p := post(t, s, "/v1/organizations/folders/get", `"organizationId":"org",`+test.data); p.code != test.code || p.size > maxAnswer {
 			t.Errorf("%s: %d %s, %d bytes", test.data, p.code, p.Error.Message, p.size)
 		}
 	}
-	p := post(t, f, f.FoldersGetV1, `"organizationId":"org"`)
+	p := post(t, s, "/v1/organizations/folders/get", `"organizationId":"org"`)
 	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition ||
 		p.Error.Message != "one answer does not hold these 18 folders" {
 		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
 	}
 	put("root-00", 17)
-	if p := post(t, f, f.FoldersGetV1, `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.FailedPrecondition {
+	if p := post(t, s, "/v1/organizations/folders/get", `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.FailedPrecondition {
 		t.Errorf("a folder with many: %d %s", p.code, p.Error.Message)
 	}
 }
