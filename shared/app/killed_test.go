@@ -214,11 +214,7 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 // answer. The same request under the same Idempotency-Key, once the lease of the first has ended, answers as one that was not killed, and
 // the two together have recorded the same events.
 func TestKilled(t *testing.T) {
-	d := newDeployment(t)
-	server := httptest.NewServer(d.Handler())
-	t.Cleanup(server.Close)
-	target := apitest.Target{BaseURL: server.URL, Seeder: apitest.Seeder{Accounts: d.Accounts, Directory: d.Directory}}
-	cases, seen := maps.Clone(effects), map[string]bool{}
+	cases := maps.Clone(effects)
 	for _, e := range api.Endpoints() {
 		named := func(name string) bool { path, _, _ := strings.Cut(name, " "); return path == e.Path }
 		if e.Idempotent() && !e.Public && !slices.ContainsFunc(slices.Collect(maps.Keys(effects)), named) {
@@ -228,8 +224,12 @@ func TestKilled(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		path, _, _ := strings.Cut(name, " ")
 		t.Run(name[1:], func(t *testing.T) {
-			of := cases[name]
-			n := 0
+			t.Parallel()
+			d := newDeployment(t) // of its own: events stay pending, and are read again and again
+			server := httptest.NewServer(d.Handler())
+			t.Cleanup(server.Close)
+			target := apitest.Target{BaseURL: server.URL, Seeder: apitest.Seeder{Accounts: d.Accounts, Directory: d.Directory}}
+			of, n, seen := cases[name], 0, map[string]bool{}
 			// prepare makes what a request of a name is about, and returns its data.
 			prepare := func(this string) string {
 				if of.data == "" {

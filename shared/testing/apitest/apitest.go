@@ -66,6 +66,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,11 +93,11 @@ type Target struct {
 // Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract,
 // and with them the requests of contract.txtar.
 func Run(t *testing.T, target Target) {
-	list, err := load(scripts)
+	list, err := all()
 	must.Do(t, err)
 	rules, err := rulesOfAll(list)
 	must.Do(t, err)
-	list = append(list, rules...)
+	list = slices.Concat(list, rules)
 	skipped := general("gateway")
 	if target.Gateway {
 		skipped = general("direct")
@@ -115,6 +116,9 @@ func Run(t *testing.T, target Target) {
 		RunContract(t, target)
 	})
 }
+
+// all returns every script. Callers append to a clone.
+var all = sync.OnceValues(func() ([]*script, error) { return load(scripts) })
 
 // general returns the folder of scripts that belong to no endpoint.
 func general(name string) string { return "/" + name }

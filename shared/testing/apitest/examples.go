@@ -26,7 +26,7 @@ var samples = map[string]value{
 
 // Examples returns an example of each endpoint: those of the script of examples, in an order in which they work, then the others.
 func Examples() ([]openapi.Example, error) {
-	list, err := load(scripts)
+	list, err := all()
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func first(list []*script, endpoint string) (in *script, step int) {
 // that themselves. It returns the account and the data of the request.
 func Prepare(t *testing.T, target Target, endpoint string) (account string, data json.RawMessage) {
 	t.Helper()
-	list, err := load(scripts)
+	list, err := all()
 	must.Do(t, err)
 	s, n := first(list, endpoint)
 	if s == nil {

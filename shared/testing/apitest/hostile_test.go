@@ -17,7 +17,7 @@ import (
 // turn left out and replaced by values that do not belong there: whatever comes of it, it is answered in the envelope, and never as a
 // fault of the service.
 func RunHostile(t *testing.T, target Target) {
-	list, err := load(scripts)
+	list, err := all()
 	must.Do(t, err)
 	for _, e := range api.Endpoints() {
 		if e.Public {

@@ -116,7 +116,7 @@ func TestExpand(t *testing.T) {
 
 // TestEveryEndpoint holds that every endpoint has a script, as has each of the general folders.
 func TestEveryEndpoint(t *testing.T) {
-	list, err := load(scripts)
+	list, err := all()
 	must.Do(t, err)
 	for _, folder := range folders() {
 		if !slices.ContainsFunc(list, func(s *script) bool { return s.folder == folder }) {
