@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -343,107 +342,6 @@ func TestUpdateInOneAnswer(t *testing.T) {
 	}
 	if a := post(t, f, f.Get, `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
 		t.Errorf("the annotation is %s", a.Result.Data)
-	}
-}
-
-// TestBulk adds and updates many items side by side, some of which fail: the others succeed, and the answer has them in the order sent.
-func TestBulk(t *testing.T) {
-	f := newFixture(t, collab.Settings{})
-	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b42"}]`))
-	const n = 100
-	id := func(i int) string { return fmt.Sprintf("b%d", n-i) }
-	check := func(a answer, wantKeys []string, wantCodes map[string]collab.Code, message string) {
-		t.Helper()
-		keys, items := a.items(t)
-		if diff := cmp.Diff(wantKeys, keys); diff != "" {
-			t.Error(diff)
-		}
-		for key, item := range items {
-			if item.Code != wantCodes[key] || item.Success != (item.Code == "") || item.Message == "" {
-				t.Errorf("%s: %+v", key, item)
-			}
-		}
-		if a.code != http.StatusOK || a.Result.Message != message {
-			t.Errorf("%d %s", a.code, a.Result.Message)
-		}
-	}
-	var ids []string
-	for i := range n {
-		ids = append(ids, id(i))
-	}
-	large := strings.Repeat("x", collab.MaxItemBytes)
-	check(post(t, f, f.Add, `"commentAnnotations":[`+repeat(n, func(i int) string {
-		switch id(i) {
-		case "b7":
-			return `{"annotationId":"b7","commentData":[{"commentText":"` + large + `","from":{"userId":"u"}}]}`
-		case "b8":
-			return `{"annotationId":"b8","context":{"large":"` + large + `"}}`
-		}
-		return fmt.Sprintf(`{"annotationId":%q,"commentData":[{"commentText":"x","from":{"userId":"u"}}]}`, id(i))
-	})+`]`), ids, map[string]collab.Code{
-		"b7": collab.InvalidArgument, "b8": collab.InvalidArgument, "b42": collab.AlreadyExists,
-	}, "97 comment annotations added, 3 failed")
-
-	check(
-		post(
-			t, f, f.Update,
-			`"annotationIds":[`+repeat(n, func(i int) string { return fmt.Sprintf("%q", id(i)) })+`,"b1"],"updatedData":{"from":{"name":"U"}}`,
-		),
-		ids,
-		map[string]collab.Code{"b7": collab.NotFound, "b8": collab.NotFound, "b42": collab.InvalidArgument},
-		"97 comment annotations updated, 3 failed",
-	)
-
-	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "b7" || id == "b8" })
-	slices.Sort(ids)
-	check(post(t, f, f.Update, `"updatedData":{"context":{}}`), ids, nil, "98 comment annotations updated")
-}
-
-// TestConcurrentUpdates updates fields of the same annotation side by side: none is lost. Each of the five can be overtaken four times,
-// so five tries are enough.
-func TestConcurrentUpdates(t *testing.T) {
-	f := newFixture(t, collab.Settings{})
-	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1",`+list(comment(1, "ann", ""))+`}]`))
-	updates := []func() answer{
-		func() answer {
-			return post(t, f, f.Update, `"updatedData":{"location":{"id":"l1"},"status":{"color":"red"}}`)
-		},
-		func() answer { return post(t, f, f.Update, `"updatedData":{"assignedTo":{"userId":"bob"}}`) },
-		func() answer {
-			return post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"ann"},"newUser":{"userId":"eve"}}]`)
-		},
-		func() answer { return post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(2, "cat", ""))) },
-		func() answer {
-			return post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"commentHtml":"<p>"}`)
-		},
-	}
-	answers := make([]answer, len(updates))
-	var wg sync.WaitGroup
-	for i, update := range updates {
-		wg.Go(func() { answers[i] = update() })
-	}
-	wg.Wait()
-	for _, a := range answers {
-		succeed(t, a)
-	}
-	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
-	var got *collab.Thread
-	_, err := f.Threads.Walk(
-		t.Context(),
-		doc.OrganizationRef,
-		collab.AnnotationQuery{IDs: []string{"a1"}},
-		nil,
-		1,
-		func(_ string, th *collab.Thread) bool {
-			got = th
-			return true
-		},
-	)
-	must.Do(t, err)
-	if got.LocationID != "l1" || string(got.AssignedTo) != `{"userId":"bob"}` || got.CreatorID != "eve" || len(got.Comments) != 2 ||
-		string(got.Status) != `{"id":"OPEN","name":"Open","type":"default","color":"red"}` ||
-		string(got.Comments[0].From) != `{"userId":"eve"}` || got.Comments[0].AuthorID != "eve" || collab.Deref(got.Comments[0].HTML) != "<p>" {
-		t.Errorf("%+v", got)
 	}
 }
 

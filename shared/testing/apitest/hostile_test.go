@@ -41,7 +41,7 @@ func RunHostile(t *testing.T, target Target) {
 			var body any
 			must.Do(t, json.Unmarshal([]byte(request), &body))
 			sent := 0
-			distort(body, func(v any) { body = v }, func() {
+			distort("", body, map[string]bool{}, func(v any) { body = v }, func() {
 				last.post(t, target, vars, compact(body))
 				sent++
 			})
@@ -94,39 +94,33 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	}
 }
 
-// distort calls try with each value within v, and v itself, left out or replaced; set puts a value in the place of v. Of a list of texts
-// alone, or numbers, the first and the last stand for all, which are taken alike.
-func distort(v any, set func(any), try func()) {
-	for _, hostile := range []any{
-		nil, true, -1, 1.5, 1e300, 1 << 53, "", "\x00", strings.Repeat("€", 300), []any{}, []any{nil}, map[string]any{}, map[string]any{"%#": nil},
-	} {
-		set(hostile)
-		try()
+// distort calls try with each value within v, and v itself, left out or replaced; set puts a value in the place of v. Values at one path,
+// whatever the indexes in it, are taken alike: the first one stands for all.
+func distort(path string, v any, seen map[string]bool, set func(any), try func()) {
+	if !seen[path] {
+		seen[path] = true
+		for _, hostile := range []any{
+			nil, true, -1, 1.5, 1e300, 1 << 53, "", "\x00", strings.Repeat("€", 300), []any{}, []any{nil}, map[string]any{}, map[string]any{"%#": nil},
+		} {
+			set(hostile)
+			try()
+		}
+		set(v)
 	}
-	set(v)
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			value := v[key]
-			delete(v, key)
-			try()
-			distort(value, func(other any) { v[key] = other }, try)
+			if !seen[path+"."+key] {
+				delete(v, key)
+				try()
+			}
+			distort(path+"."+key, value, seen, func(other any) { v[key] = other }, try)
+			v[key] = value
 		}
 	case []any:
 		for i, item := range v {
-			if i > 0 && i < len(v)-1 && !slices.ContainsFunc(v, holds) {
-				continue
-			}
-			distort(item, func(other any) { v[i] = other }, try)
+			distort(path+"[]", item, seen, func(other any) { v[i] = other }, try)
 		}
 	}
-}
-
-// holds reports whether there are values within v.
-func holds(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
 }
