@@ -18,13 +18,15 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 )
 
 // TestReadOnly: what writes is refused before it does anything, and what reads is served.
 func TestReadOnly(t *testing.T) {
 	s := newServer()
-	s.ReadOnly, s.Idempotency = true, &ledger{items: make(map[string]*entry)}
+	s.ReadOnly, s.Idempotency = true, accounts.New(storetest.New(t))
 	ran := 0
 	op := func(context.Context, *rpc.Call) (any, error) { ran++; return nil, nil }
 	w := serve(operation(s, op, rpc.Options{Idempotent: true}), newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))

@@ -10,78 +10,38 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
+	"collabdata/shared/store/accounts"
+	"collabdata/shared/testing/storetest"
 )
 
-// ledger is an IdempotencyStore in memory.
+// ledger is a store that notes what it is told.
 type ledger struct {
-	mu    sync.Mutex
-	items map[string]*entry
-	err   error // of finish and free
+	*accounts.Store
+	claims []request.Claim // that it let through
+	kept   []byte          // the last answer
+	err    error           // of what ends a claim
 }
 
-type entry struct {
-	claim    request.Claim
-	last     time.Time // when its last attempt began
-	freed    bool
-	finished bool
-	answer   request.Answer
-}
-
-func (l *ledger) BeginIdempotent(_ context.Context, claim request.Claim) (request.Outcome, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := claim.Account + string(claim.KeyHash[:])
-	e := l.items[key]
-	if e != nil && claim.Start.Sub(e.last) >= request.KeyExpiry {
-		e = nil
+func (l *ledger) BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error) {
+	o, err := l.Store.BeginIdempotent(ctx, claim)
+	if o.State == request.Claimed {
+		l.claims = append(l.claims, o.Claim)
 	}
-	sameBody := e != nil && e.claim.BodyHash == claim.BodyHash
-	switch {
-	case e == nil || e.freed && !sameBody:
-		l.items[key] = &entry{claim: claim, last: claim.Start}
-		return request.Outcome{State: request.Claimed, Claim: claim}, nil
-	case !sameBody:
-		return request.Outcome{State: request.Mismatch}, nil
-	case e.finished:
-		return request.Outcome{State: request.Finished, Claim: e.claim, Answer: e.answer}, nil
-	case !e.freed && claim.Start.Before(e.claim.Lease):
-		return request.Outcome{State: request.Running, Claim: e.claim}, nil
-	}
-	e.freed, e.claim.Lease, e.claim.Attempt, e.last = false, claim.Lease, claim.Attempt, claim.Start
-	return request.Outcome{State: request.Claimed, Claim: e.claim}, nil
-}
-
-func (l *ledger) held(claim request.Claim) *entry {
-	e := l.items[claim.Account+string(claim.KeyHash[:])]
-	if e == nil || e.freed || e.finished || e.claim.Attempt != claim.Attempt {
-		return nil
-	}
-	return e
+	return o, err
 }
 
 func (l *ledger) FinishIdempotent(ctx context.Context, claim request.Claim, answer request.Answer) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.held(claim); e != nil && l.err == nil {
-		e.finished, e.answer = true, answer
+	if l.err != nil {
+		return l.err
 	}
-	return errors.Join(l.err, ctx.Err())
-}
-
-func (l *ledger) FreeIdempotent(ctx context.Context, claim request.Claim) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.held(claim); e != nil && l.err == nil {
-		e.freed = true
-	}
-	return errors.Join(l.err, ctx.Err())
+	l.kept = answer.Body
+	return l.Store.FinishIdempotent(ctx, claim, answer)
 }
 
 // adder is an operation that counts its runs and answers with an id that it made, unless fail is set.
@@ -96,8 +56,9 @@ type adder struct {
 	h      http.Handler
 }
 
-func newAdder() *adder {
-	a := &adder{ledger: &ledger{items: make(map[string]*entry)}, now: noon}
+func newAdder(t *testing.T) *adder {
+	t.Helper()
+	a := &adder{ledger: &ledger{Store: accounts.New(storetest.New(t))}, now: noon}
 	a.server = &rpc.Server{
 		Now: func() time.Time { return a.now }, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&a.log, nil)), Idempotency: a.ledger,
 	}
@@ -120,7 +81,7 @@ func (a *adder) send(ctx context.Context, key, text string) (int, string) {
 }
 
 func TestIdempotentRepeat(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	code, first := a.send(t.Context(), "k", "x")
 	a.now = noon.Add(24*time.Hour - time.Millisecond)
 	if again, second := a.send(t.Context(), "k", "x"); code != 200 || again != 200 || first != second || a.runs != 1 {
@@ -132,7 +93,7 @@ func TestIdempotentRepeat(t *testing.T) {
 	if _, other := a.send(t.Context(), "k2", "x"); other == first || a.runs != 2 {
 		t.Errorf("another key: %s", other)
 	}
-	a.now = noon.Add(24 * time.Hour)
+	a.now = noon.Add(24*time.Hour + time.Second)
 	if _, late := a.send(t.Context(), "k", "x"); late == first || a.runs != 3 {
 		t.Errorf("after a day: %s", late)
 	}
@@ -141,20 +102,20 @@ func TestIdempotentRepeat(t *testing.T) {
 func TestIdempotencyKeyForm(t *testing.T) {
 	long := strings.Repeat("k", 255)
 	for key, want := range map[string]int{long: 200, " ~": 200, long + "k": 400, "é": 400, "a\tb": 400, "a\x7f": 400} {
-		a := newAdder()
+		a := newAdder(t)
 		code, body := a.send(t.Context(), key, "x")
 		if code != want || want == 400 && (a.runs != 0 || !strings.Contains(body, "Idempotency-Key header must be")) {
 			t.Errorf("%q: %d %s", key, code, body)
 		}
 	}
-	a := newAdder()
+	a := newAdder(t)
 	if w := serve(a.h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "a", "Idempotency-Key", "b")); w.Code != 400 {
 		t.Errorf("two keys: %d", w.Code)
 	}
 	for range 2 {
 		a.send(t.Context(), "", "x")
 	}
-	if a.runs != 2 || len(a.items) != 0 {
+	if a.runs != 2 || len(a.claims) != 0 {
 		t.Errorf("an empty key is one: %d runs", a.runs)
 	}
 }
@@ -170,15 +131,15 @@ func TestIdempotentFailures(t *testing.T) {
 		{collab.Errorf(collab.Aborted, "busy"), false},
 		{errors.New("table X"), false},
 	} {
-		a := newAdder()
+		a := newAdder(t)
 		a.fail = test.fail
 		code, failed := a.send(t.Context(), "k", "x")
 		if code < 400 {
 			t.Fatalf("%v: %d", test.fail, code)
 		}
 		var ids []string
-		for _, e := range a.items {
-			ids = append(ids, collab.NewIDs(e.claim.Start, e.claim.Seed).Next())
+		for _, c := range a.claims {
+			ids = append(ids, collab.NewIDs(c.Start, c.Seed).Next())
 		}
 		a.fail, a.now = nil, noon.Add(time.Millisecond)
 		again, body := a.send(t.Context(), "k", "x")
@@ -190,7 +151,7 @@ func TestIdempotentFailures(t *testing.T) {
 		}
 	}
 
-	a := newAdder()
+	a := newAdder(t)
 	a.fail = collab.Errorf(collab.NotFound, "no such organization")
 	a.send(t.Context(), "k", "x")
 	a.fail = nil
@@ -200,7 +161,7 @@ func TestIdempotentFailures(t *testing.T) {
 }
 
 func TestIdempotentTwin(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	a.during = func() {
 		a.now = noon.Add(28500 * time.Millisecond)
 		w := serve(a.h, newRequest(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k"))
@@ -218,7 +179,7 @@ func TestIdempotentTwin(t *testing.T) {
 
 // TestIdempotentTakeover lets an attempt outlive its lease: the next one makes the same ids, and the first does not undo its answer.
 func TestIdempotentTakeover(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	var second string
 	a.during = func() {
 		a.during = nil
@@ -231,7 +192,7 @@ func TestIdempotentTakeover(t *testing.T) {
 }
 
 func TestIdempotentPanic(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	a.during = func() { panic("bug") }
 	if code, _ := a.send(t.Context(), "k", "x"); code != 500 {
 		t.Errorf("a panic is %d", code)
@@ -244,7 +205,7 @@ func TestIdempotentPanic(t *testing.T) {
 
 // TestIdempotentDeadline holds that the answer is kept though the request's time ran out behind the last write.
 func TestIdempotentDeadline(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	a.during = cancel
 	_, first := a.send(ctx, "k", "x")
@@ -255,7 +216,7 @@ func TestIdempotentDeadline(t *testing.T) {
 
 // TestIdempotencyNotKept holds that success stands when its answer cannot be kept, and that this is logged.
 func TestIdempotencyNotKept(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	a.err = errors.New("table X")
 	code, first := a.send(t.Context(), "k", "x")
 	if code != 200 || strings.Count(a.log.String(), `"msg":"idempotency"`) != 1 || !strings.Contains(a.log.String(), "table X") {
@@ -296,17 +257,14 @@ func TestIdempotentLargest(t *testing.T) {
 		}
 		data = append(data, rpc.Member[result]{Key: r.AnnotationID, Value: r})
 	}
-	a := newAdder()
+	a := newAdder(t)
 	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return data, nil }, rpc.Options{Idempotent: true})
 	send := func() string {
 		return serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
 	first := send()
-	for _, e := range a.items {
-		t.Logf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
-		if len(e.answer.Body) > request.MaxKeptAnswer {
-			t.Errorf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
-		}
+	if t.Logf("an answer of %d bytes is kept in %d", len(first), len(a.kept)); len(a.kept) > request.MaxKeptAnswer {
+		t.Error("that is too much")
 	}
 	if second := send(); len(first) < request.MaxKeptAnswer || first != second {
 		t.Errorf("%d bytes, then %d", len(first), len(second))
@@ -314,7 +272,7 @@ func TestIdempotentLargest(t *testing.T) {
 }
 
 func TestIdempotentTooLarge(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	random := make([]byte, request.MaxKeptAnswer)
 	rand.Read(random)
 	h := operation(
@@ -332,7 +290,7 @@ func TestIdempotentTooLarge(t *testing.T) {
 
 // TestIdempotentSecret holds that an answer with a secret is not kept: the operation tells it again, with the ids of the first time.
 func TestIdempotentSecret(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	const secret = "shown this once"
 	var again []bool
 	h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
@@ -348,10 +306,8 @@ func TestIdempotentSecret(t *testing.T) {
 	if second := send(); first != second || !slices.Equal(again, []bool{false, true}) || !strings.Contains(first, secret) {
 		t.Errorf("%s\nthen %s, %v", first, second, again)
 	}
-	for _, e := range a.items {
-		if len(e.answer.Body) > 0 {
-			t.Errorf("kept as %q", e.answer.Body)
-		}
+	if len(a.kept) > 0 {
+		t.Errorf("kept as %q", a.kept)
 	}
 }
 
@@ -361,7 +317,7 @@ func TestIdempotentItems(t *testing.T) {
 		"": true, collab.AlreadyExists: true, collab.NotFound: true, collab.InvalidArgument: true, collab.FailedPrecondition: true,
 		collab.Aborted: false, collab.Unavailable: false, collab.ResourceExhausted: false, collab.DeadlineExceeded: false, collab.Internal: false,
 	} {
-		a := newAdder()
+		a := newAdder(t)
 		runs := 0
 		h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
 			runs++
@@ -382,7 +338,7 @@ func TestIdempotentItems(t *testing.T) {
 
 // TestIdempotentTimes holds that a later attempt has the ids of the first, and its own time.
 func TestIdempotentTimes(t *testing.T) {
-	a := newAdder()
+	a := newAdder(t)
 	var ids []string
 	var times []time.Time
 	h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
