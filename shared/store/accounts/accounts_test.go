@@ -1,13 +1,10 @@
 package accounts
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -15,33 +12,13 @@ import (
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/google/go-cmp/cmp"
 )
 
-// onEach runs a test on accounts that are reached plainly, and on some behind the chaos transport.
-func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(table)) })
-}
-
 func newStore(t *testing.T) *Store { return New(storetest.New(t)) }
 
-// at returns the accounts of a table on another clock.
-func at(t *testing.T, table *store.Table, now func() time.Time) *Store {
-	return New(store.New(storetest.Config(t), table.Name(), now, rand.Reader))
-}
-
-// calls returns how many calls to the table f makes.
-func calls(t *testing.T, f func(ctx context.Context)) (n int) {
-	t.Helper()
-	u := &collab.Usage{}
-	f(collab.WithUsage(t.Context(), u))
-	_, _, n = u.Total()
-	return n
-}
-
 // TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
-func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
+func TestChangeTogether(t *testing.T) { storetest.OnEach(t, New, testChangeTogether) }
 
 func testChangeTogether(t *testing.T, s *Store) {
 	storetest.WantCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
@@ -83,14 +60,14 @@ func testChangeTogether(t *testing.T, s *Store) {
 }
 
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.
-func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
+func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, New, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
 	must.Do(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
 	must.Do(t, s.AddAPIKey(ctx, "key", "acct", nil))
 	claim := newClaim(1, 1, noon)
-	changes := map[keys.Key]func() error{
+	storetest.KeepsUnknown(t, s.Table, map[keys.Key]func() error{
 		keys.Account("acct"): func() error {
 			_, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Name += "x"; return nil })
 			return err
@@ -106,22 +83,11 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			got, err := s.BeginIdempotent(ctx, claim)
 			return errors.Join(err, s.FreeIdempotent(ctx, got.Claim))
 		},
-	}
-	for k, change := range changes {
-		must.Do(t, change())
-		_, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
-		must.Do(t, err)
-		must.Do(t, change())
-		it, err := s.Get(ctx, k)
-		must.Do(t, err)
-		if it.Text("newer") != "kept" {
-			t.Errorf("%s lost an attribute: %v", k, it)
-		}
-	}
+	})
 }
 
 // TestDeleteAccount holds that an account is deleted when it is disabled and has no organization that exists, and leaves nothing.
-func TestDeleteAccount(t *testing.T) { onEach(t, testDeleteAccount) }
+func TestDeleteAccount(t *testing.T) { storetest.OnEach(t, New, testDeleteAccount) }
 
 func testDeleteAccount(t *testing.T, s *Store) {
 	ctx := t.Context()

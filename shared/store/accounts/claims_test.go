@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -79,7 +80,7 @@ func TestIdempotency(t *testing.T) {
 		must.Do(t, checks.Value.Set(strconv.Itoa(30)))
 		t.Cleanup(func() { checks.Value.Set(before) })
 	}
-	onEach(t, testIdempotency)
+	storetest.OnEach(t, New, testIdempotency)
 }
 
 func testIdempotency(t *testing.T, s *Store) {
@@ -133,7 +134,7 @@ func testIdempotency(t *testing.T, s *Store) {
 }
 
 // TestIdempotencyTwins has many attempts at a key in one millisecond: one of them holds it, at first and when the lease has ended.
-func TestIdempotencyTwins(t *testing.T) { onEach(t, testIdempotencyTwins) }
+func TestIdempotencyTwins(t *testing.T) { storetest.OnEach(t, New, testIdempotencyTwins) }
 
 func testIdempotencyTwins(t *testing.T, s *Store) {
 	for round := range 10 {
@@ -194,11 +195,11 @@ func TestIdempotencyCalls(t *testing.T) {
 			must.Do(t, err)
 		}
 	}
-	got := []int{calls(t, begin(claim))}
+	got := []int{storetest.Calls(t, begin(claim))}
 	claim = newClaim(1, 1, claim.Lease)
-	got = append(got, calls(t, begin(claim)), calls(t, func(ctx context.Context) {
+	got = append(got, storetest.Calls(t, begin(claim)), storetest.Calls(t, func(ctx context.Context) {
 		must.Do(t, s.FinishIdempotent(ctx, claim, request.Answer{HTTP: 200}))
-	}), calls(t, begin(newClaim(1, 1, noon))))
+	}), storetest.Calls(t, begin(newClaim(1, 1, noon))))
 	if diff := cmp.Diff([]int{1, 2, 1, 1}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/quota"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -17,7 +18,7 @@ func TestCharge(t *testing.T) {
 	table := newStore(t).Table
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	var now time.Time
-	s := at(t, table, func() time.Time { return now })
+	s := New(table.At(func() time.Time { return now }))
 	in := func(writes, events time.Duration) quota.Paid {
 		p := quota.Paid{}
 		for k, d := range map[quota.Kind]time.Duration{quota.Writes: writes, quota.Events: events} {
@@ -41,7 +42,7 @@ func TestCharge(t *testing.T) {
 	} {
 		now = noon.Add(test.after)
 		var got quota.Paid
-		made := calls(t, func(ctx context.Context) {
+		made := storetest.Calls(t, func(ctx context.Context) {
 			var err error
 			got, err = s.Charge(ctx, "acct", test.known, test.costs)
 			must.Do(t, err)

@@ -1,11 +1,9 @@
 package deletion_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,32 +19,11 @@ import (
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/storetest"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
-
-// before is a client that calls a function before each call, with its name and body. An answer of that which is not nil is given instead.
-type before struct {
-	next aws.HTTPClient
-	call func(name, body string) *http.Response
-}
-
-func (b before) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	if answer := b.call(name, string(body)); answer != nil {
-		return answer, nil
-	}
-	return b.next.Do(r)
-}
 
 // through is a process like p whose calls are heard of before.
 func (p *process) through(call func(name, body string) *http.Response) *process {
-	return newProcess(p.T, storetest.Through(p.T, p.Table, func(next aws.HTTPClient) aws.HTTPClient { return before{next, call} }), p.Now)
+	return newProcess(p.T, storetest.Watched(p.T, p.Table, call), p.Now)
 }
 
 // marks reports whether a call marks an item, by its sort key, as deleted.

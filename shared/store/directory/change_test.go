@@ -13,20 +13,18 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
-	"collabdata/shared/store"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.
-func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
+func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, New, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
-	changes := map[keys.Key]func() error{
+	storetest.KeepsUnknown(t, s.Table, map[keys.Key]func() error{
 		keys.Organization("acct", "org"): func() error {
 			err := storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Name += "x"; o.Disabled = false })
 			return err
@@ -42,18 +40,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 		keys.Member(acme, "u"): func() error {
 			return s.ChangeMembers(ctx, storetest.Request(noon), collab.Resource{OrganizationRef: acme}, []string{"u"}, true, func(int, *collab.Member) {})[0]
 		},
-	}
-	for k, change := range changes {
-		must.Do(t, change())
-		_, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
-		must.Do(t, err)
-		must.Do(t, change())
-		it, err := s.Get(ctx, k)
-		must.Do(t, err)
-		if it.Text("newer") != "kept" {
-			t.Errorf("%s lost an attribute: %v", k, it)
-		}
-	}
+	})
 }
 
 // TestLostAnswer holds that a change whose answer was lost is not done again over what others wrote since: the item knows its last four
@@ -64,7 +51,7 @@ func TestLostAnswer(t *testing.T) {
 		others.putOrganization(t, collab.Organization{ID: "org", Name: "first"})
 		var lost atomic.Bool
 		s := New(storetest.Through(t, others.Table, func(next aws.HTTPClient) aws.HTTPClient {
-			return client(func(r *http.Request) (*http.Response, error) {
+			return storetest.Client(func(r *http.Request) (*http.Response, error) {
 				answer, err := next.Do(r)
 				if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "UpdateItem") || lost.Swap(true) {
 					return answer, err
@@ -87,8 +74,3 @@ func TestLostAnswer(t *testing.T) {
 		}
 	}
 }
-
-// client is a transport.
-type client func(*http.Request) (*http.Response, error)
-
-func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }

@@ -50,7 +50,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(storetest.Through(t, storetest.New(t), func(aws.HTTPClient) aws.HTTPClient {
-				return client(func(r *http.Request) (*http.Response, error) {
+				return storetest.Client(func(r *http.Request) (*http.Response, error) {
 					if err := r.Context().Err(); err != nil {
 						return nil, err
 					}

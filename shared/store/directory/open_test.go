@@ -8,12 +8,13 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestOpenTogether holds that of several who make a document and its organization at once all have it.
-func TestOpenTogether(t *testing.T) { onEach(t, testOpenTogether) }
+func TestOpenTogether(t *testing.T) { storetest.OnEach(t, New, testOpenTogether) }
 
 func testOpenTogether(t *testing.T, s *Store) {
 	var wg sync.WaitGroup
@@ -34,7 +35,7 @@ func TestKnown(t *testing.T) {
 	plain.putDocument(t, "doc", "")
 	start := time.Now()
 	now := start
-	s := at(t, plain.Table, func() time.Time { return now })
+	s := New(plain.Table.At(func() time.Time { return now }))
 	type outcome struct {
 		after time.Duration
 		calls int
@@ -44,7 +45,7 @@ func TestKnown(t *testing.T) {
 	step := func(after time.Duration) {
 		now = start.Add(after)
 		var code collab.Code
-		n := calls(t, func(ctx context.Context) {
+		n := storetest.Calls(t, func(ctx context.Context) {
 			code = codeOf(s.OpenDocument(ctx, "acct", "org", "doc", collab.CreateFlags{}))
 		})
 		got = append(got, outcome{after, n, code})
@@ -77,7 +78,7 @@ func TestOpenCalls(t *testing.T) {
 		ids  []string
 		want int
 	}{{nil, 1}, {nil, 0}, {[]string{"a"}, 1}, {[]string{"a"}, 0}, {[]string{"a", "b"}, 1}, {[]string{"b", "none", "a"}, 2}} {
-		if got := calls(t, func(ctx context.Context) {
+		if got := storetest.Calls(t, func(ctx context.Context) {
 			_, _, err := s.Open(ctx, "acct", "org", "", tt.ids)
 			must.Do(t, err)
 		}); got != tt.want {

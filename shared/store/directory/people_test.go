@@ -1,10 +1,8 @@
 package directory
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -20,12 +18,11 @@ import (
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestFolderTree holds that folders which many add and move at one moment never lie in themselves, and never on more than ten levels.
-func TestFolderTree(t *testing.T) { onEach(t, testFolderTree) }
+func TestFolderTree(t *testing.T) { storetest.OnEach(t, New, testFolderTree) }
 
 func testFolderTree(t *testing.T, s *Store) {
 	const folders, writers, steps = 14, 8, 12
@@ -72,7 +69,7 @@ func testFolderTree(t *testing.T, s *Store) {
 }
 
 // TestFindMembers walks the users of each level, in pages of each size, and finds each once and in order.
-func TestFindMembers(t *testing.T) { onEach(t, testFindMembers) }
+func TestFindMembers(t *testing.T) { storetest.OnEach(t, New, testFindMembers) }
 
 func testFindMembers(t *testing.T, s *Store) {
 	ctx, request := t.Context(), storetest.Request(time.Now())
@@ -208,7 +205,7 @@ func TestDeleteMembers(t *testing.T) {
 // TestDeletedIsGone: what is deleted is not found and nobody may see it, and its id is added again as something new.
 func TestDeletedIsGone(t *testing.T) {
 	now := noon
-	s := at(t, storetest.New(t), func() time.Time { return now })
+	s := New(storetest.New(t).At(func() time.Time { return now }))
 	ctx := t.Context()
 	s.putOrganization(t, collab.Organization{ID: "org"})
 	s.putOrganization(t, collab.Organization{ID: "other"})
@@ -340,31 +337,21 @@ func TestFindMembersTogether(t *testing.T) {
 	must.Do(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"b"})[0])
 	var reads atomic.Int64
 	second := make(chan struct{})
-	meeting := New(storetest.Through(t, s.Table, func(next aws.HTTPClient) aws.HTTPClient {
-		return clientFunc(func(r *http.Request) (*http.Response, error) {
-			body, err := io.ReadAll(r.Body)
-			must.Do(t, err)
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			if strings.Contains(string(body), keys.GrantPartition(acme)) {
-				if reads.Add(1) == 2 {
-					close(second)
-				}
-				select {
-				case <-second:
-				case <-r.Context().Done():
-					return nil, r.Context().Err()
-				}
-			}
-			return next.Do(r)
-		})
-	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+	meeting := New(storetest.Watched(t, s.Table, func(_, body string) *http.Response {
+		if strings.Contains(body, keys.GrantPartition(acme)) {
+			if reads.Add(1) == 2 {
+				close(second)
+			}
+			select {
+			case <-second:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	}))
 	q := collab.MemberQuery{In: collab.Resource{OrganizationRef: acme}, Groups: []string{"g"}, AllDocuments: true}
 	_, _, err := meeting.FindMembers(ctx, q, collab.MemberPosition{}, 100)
 	must.Do(t, err)
 }
-
-type clientFunc func(*http.Request) (*http.Response, error)
-
-func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }

@@ -131,7 +131,7 @@ var dropEmpty = cmp.Transformer("dropEmpty", func(m map[string][]string) map[str
 })
 
 // TestRemoved takes users out of the organization and a document, and brings them back in every way.
-func TestRemoved(t *testing.T) { onEach(t, testRemoved) }
+func TestRemoved(t *testing.T) { storetest.OnEach(t, New, testRemoved) }
 
 func testRemoved(t *testing.T, s *Store) {
 	s.putOrganization(t, collab.Organization{ID: "org"})
@@ -229,7 +229,7 @@ func TestBringBackCostsNothing(t *testing.T) {
 	s.putDocument(t, "plan", "")
 	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
 	must.Do(t, err)
-	if n := calls(t, func(ctx context.Context) { must.Do(t, s.BringBack(ctx, ref, []string{"ann"})) }); n != 0 {
+	if n := storetest.Calls(t, func(ctx context.Context) { must.Do(t, s.BringBack(ctx, ref, []string{"ann"})) }); n != 0 {
 		t.Errorf("%d calls", n)
 	}
 }

@@ -31,7 +31,6 @@ import (
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 )
@@ -456,7 +455,12 @@ func TestAddedAgain(t *testing.T) {
 	table, now := storetest.New(t), new(time.Now())
 	w := newWorld(t, table, table, now)
 	w.plant("acme")
-	slow := storetest.Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return &passing{next, now, 10 * time.Millisecond} })
+	slow := storetest.Watched(t, table, func(string, string) *http.Response { // by the clock of the test
+		clock.Lock()
+		defer clock.Unlock()
+		*now = now.Add(10 * time.Millisecond)
+		return nil
+	})
 	job := newWorld(t, table, slow, now).erase([]string{person})
 	doc := w.document("acme", "plan")
 	org := doc.OrganizationRef
@@ -496,20 +500,6 @@ func TestAddedAgain(t *testing.T) {
 
 // clock guards the clocks of tests.
 var clock sync.Mutex
-
-// passing is a client whose calls take some time each, by the clock of the test.
-type passing struct {
-	next aws.HTTPClient
-	now  *time.Time
-	took time.Duration
-}
-
-func (p *passing) Do(r *http.Request) (*http.Response, error) {
-	clock.Lock()
-	*p.now = p.now.Add(p.took)
-	clock.Unlock()
-	return p.next.Do(r)
-}
 
 // TestAccessEnds: in each of 31 organizations, whether the request or the job ends the access.
 func TestAccessEnds(t *testing.T) {

@@ -32,7 +32,7 @@ func (s *Store) mustLane(t *testing.T, change func(*Lane)) {
 }
 
 // TestLane: a lane has one holder and one message at a time, and no holder ends who was asked to look again.
-func TestLane(t *testing.T) { onEach(t, testLane) }
+func TestLane(t *testing.T) { storetest.OnEach(t, open, testLane) }
 
 func testLane(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -213,7 +213,7 @@ func delivered(d *collab.Delivery) { d.State = collab.DeliveryDelivered }
 
 // TestDeliveriesInOrder: new deliveries come in the order of their events, those that wait in the order of their times, and each of them
 // until it is done.
-func TestDeliveriesInOrder(t *testing.T) { onEach(t, testDeliveriesInOrder) }
+func TestDeliveriesInOrder(t *testing.T) { storetest.OnEach(t, open, testDeliveriesInOrder) }
 
 func testDeliveriesInOrder(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -285,7 +285,7 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 }
 
 // TestFirstAttemptTwice: of two runs that attempt a new delivery the first is kept, and one that ended half-way loses nothing.
-func TestFirstAttemptTwice(t *testing.T) { onEach(t, testFirstAttemptTwice) }
+func TestFirstAttemptTwice(t *testing.T) { storetest.OnEach(t, open, testFirstAttemptTwice) }
 
 func testFirstAttemptTwice(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -311,7 +311,7 @@ func testFirstAttemptTwice(t *testing.T, s *Store) {
 }
 
 // TestDangling: pointers to deliveries that have expired, or wait no more, hide nothing behind them, and are removed.
-func TestDangling(t *testing.T) { onEach(t, testDangling) }
+func TestDangling(t *testing.T) { storetest.OnEach(t, open, testDangling) }
 
 func testDangling(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -340,7 +340,7 @@ func testDangling(t *testing.T, s *Store) {
 	}
 }
 
-func TestDeliveries(t *testing.T) { onEach(t, testDeliveries) }
+func TestDeliveries(t *testing.T) { storetest.OnEach(t, open, testDeliveries) }
 
 func testDeliveries(t *testing.T, s *Store) {
 	ctx := t.Context()

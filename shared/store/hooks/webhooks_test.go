@@ -5,6 +5,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 )
 
 func newWebhook(id string) collab.Webhook {
@@ -15,7 +16,7 @@ func newWebhook(id string) collab.Webhook {
 }
 
 // TestUpdateOvertaken has another update in between: neither is lost.
-func TestUpdateOvertaken(t *testing.T) { onEach(t, testUpdateOvertaken) }
+func TestUpdateOvertaken(t *testing.T) { storetest.OnEach(t, open, testUpdateOvertaken) }
 
 func testUpdateOvertaken(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -36,7 +37,7 @@ func testUpdateOvertaken(t *testing.T, s *Store) {
 	}
 }
 
-func TestDeleteWebhook(t *testing.T) { onEach(t, testDeleteWebhook) }
+func TestDeleteWebhook(t *testing.T) { storetest.OnEach(t, open, testDeleteWebhook) }
 
 func testDeleteWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -51,7 +52,7 @@ func testDeleteWebhook(t *testing.T, s *Store) {
 	}
 }
 
-func TestDisableWebhook(t *testing.T) { onEach(t, testDisableWebhook) }
+func TestDisableWebhook(t *testing.T) { storetest.OnEach(t, open, testDisableWebhook) }
 
 func testDisableWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()

@@ -44,11 +44,8 @@ func preferences(s *Store) map[string]collab.Preferences { return s.directory.(p
 
 func deleted(s *Store) map[string]bool { return s.directory.(prefer).deleted }
 
-// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
-func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) {
-		test(t, New(outbox.New(table), prefer{map[string]collab.Preferences{}, map[string]bool{}}))
-	})
+func open(table *store.Table) *Store {
+	return New(outbox.New(table), prefer{map[string]collab.Preferences{}, map[string]bool{}})
 }
 
 // inbox walks a user's inbox in pages of most, and returns the ids.
@@ -67,7 +64,7 @@ func notification(id, actor string, at int64) collab.Notification {
 	return collab.Notification{ID: id, DocumentID: "doc", ActionUser: collab.User{UserID: actor}, Headline: "of " + id, CreatedAt: at}
 }
 
-func TestInbox(t *testing.T) { onEach(t, testInbox) }
+func TestInbox(t *testing.T) { storetest.OnEach(t, open, testInbox) }
 
 func testInbox(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -142,7 +139,7 @@ func testInbox(t *testing.T, s *Store) {
 	}
 }
 
-func TestChangeNotification(t *testing.T) { onEach(t, testChangeNotification) }
+func TestChangeNotification(t *testing.T) { storetest.OnEach(t, open, testChangeNotification) }
 
 func testChangeNotification(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -258,7 +255,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 }
 
 // TestDuplicateNotification adds a notification again under its id: that leaves nothing behind.
-func TestDuplicateNotification(t *testing.T) { onEach(t, testDuplicateNotification) }
+func TestDuplicateNotification(t *testing.T) { storetest.OnEach(t, open, testDuplicateNotification) }
 
 func testDuplicateNotification(t *testing.T, s *Store) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}

@@ -8,18 +8,8 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
-	"collabdata/shared/store"
 	"collabdata/shared/testing/storetest"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
-
-// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
-func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) {
-		test(t, New(table))
-	})
-}
 
 // pending returns the pending work of the store, those that are due first ahead.
 func (s *Store) pending(t *testing.T) []Work {
@@ -31,7 +21,7 @@ func (s *Store) pending(t *testing.T) []Work {
 
 // TestTooLargeJob keeps no job of the longest ids in the form that takes most: that is the caller's mistake.
 func TestTooLargeJob(t *testing.T) {
-	onEach(t, func(t *testing.T, s *Store) {
+	storetest.OnEach(t, New, func(t *testing.T, s *Store) {
 		job := Job{ID: "job", Account: "acct"}
 		for i := range 500 {
 			id := strings.Repeat(`\`, collab.MaxDocumentID-3) + fmt.Sprint(i)
@@ -47,13 +37,13 @@ func TestTooLargeJob(t *testing.T) {
 }
 
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.
-func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
+func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, New, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
 	work := Work{EventRef: ref, Kind: collab.EventWork}
-	for k, change := range map[keys.Key]func() error{
+	storetest.KeepsUnknown(t, s.Table, map[keys.Key]func() error{
 		workKey(work): func() error {
 			from, err := s.Pending(ctx, ref, collab.EventWork)
 			if err != nil {
@@ -66,15 +56,5 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			}
 			return s.ReportEnd(ctx, to)
 		},
-	} {
-		if _, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept")))); err != nil {
-			t.Fatal(err)
-		}
-		if err := change(); err != nil {
-			t.Error(k, err)
-		}
-		if it, err := s.Get(ctx, k); err != nil || it.Text("newer") != "kept" {
-			t.Errorf("%s lost an attribute: %v, %v", k, it, err)
-		}
-	}
+	})
 }

@@ -29,7 +29,7 @@ func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRe
 	return ev, collab.EventRef{Account: "acct", ID: id}
 }
 
-func TestWork(t *testing.T) { onEach(t, testWork) }
+func TestWork(t *testing.T) { storetest.OnEach(t, New, testWork) }
 
 func testWork(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -136,7 +136,7 @@ func testWork(t *testing.T, s *Store) {
 }
 
 // TestFailed: an event that has failed is not sent again, and goes on where it stood once it is retried.
-func TestFailed(t *testing.T) { onEach(t, testFailed) }
+func TestFailed(t *testing.T) { storetest.OnEach(t, New, testFailed) }
 
 func testFailed(t *testing.T, s *Store) {
 	ctx := t.Context()
@@ -223,7 +223,7 @@ func TestUnreadable(t *testing.T) {
 }
 
 // TestMail: events are added to a mail until it has left; one run at a time claims it when it is due.
-func TestMail(t *testing.T) { onEach(t, testMail) }
+func TestMail(t *testing.T) { storetest.OnEach(t, New, testMail) }
 
 func testMail(t *testing.T, s *Store) {
 	ctx := t.Context()

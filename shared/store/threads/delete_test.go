@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,46 @@ func (w *writing) sweep(id string) {
 			_, done, err = w.Sweep(w.t.Context(), job.Document(job.Things[0]), th.ID, 500)
 			w.must(err)
 		}
+	}
+}
+
+// TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one shows or stays, and nothing of the new one
+// goes.
+func TestDeleteAnnotations(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", storetest.Comment("bob", 7, 1_000), storetest.Comment("bob", 8, 1_000))
+	w.must(err)
+	r := newRequest(0)
+	_, errs := w.delete(r, "a", "none")
+	w.must(errs[0])
+	storetest.WantCode(t, "no such annotation", errs[1], collab.NotFound)
+	_, err = w.add("a", storetest.Comment("bob", 0, 2_000))
+	storetest.WantCode(t, "a comment to what is deleted", err, collab.NotFound)
+	for _, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
+		storetest.WantCode(t, "comments of what is deleted", err, collab.NotFound)
+	}
+	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, storetest.Thread("a", "cid", 1), collab.NewAnnotation{}))
+	if ids, err := w.add("a", storetest.Comment("eve", 7, 3_000)); err != nil || !slices.Equal(ids, []int64{7}) {
+		t.Errorf("the id of a comment that was deleted: %v, %v", ids, err)
+	}
+	_, errs = w.delete(storetest.Again(r), "a", "none")
+	w.must(errs[0])
+	var authors []string
+	for c, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
+		w.must(err)
+		authors = append(authors, c.AuthorID)
+	}
+	if fmt.Sprint(authors) != "[cid eve]" {
+		t.Errorf("the annotation that was added again has comments by %v", authors)
+	}
+	failures, err := w.UpdateComments(
+		t.Context(), newRequest(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }},
+	)
+	w.must(err)
+	storetest.WantCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
+	w.sweep(r.JobID())
+	if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), fmt.Sprintf("%016d", 8)) {
+		t.Errorf("swept, there are %v", got)
 	}
 }
 
@@ -154,5 +195,33 @@ func TestSeenOfDeleted(t *testing.T) {
 	want := []string{keys.Seen(w.doc, "other").SK, keys.SeenThread(w.doc, "reader", "a").SK}
 	if got := collab.Map(said, func(it store.Item) string { return it.Text(keys.SK) }); !slices.Equal(got, want) {
 		t.Errorf("swept, there are %q, want %q", got, want)
+	}
+}
+
+// TestDeleteCommentsOfAuthors deletes comments by their authors, as often as it is tried; where too much is to be looked at for them it
+// deletes nothing.
+func TestDeleteCommentsOfAuthors(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", storetest.Comment("bob", 7, 1_000), storetest.Comment("cid", 8, 1_000), storetest.Comment("bob", 9, 1_000))
+	w.must(err)
+	r := newRequest(50_000)
+	for _, req := range []*request.Request{r, storetest.Again(r)} {
+		ids, failures, err := w.DeleteComments(t.Context(), req, w.doc, "a", nil, []string{"bob"}, nil)
+		if err != nil || len(failures) != 0 || !slices.Equal(ids, []int64{7, 9}) {
+			t.Errorf("%v, %v, %v", ids, failures, err)
+		}
+	}
+	large := strings.Repeat("x", 300_000)
+	for id := range int64(34) {
+		c := storetest.Comment("eve", 100+id, 60_000)
+		c.Text = &large
+		_, err := w.add("a", c)
+		w.must(err)
+	}
+	_, _, err = w.DeleteComments(t.Context(), newRequest(70_000), w.doc, "a", nil, []string{"cid"}, nil)
+	storetest.WantCode(t, "10 MB of others", err, collab.FailedPrecondition)
+	_, failures, err := w.DeleteComments(t.Context(), newRequest(70_000), w.doc, "a", []int64{8, 100}, []string{"cid"}, nil)
+	if _, left := w.items("a"); err != nil || collab.CodeOf(failures[100]) != collab.NotFound || len(left) != 1+34 {
+		t.Errorf("%v, %v, %d left", failures, err, len(left))
 	}
 }

@@ -22,7 +22,7 @@ var (
 
 // TestRandomWalks walks random queries in random pages while others are written between the pages: what is never written comes exactly
 // once, in the order of a quiet walk.
-func TestRandomWalks(t *testing.T) { onEach(t, testRandomWalks) }
+func TestRandomWalks(t *testing.T) { storetest.OnEach(t, on, testRandomWalks) }
 
 func testRandomWalks(t *testing.T, s *Store) {
 	seed := *fuzzSeed

@@ -101,6 +101,13 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for id, there := range map[string]bool{"deleted": false, "added again": true} {
+		look, err := w.Get(t.Context(), keys.AnnotationID(w.doc, id))
+		w.must(err)
+		if expires := look.Number(keys.Expires); leads(look) != there || !there && expires < began/1000+int64(GoneFor.Seconds()) {
+			t.Errorf("%s: its look-up is %v", id, look)
+		}
+	}
 	items, err := w.Query(t.Context(), store.Scan{PK: keys.GonePartition(w.doc), Keys: store.Everything})
 	w.must(err)
 	for _, it := range items {

@@ -261,7 +261,7 @@ func differ(want, got any) string {
 // TestModel writes and deletes annotations and comments as it draws them, and holds that all ways to read say what the model says.
 func TestModel(t *testing.T) {
 	storetest.FewChecks(t, 12) // others each time, plainly and through the chaos transport
-	onEach(t, testModel)
+	storetest.OnEach(t, on, testModel)
 }
 
 func testModel(t *testing.T, s *Store) {

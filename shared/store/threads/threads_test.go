@@ -7,18 +7,12 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 )
 
 func newStore(t testing.TB) *Store { return on(storetest.New(t)) }
-
-// onEach runs a test on a table that is reached plainly, and on one through the chaos transport.
-func onEach(t *testing.T, test func(*testing.T, *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, on(table)) })
-}
 
 func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) collab.OrganizationRef {
 	t.Helper()

@@ -21,6 +21,16 @@ func resolve(now collab.Millis) collab.AnnotationChange {
 	}}
 }
 
+// TestUpdateNotSelected holds that no comment of a thread changes that an update does not select.
+func TestUpdateNotSelected(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	not := resolve(6_000)
+	not.Select = func(*collab.Annotation) error { return collab.Errorf(collab.FailedPrecondition, "not this one") }
+	not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
+	err := w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, not)[0]
+	storetest.WantCode(t, "not selected", err, collab.FailedPrecondition)
+}
+
 // TestUpdateKeepsUnknown holds that a write keeps attributes which it does not know: those of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))

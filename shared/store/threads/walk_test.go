@@ -17,7 +17,7 @@ import (
 )
 
 // TestLargeThread walks past a thread that is larger than a page: it comes with as many comments as a page may hold, and says so.
-func TestLargeThread(t *testing.T) { onEach(t, testLargeThread) }
+func TestLargeThread(t *testing.T) { storetest.OnEach(t, on, testLargeThread) }
 
 func testLargeThread(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org")
@@ -147,7 +147,7 @@ func TestForgedPositions(t *testing.T) {
 }
 
 // TestLaterVersion holds that reading passes over what a later version wrote among heads and comments.
-func TestLaterVersion(t *testing.T) { onEach(t, testLaterVersion) }
+func TestLaterVersion(t *testing.T) { storetest.OnEach(t, on, testLaterVersion) }
 
 func testLaterVersion(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org")

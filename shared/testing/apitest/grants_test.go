@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/testing/leadingkeys"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -46,24 +47,18 @@ func (o *overseer) watch(next http.Handler) http.Handler {
 }
 
 // before returns a client whose calls are noted.
-func (o *overseer) before(next aws.HTTPClient) aws.HTTPClient { return noted{o, next} }
-
-type noted struct {
-	*overseer
-	next aws.HTTPClient
-}
-
-func (n noted) Do(r *http.Request) (*http.Response, error) {
-	path, ok := r.Context().Value(pathKey{}).(string)
-	if ok {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
+func (o *overseer) before(next aws.HTTPClient) aws.HTTPClient {
+	return storetest.Client(func(r *http.Request) (*http.Response, error) {
+		if path, ok := r.Context().Value(pathKey{}).(string); ok {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			o.note(path, r.Header.Get("X-Amz-Target"), body)
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		n.note(path, r.Header.Get("X-Amz-Target"), body)
-	}
-	return n.next.Do(r)
+		return next.Do(r)
+	})
 }
 
 // note adds the grants that a call needs.

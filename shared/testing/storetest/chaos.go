@@ -25,15 +25,15 @@ import (
 
 var chaosSeed = flag.Uint64("chaos", 1, "seed of what the chaos transport does")
 
-// OnEach runs a test on a table that is reached plainly and, side by side, on one behind the chaos transport.
-func OnEach(t *testing.T, test func(t *testing.T, table *store.Table)) {
+// OnEach runs a test on what open makes of a table and, concurrently, on what it makes of a table reached through the chaos transport.
+func OnEach[S any](t *testing.T, open func(*store.Table) S, test func(*testing.T, S)) {
 	t.Run("plain", func(t *testing.T) {
 		t.Parallel()
-		test(t, New(t))
+		test(t, open(New(t)))
 	})
 	t.Run("chaos", func(t *testing.T) {
 		t.Parallel()
-		test(t, Chaos(t, New(t)))
+		test(t, open(Chaos(t, New(t))))
 	})
 }
 

@@ -15,12 +15,14 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/must"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
@@ -139,5 +141,28 @@ func WantCode(t testing.TB, what string, err error, want collab.Code) {
 	t.Helper()
 	if got := collab.CodeOf(err); got != want {
 		t.Errorf("%s: %v, want code %q", what, err, want)
+	}
+}
+
+// Calls returns how many calls to the table f makes.
+func Calls(t testing.TB, f func(ctx context.Context)) (n int) {
+	t.Helper()
+	u := &collab.Usage{}
+	f(collab.WithUsage(t.Context(), u))
+	_, _, n = u.Total()
+	return n
+}
+
+// KeepsUnknown checks that changes of items keep an attribute that a later version has written. A change may be made twice.
+func KeepsUnknown(t *testing.T, table *store.Table, changes map[keys.Key]func() error) {
+	t.Helper()
+	for k, change := range changes {
+		must.Do(t, change())
+		_, err := table.Write(t.Context(), store.Update(k, expression.Set(expression.Name("later"), expression.Value("kept"))))
+		must.Do(t, err)
+		must.Do(t, change())
+		if it, err := table.Get(t.Context(), k); err != nil || it.Text("later") != "kept" {
+			t.Errorf("%s lost an attribute: %v, %v", k, it, err)
+		}
 	}
 }
