@@ -29,7 +29,7 @@ func (c *exportCommand) run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, a, from, c.Organization, transfer.ExportOptions{Disabled: true})
+	return c.write(ctx, a, from, c.Organization, transfer.ExportOptions{})
 }
 
 type copyCommand struct {

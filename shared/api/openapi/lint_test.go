@@ -1,3 +1,5 @@
+//go:build e2e
+
 package openapi_test
 
 import (
@@ -21,6 +23,7 @@ func TestLint(t *testing.T) {
 		"spectral": {"lint", "--fail-severity", "hint", "--ruleset", ruleset, "../openapi.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path, err := localstack.CheckTool(t.Context(), name, os.Stderr)
 			must.Do(t, err)
 			cmd := exec.CommandContext(t.Context(), path, args...)

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/app/live"
 	"collabdata/shared/app/local/sockets"
@@ -25,10 +24,11 @@ import (
 	rules "collabdata/shared/live"
 	"collabdata/shared/store"
 	"collabdata/shared/store/connections"
-	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 )
@@ -114,17 +114,18 @@ func newWorld(t testing.TB) *world {
 	server := httptest.NewServer(w.hub)
 	t.Cleanup(server.Close)
 	t.Cleanup(w.hub.End)
-	db, table, log := localstacktest.Config(localstacktest.DynamoDB(t)), "live-"+rand.Text(), slog.New(slog.DiscardHandler)
-	w.service = app.New(app.Config{
-		DynamoDB: store.Observe(db, w.written.add), Table: table, LiveURL: "ws" + strings.TrimPrefix(server.URL, "http"), Log: log, Now: w.clock.now,
+	var db aws.Config
+	w.service = apitest.Start(t, func(c *app.Config) {
+		db = c.DynamoDB
+		c.DynamoDB, c.LiveURL, c.Now = store.Observe(db, w.written.add), "ws"+strings.TrimPrefix(server.URL, "http"), w.clock.now
 	})
+	c := w.service.Config()
 	w.kept = connections.Store{Table: w.service.Directory.Table}
-	w.pages, w.hints = live.New(live.Config{DynamoDB: db, Table: table, Gateway: w.gateway, Log: log, Now: w.clock.now, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	w.pages, w.hints = live.New(live.Config{DynamoDB: db, Table: c.Table, Gateway: w.gateway, Log: c.Log, Now: c.Now, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	w.hub.Pages, w.hints.Lap = w.pages, 0
-	must.Do(t, localstack.CreateTable(t.Context(), db, table))
+	must.Do(t, w.service.Accounts.AddAccount(t.Context(), collab.Account{ID: "other"}))
 	for _, account := range []string{"acme", "other"} {
 		w.handlers[account] = w.service.HandlerFor(collab.Identity{Account: account})
-		must.Do(t, w.service.Accounts.AddAccount(t.Context(), collab.Account{ID: account}))
 		w.post(t, account, "/v2/organizations/add", `{"organizations": [{"organizationId": "org", "organizationName": "Org"}]}`)
 		w.post(t, account, "/v2/organizations/documents/add", `{"organizationId": "org", "documents": [{"documentId": "plan", "documentName": "P"},
 			{"documentId": "budget", "documentName": "B"}]}`)

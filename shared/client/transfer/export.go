@@ -14,15 +14,11 @@ import (
 	"collabdata/shared/client"
 )
 
-// ExportOptions say how an organization is exported. The zero value exports all of one from this service.
+// ExportOptions say how an organization is exported. The zero value exports all of it, as an operator of this service may.
 type ExportOptions struct {
-	// Documented asks for nothing but what the documented service has, too. Groups, preferences and read states are then not in the file: no
-	// documented operation lists them.
+	// Documented exports by the documented operations alone, and without the reach of an operator. The file then has no groups, preferences and
+	// read states, and only the line of a disabled document. Export refuses a disabled organization.
 	Documented bool
-
-	// Disabled says that c is answered what is disabled, too, as an operator is. Else of a disabled document the file has nothing but its own
-	// line, and a disabled organization cannot be exported.
-	Disabled bool
 
 	Progress func(Progress)    // is called now and then; may be nil
 	Skipped  func(text string) // is called with what cannot be read and why, which is then not in the file; may be nil
@@ -131,7 +127,7 @@ func (e *exporter) organization() error {
 		return err
 	case o == nil:
 		return client.Errorf(client.CodeNotFound, "organization %q does not exist", e.org)
-	case isTrue(o, "disabled") && !e.Disabled:
+	case isTrue(o, "disabled") && e.Documented:
 		return client.Errorf(client.CodeFailedPrecondition, "organization %q is disabled: it cannot be read until it is enabled", e.org)
 	}
 	return e.write(Organization, further(enabled(renamed(o, "id", "organizationId")), "createdAt", "lastUpdated"))
@@ -258,7 +254,7 @@ func (e *exporter) writeDocuments(list []object) error {
 		if textOf(d, "folderId") == "root" {
 			d = without(d, "folderId")
 		}
-		if isTrue(d, "disabled") && !e.Disabled {
+		if isTrue(d, "disabled") && e.Documented {
 			e.skip("document %q is disabled: its threads, users and read states cannot be read until it is enabled", id)
 		} else {
 			ids = append(ids, id)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,15 +19,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack"
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/client/transfer"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
-	"collabdata/shared/keys"
-	"collabdata/shared/queue"
-	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 )
 
@@ -42,21 +38,7 @@ type service struct {
 // serve serves a service with a table of its own, whose credentials are in these headers.
 func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
-	return serveAt(t, localstacktest.DynamoDB(t), headers...)
-}
-
-// serveAt is serve on the DynamoDB at a URL.
-func serveAt(t testing.TB, dynamoDB string, headers ...credentials.Headers) *service {
-	t.Helper()
-	name := fmt.Sprintf("transfer-%d", time.Now().UnixNano())
-	sqs := localstacktest.Config(localstacktest.MiniStack(t))
-	urls, err := queue.Create(t.Context(), sqs, name+"-")
-	must.Do(t, err)
-	s := &service{Service: app.New(app.Config{
-		DynamoDB: localstacktest.Config(dynamoDB), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
-		Log: slog.New(slog.DiscardHandler), Headers: append(headers, credentials.Headers{})[0],
-	})}
-	must.Do(t, localstack.CreateTable(t.Context(), localstacktest.Config(dynamoDB), name))
+	s := &service{Service: apitest.Start(t, func(c *app.Config) { c.Headers = append(headers, credentials.Headers{})[0] })}
 	for url, of := range map[*string]*app.Service{&s.url: s.Service, &s.operator: s.WithDisabled()} {
 		server := httptest.NewServer(of.Handler())
 		t.Cleanup(server.Close)
@@ -155,7 +137,6 @@ func everything(t testing.TB, c *client.Client) {
 func export(t testing.TB, c *client.Client, o transfer.ExportOptions) string {
 	t.Helper()
 	var file strings.Builder
-	o.Disabled = !o.Documented
 	must.Do(t, transfer.Export(t.Context(), c, "acme", &file, o))
 	return file.String()
 }
@@ -249,18 +230,11 @@ func TestDisabled(t *testing.T) {
 	if !strings.Contains(file, "Nobody reads it now") {
 		t.Error("the threads of a disabled document are not in the file")
 	}
-	var skipped []string
-	var without strings.Builder
-	o := transfer.ExportOptions{Skipped: func(text string) { skipped = append(skipped, text) }}
-	must.Do(t, transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", &without, o))
-	if !strings.Contains(without.String(), `"documentId":"closed"`) || strings.Contains(without.String(), "Nobody reads it now") || len(skipped) != 1 {
-		t.Errorf("without an operator's reach it says %q and exports\n%s", skipped, &without)
-	}
 	load(t, s.client(s.url, "two", nil), file, transfer.ImportOptions{}) // is disabled in the end
 	same(t, "imported without an operator's reach", file, export(t, two, transfer.ExportOptions{}))
 
 	call(t, one, "/v2/organizations/access/disablestate/update", `"organizationIds": ["acme"], "disabled": true`)
-	if err := transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", &without, o); client.CodeOf(err) != client.CodeFailedPrecondition {
+	if err := transfer.Export(t.Context(), s.client(s.url, "one", nil), "acme", io.Discard, transfer.ExportOptions{Documented: true}); client.CodeOf(err) != client.CodeFailedPrecondition {
 		t.Errorf("a disabled organization is exported: %v", err)
 	}
 	file = export(t, one, transfer.ExportOptions{})
@@ -493,8 +467,9 @@ func TestCopy(t *testing.T) {
 	c := client.New(config)
 	var skipped []string
 	file := export(t, c, transfer.ExportOptions{Documented: true, Skipped: func(text string) { skipped = append(skipped, text) }})
-	if len(skipped) != 2 || !strings.HasPrefix(skipped[0], `document "closed" is disabled: `) {
-		t.Errorf("skipped: %q", skipped)
+	if len(skipped) != 2 || !strings.HasPrefix(skipped[0], `document "closed" is disabled: `) ||
+		!strings.Contains(file, `"documentId":"closed"`) || strings.Contains(file, "Nobody reads it now") {
+		t.Errorf("skipped: %q, the file is\n%s", skipped, file)
 	}
 	two := serve(t).account(t, "two")
 	load(t, two, file, transfer.ImportOptions{})

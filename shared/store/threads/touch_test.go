@@ -18,6 +18,28 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
+func TestKeyFor(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		key, at, want collab.Millis
+	}{
+		{"late enough", 5_000, 4_000, 5_000},
+		{"just late enough", 5_000, 5_000, 5_000},
+		{"quiet", 4_000, 5_001, 5_001},
+		{"quiet for a millisecond more than a quarter", 4_749, 5_000, 5_000},
+		{"quiet for a quarter", 4_750, 5_000, 5_250},
+		{"busy, at the beginning of a quarter", 4_999, 5_000, 5_250},
+		{"busy, at the end of a quarter", 5_248, 5_249, 5_250},
+		{"busy, at the end of time", collab.MaxMillis - 1, collab.MaxMillis, collab.MaxMillis},
+		{"the first times", 0, 10, 250},
+		{"no key", 0, 300, 300},
+	} {
+		if got := keyFor(tt.key, tt.at); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is:
 // the thread's time key is never earlier than a comment that can be seen, whatever step the writers stand at.
 func TestTouchThenPut(t *testing.T) {
