@@ -1,7 +1,10 @@
 package threads
 
 import (
+	"errors"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +16,8 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // on returns the annotations of a table.
@@ -105,5 +110,74 @@ func (w *writing) mustHold(when string) {
 	}
 	if key < own || key > own+quarter {
 		w.t.Fatalf("%s: the time key stands at %d, lastUpdated at %d", when, key, own)
+	}
+}
+
+// TestAddCommentsAgain repeats a call whose answer its caller never saw, where others took ids that it would have generated.
+func TestAddCommentsAgain(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	start := time.UnixMilli(1_700_000_000_000)
+	taken := start.UnixMicro()
+	_, err := w.add("a", storetest.Comment("bob", taken, 2_000), storetest.Comment("bob", taken+2, 2_000))
+	w.must(err)
+	for _, comments := range [][]collab.Comment{
+		{storetest.Comment("cid", 0, 3_000)},
+		{storetest.Comment("dan", 0, 3_000), storetest.Comment("dan", 0, 3_000), storetest.Comment("dan", 5, 3_000), storetest.Comment("dan", 0, 3_000)},
+	} {
+		r := newRequest(start.UnixMilli())
+		first, err := w.AddComments(t.Context(), r, w.doc, "a", collab.NewComments{Comments: comments})
+		w.must(err)
+		before, _ := w.items("a")
+		again, err := w.AddComments(t.Context(), storetest.Again(r), w.doc, "a", collab.NewComments{Comments: comments})
+		w.must(err)
+		if after, _ := w.items("a"); !reflect.DeepEqual(before, after) {
+			t.Errorf("a repeat changed the head from %v to %v", before, after)
+		}
+		_, stored := w.items("a")
+		var got []int64
+		for _, c := range stored {
+			if c.AuthorID == comments[0].AuthorID && c.ID != 5 {
+				got = append(got, c.ID)
+			}
+		}
+		want := append([]int64(nil), first...)
+		if len(want) == 4 {
+			want = append(want[:2:2], want[3])
+		}
+		if diff := cmp.Diff(first, again); diff != "" || cmp.Diff(want, got) != "" {
+			t.Errorf("added %v, again %v, stored %v", first, again, got)
+		}
+	}
+}
+
+// TestUpdateCommentsAnew changes comments, one of which can be changed only since others wrote both in between.
+func TestUpdateCommentsAnew(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", storetest.Comment("bob", 2, 1_000))
+	w.must(err)
+	text := func(s string) func(*collab.Comment) error {
+		return func(c *collab.Comment) error { c.Text = &s; return nil }
+	}
+	others := sync.OnceFunc(func() {
+		failures, err := w.UpdateComments(t.Context(), newRequest(5_000), w.doc, "a", collab.CommentChange{
+			IDs: []int64{1, 2}, At: 5_000, Change: text("theirs"),
+		})
+		w.must(errors.Join(err, failures[1], failures[2]))
+	})
+	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1, 2}, At: 6_000,
+		Change: func(c *collab.Comment) error {
+			defer others()
+			if c.ID == 1 && *c.Text != "theirs" {
+				return collab.Errorf(collab.InvalidArgument, "no")
+			}
+			return text("ours")(c)
+		},
+		Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
+	})
+	w.must(err)
+	_, comments := w.items("a")
+	if len(failures) != 0 || *comments[0].Text != "ours" || *comments[1].Text != "ours" {
+		t.Errorf("%v: %q, %q", failures, *comments[0].Text, *comments[1].Text)
 	}
 }
