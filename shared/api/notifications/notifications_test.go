@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -40,6 +42,40 @@ func newFixture(t *testing.T, change ...func(*app.Config)) *fixture {
 // post sends data, less the organization, to an operation.
 func (f *fixture) post(path, data string) *httptest.ResponseRecorder {
 	return apitest.Post(f.Handler(), "/v2/notifications/"+path, `{"data":{"organizationId":"org",`+data+`}}`)
+}
+
+// TestAddEvent holds who an add notifies, and whether their access is checked.
+func TestAddEvent(t *testing.T) {
+	f := newFixture(t)
+	const users = `"notifyUsers":[{"userId":"u2","name":"Duo"},{"userId":"u3"},{"userId":"u2","name":"Other"}]`
+	for data, want := range map[string]struct {
+		all, verify bool
+		names       string
+	}{
+		`"notifyAll":true`:           {true, false, ""},
+		users:                        {true, false, ""},
+		`"notifyAll":false,` + users: {false, false, "Duo u3"},
+		`"verifyUserPermissions":true,"notifyAll":false,` + users: {false, true, "Duo u3"},
+	} {
+		before := storetest.Pending(t, f.Outbox.Work)
+		w := f.post("add", `"documentId":"doc","actionUser":{"userId":"u1","name":"Una"},"displayHeadlineMessageTemplate":"x",`+data)
+		for _, work := range storetest.Pending(t, f.Outbox.Work) {
+			if slices.ContainsFunc(before, func(b outbox.Work) bool { return b.ID == work.ID }) {
+				continue
+			}
+			ev, err := f.Outbox.Event(t.Context(), "acme", work.ID)
+			must.Do(t, err)
+			recipients, err := f.Inbox.Recipients(t.Context(), ev)
+			names := strings.Join(collab.Map(recipients, collab.User.DisplayName), " ")
+			if err != nil || ev.NotifyAll != want.all || ev.VerifyAccess != want.verify || names != want.names || ev.Actor.DisplayName() != "Una" {
+				t.Errorf("%s: %+v to %q, %v", data, ev, names, err)
+			}
+			w.Code = 0 // seen
+		}
+		if w.Code != 0 {
+			t.Errorf("%s: no event, %s", data, w.Body)
+		}
+	}
 }
 
 func TestAddSizes(t *testing.T) {

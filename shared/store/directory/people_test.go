@@ -160,12 +160,13 @@ func testFindMembers(t *testing.T, s *Store) {
 	}
 }
 
-// TestDeleteMembers: nothing is left in the table of a user who is taken away from the organization, wherever the request is killed and
-// repeated.
+// TestDeleteMembers: a user who is taken away from the organization has nothing left in the table and sees nothing, wherever the request is
+// killed and repeated.
 func TestDeleteMembers(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()
 	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "d", "")
 	for after := 0; ; after++ {
 		setUp, request := storetest.Request(time.Now()), storetest.Request(time.Now())
 		user := []string{fmt.Sprint("user", after)}
@@ -191,6 +192,10 @@ func TestDeleteMembers(t *testing.T) {
 			if left, err := s.Query(ctx, q); err != nil || len(left) > 0 {
 				t.Fatalf("killed behind %d requests, this is left: %v, %v", after, left, err)
 			}
+		}
+		of, err2 := s.Standings(ctx, acme, collab.StandingQuery{Users: user, Documents: []collab.DocumentRef{acme.Document("d")}})
+		if must.Do(t, err2); of.Documents[0][0].Viewer(s.Millis()).May {
+			t.Errorf("killed after %d requests, they see the document", after)
 		}
 		if err == nil {
 			break

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/must"
@@ -199,26 +198,6 @@ func testRemoved(t *testing.T, s *Store) {
 	wants("removed from a folder: its access type decides", people, people)
 	if _, units := s.seeing(t, "plan"); units > 1+3 {
 		t.Errorf("%v units for three people where some were removed", units)
-	}
-}
-
-// TestRemovedKilled repeats the removal of a user whose process dies at each of its calls: in the end the user is removed and sees nothing.
-func TestRemovedKilled(t *testing.T) {
-	for n := range 8 {
-		table := storetest.New(t)
-		s := New(table)
-		s.putOrganization(t, collab.Organization{ID: "org"})
-		s.putDocument(t, "plan", "")
-		s.addMembers(t, inAcme, "bob")
-		s.grant(t, "bob", inPlan, 0)
-		r := storetest.Request(time.Now())
-		New(storetest.Killed(t, table, n)).DeleteMembers(t.Context(), r, inAcme, []string{"bob"})
-		must.Do(t, s.DeleteMembers(t.Context(), storetest.Again(r), inAcme, []string{"bob"})[0])
-		members, err := s.Members(t.Context(), acme, []string{"bob"})
-		must.Do(t, err)
-		if seen, _ := s.seeing(t, "plan"); len(members) > 0 || slices.Contains(seen["plan"], "bob") {
-			t.Errorf("after %d calls: %v, seen by %v", n, members, seen)
-		}
 	}
 }
 

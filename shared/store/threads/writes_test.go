@@ -2,6 +2,7 @@ package threads
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -179,5 +180,40 @@ func TestUpdateCommentsAnew(t *testing.T) {
 	_, comments := w.items("a")
 	if len(failures) != 0 || *comments[0].Text != "ours" || *comments[1].Text != "ours" {
 		t.Errorf("%v: %q, %q", failures, *comments[0].Text, *comments[1].Text)
+	}
+}
+
+// TestUpdateComments500 updates the most comments that one call may, with events.
+func TestUpdateComments500(t *testing.T) {
+	t.Parallel()
+	w := newWriting(t, storetest.New(t))
+	ids := []int64{1}
+	for len(ids) < 500 {
+		var more []collab.Comment
+		for range min(90, 500-len(ids)) {
+			ids = append(ids, int64(len(ids)+1))
+			more = append(more, storetest.Comment("bob", ids[len(ids)-1], 1_000))
+		}
+		_, err := w.add("a", more...)
+		w.must(err)
+	}
+	events := 0
+	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
+		IDs: ids, At: 6_000,
+		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
+		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {
+			events++
+			return &collab.Event{ID: fmt.Sprint("e", events), Account: "acct", Type: collab.CommentUpdated}
+		},
+	})
+	w.must(err)
+	_, comments := w.items("a")
+	for _, c := range comments {
+		if c.LastUpdated != 6_000 {
+			t.Fatalf("comment %d was not updated", c.ID)
+		}
+	}
+	if len(comments) != 500 || len(failures) != 0 || events != 6 {
+		t.Errorf("%d comments, %v, %d events", len(comments), failures, events)
 	}
 }
