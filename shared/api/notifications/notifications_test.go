@@ -58,7 +58,8 @@ func TestAddEvent(t *testing.T) {
 		`"verifyUserPermissions":true,"notifyAll":false,` + users: {false, true, "Duo u3"},
 	} {
 		before := storetest.Pending(t, f.Outbox.Work)
-		w := f.post("add", `"documentId":"doc","actionUser":{"userId":"u1","name":"Una"},"displayHeadlineMessageTemplate":"x",`+data)
+		w := f.post("add", `"documentId":"doc","actionUser":{"userId":"u1","name":"Una"},"displayHeadlineMessageTemplate":"x",
+			"notificationSourceData":{"b": 1.0},`+data)
 		for _, work := range storetest.Pending(t, f.Outbox.Work) {
 			if slices.ContainsFunc(before, func(b outbox.Work) bool { return b.ID == work.ID }) {
 				continue
@@ -66,8 +67,11 @@ func TestAddEvent(t *testing.T) {
 			ev, err := f.Outbox.Event(t.Context(), "acme", work.ID)
 			must.Do(t, err)
 			recipients, err := f.Inbox.Recipients(t.Context(), ev)
+			must.Do(t, err)
+			stored, err := f.Inbox.Notification(t.Context(), org, ev.NotificationID)
 			names := strings.Join(collab.Map(recipients, collab.User.DisplayName), " ")
-			if err != nil || ev.NotifyAll != want.all || ev.VerifyAccess != want.verify || names != want.names || ev.Actor.DisplayName() != "Una" {
+			if err != nil || ev.NotifyAll != want.all || ev.VerifyAccess != want.verify || names != want.names || ev.Actor.DisplayName() != "Una" ||
+				string(stored.SourceData) != `{"b":1.0}` {
 				t.Errorf("%s: %+v to %q, %v", data, ev, names, err)
 			}
 			w.Code = 0 // seen
