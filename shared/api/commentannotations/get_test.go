@@ -28,12 +28,12 @@ func (f *fixture) add(t *testing.T, document, id string, n int, text string) {
 	}
 	rest := thread.Comments[min(n, 1):]
 	thread.Comments = thread.Comments[:min(n, 1)]
-	if err := f.threads.AddAnnotation(t.Context(), storetest.Request(time.Now()), f.document(document), thread, collab.NewAnnotation{}); err != nil {
+	if err := f.Threads.AddAnnotation(t.Context(), storetest.Request(time.Now()), docRef(document), thread, collab.NewAnnotation{}); err != nil {
 		t.Error(err)
 	}
 	for part := range slices.Chunk(rest, 10) {
 		add := collab.NewComments{Comments: part}
-		if _, err := f.threads.AddComments(t.Context(), storetest.Request(time.Now()), f.document(document), id, add); err != nil {
+		if _, err := f.Threads.AddComments(t.Context(), storetest.Request(time.Now()), docRef(document), id, add); err != nil {
 			t.Error(err)
 		}
 	}
@@ -80,9 +80,9 @@ func unmarshal(text []byte, v any) error {
 }
 
 // get sends data, less the organization, to an operation.
-func get[Data any, Req any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) page {
+func get(t *testing.T, f *fixture, path, data string) page {
 	t.Helper()
-	w := serve(collab.WithIdentity(t.Context(), f.identity), f, op, data)
+	w := f.serve(t.Context(), path, data)
 	var body struct {
 		Result struct {
 			Data          jsontext.Value
@@ -120,7 +120,7 @@ func get[Data any, Req any](t *testing.T, f *fixture, op rpc.Operation[Req, Data
 func walk(t *testing.T, f *fixture, data string) (pages []page, ids []string) {
 	t.Helper()
 	for token := ""; ; {
-		p := get(t, f, f.Get, data+`,"pageToken":"`+token+`"`)
+		p := get(t, f, "/v2/commentannotations/get", data+`,"pageToken":"`+token+`"`)
 		if p.code != http.StatusOK {
 			t.Fatalf("%d %s", p.code, p.message)
 		}
@@ -213,8 +213,8 @@ func TestGetThreadLargerThanPage(t *testing.T) {
 			}
 		})
 	}
-	checkExhausted(t, get(t, f, f.GetV1, `"documentId":"doc"`))
-	checkExhausted(t, get(t, f, f.GetV1, `"documentId":"wrapped","annotationIds":["b"]`))
+	checkExhausted(t, get(t, f, "/v1/commentannotations/get", `"documentId":"doc"`))
+	checkExhausted(t, get(t, f, "/v1/commentannotations/get", `"documentId":"wrapped","annotationIds":["b"]`))
 }
 
 func checkExhausted(t *testing.T, p page) {
@@ -230,15 +230,15 @@ func TestGetV1InOneAnswer(t *testing.T) {
 	f := newFixture(t, collab.Settings{}, "many", "large")
 	want := f.addMany(t, "many", 1_100, "x")
 	var got []string
-	for _, a := range get(t, f, f.GetV1, `"documentId":"many"`).list {
+	for _, a := range get(t, f, "/v1/commentannotations/get", `"documentId":"many"`).list {
 		got = append(got, a.AnnotationID)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	f.addMany(t, "large", 17, strings.Repeat("x", 300_000))
-	checkExhausted(t, get(t, f, f.GetV1, `"documentId":"large"`))
-	if p := get(t, f, f.GetV1, `"documentId":"large","annotationIds":["0000","0003","0016"]`); len(p.list) != 3 {
+	checkExhausted(t, get(t, f, "/v1/commentannotations/get", `"documentId":"large"`))
+	if p := get(t, f, "/v1/commentannotations/get", `"documentId":"large","annotationIds":["0000","0003","0016"]`); len(p.list) != 3 {
 		t.Errorf("%d %s, %d annotations", p.code, p.message, len(p.list))
 	}
 }

@@ -3,90 +3,60 @@ package commentannotations_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/shared/access"
-	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
-	"collabdata/shared/request"
-	"collabdata/shared/store/accounts"
-	"collabdata/shared/store/directory"
-	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/webhook"
 )
 
-// fixture is the service on a table of its own, with documents of the organization org.
+// fixture is a service with documents of the organization org.
 type fixture struct {
-	*commentannotations.Service
-	threads  *threads.Store
-	outbox   *outbox.Store
-	server   *rpc.Server
-	identity collab.Identity
-	log      bytes.Buffer
-
-	mu   sync.Mutex
-	sent []collab.EventRef
-}
-
-// send remembers what goes to the queue.
-func (f *fixture) send(_ context.Context, refs ...collab.EventRef) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sent = append(f.sent, refs...)
+	*app.Service
+	handler http.Handler // of the account acme, with settings
+	log     bytes.Buffer
+	between func() // is called before each write to the table
 }
 
 func newFixture(t *testing.T, settings collab.Settings, documents ...string) *fixture {
 	t.Helper()
-	s := storetest.New(t)
-	d := directory.New(s)
-	o := outbox.New(s)
-	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
-	asked := access.New(d, accounts.New(s), webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
-	f.threads = threads.New(d, o)
-	f.Service = &commentannotations.Service{Directory: d, Threads: f.threads, Access: asked}
-	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
+	f := &fixture{}
+	f.Service = apitest.Start(t, func(c *app.Config) {
+		c.Log = slog.New(slog.NewJSONHandler(&f.log, nil))
+		c.DynamoDB.HTTPClient = storetest.Before(c.DynamoDB.HTTPClient, func(operation, _ string) *http.Response {
+			if f.between != nil && !strings.Contains(operation, "Get") && operation != "Query" {
+				f.between()
+			}
+			return nil
+		})
+	})
+	f.handler = handlerWith(f.Service, settings)
 	if documents == nil {
 		documents = []string{"doc"}
 	}
-	must.Do(t, storetest.AddDocuments(t.Context(), d, f.document("").OrganizationRef, documents...))
+	must.Do(t, storetest.AddDocuments(t.Context(), f.Directory, docRef("").OrganizationRef, documents...))
 	return f
 }
 
-func (f *fixture) document(id string) collab.DocumentRef {
-	return collab.OrganizationRef{Account: f.identity.Account, Organization: "org"}.Document(id)
+func handlerWith(s *app.Service, settings collab.Settings) http.Handler {
+	settings.WriteUnitsPerSecond, settings.ReadUnitsPerSecond = collab.Unlimited, collab.Unlimited
+	settings.EventsPerMinute, settings.MailsPerDay = collab.Unlimited, collab.Unlimited
+	return s.HandlerFor(collab.Identity{Account: "acme", Settings: settings})
 }
 
-// events returns the events that were sent since the last call, as the outbox has them, by comment or annotation.
-func (f *fixture) events(t *testing.T) []*collab.Event {
-	t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list []*collab.Event
-	for _, ref := range f.sent {
-		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
-		must.Do(t, err)
-		if ev.Account != "acct" || ev.OrganizationID != "org" || ev.DocumentID != "doc" || ev.Time == 0 || ev.ID != ref.ID {
-			t.Fatalf("event %+v", ev)
-		}
-		list = append(list, ev)
-	}
-	f.sent = nil
-	return list
+func docRef(id string) collab.DocumentRef {
+	return collab.OrganizationRef{Account: "acme", Organization: "org"}.Document(id)
 }
 
 // answer is an answer of the service.
@@ -123,25 +93,20 @@ type item struct {
 }
 
 // post sends data, less organization and document, to an operation.
-func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) answer {
+func post(t *testing.T, f *fixture, path, data string) answer {
 	t.Helper()
-	return send(collab.WithIdentity(t.Context(), f.identity), t, f, op, data)
-}
-
-func send[Req, Data any](ctx context.Context, t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) answer {
-	t.Helper()
-	w := serve(ctx, f, op, `"documentId":"doc",`+data)
+	w := f.serve(t.Context(), path, `"documentId":"doc",`+data)
 	a := answer{code: w.Code}
 	must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 	return a
 }
 
 // serve sends data, less the organization, to an operation.
-func serve[Req, Data any](ctx context.Context, f *fixture, op rpc.Operation[Req, Data], data string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(`{"data":{"organizationId":"org",`+data+`}}`))
+func (f *fixture) serve(ctx context.Context, path, data string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(`{"data":{"organizationId":"org",`+data+`}}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
+	f.handler.ServeHTTP(w, r)
 	return w
 }
 
@@ -151,29 +116,6 @@ func succeed(t *testing.T, a answer) {
 	if a.code != http.StatusOK || strings.Contains(string(a.Result.Data), `"success":false`) {
 		t.Fatalf("%d %s %s", a.code, a.Error.Message, a.Result.Data)
 	}
-}
-
-// told is what an event tells, in short.
-type told struct {
-	Type       collab.EventType
-	Annotation string
-	Notify     bool
-	Actor      string
-	Comments   []int64
-}
-
-func tell(events []*collab.Event) []told {
-	var list []told
-	for _, ev := range events {
-		e := told{
-			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ev.CommentIDs,
-		}
-		if ev.Actor != nil {
-			e.Actor = ev.Actor.DisplayName()
-		}
-		list = append(list, e)
-	}
-	return list
 }
 
 func comment(id int, author, more string) string {
@@ -217,46 +159,46 @@ func TestLimits(t *testing.T) {
 		text string
 	}{
 		{
-			"annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(1, 0), annotations(501, 0), // 500 of them: below
+			"annotations", func(d string) answer { return post(t, f, "/v2/commentannotations/add", d) }, annotations(1, 0), annotations(501, 0), // 500 of them: below
 			collab.InvalidArgument, "data.commentAnnotations must have at most 500 items, not 501",
 		},
 		{
-			"annotations in v1", func(d string) answer { return post(t, f, f.AddV1, d) }, annotations(499, 0), annotations(501, 0),
+			"annotations in v1", func(d string) answer { return post(t, f, "/v1/commentannotations/add", d) }, annotations(499, 0), annotations(501, 0),
 			collab.InvalidArgument, "data.commentAnnotations must have at most 500 items, not 501",
 		},
 		{
-			"comments of an annotation", func(d string) answer { return post(t, f, f.Add, d) }, annotations(1, 90), annotations(1, 91),
+			"comments of an annotation", func(d string) answer { return post(t, f, "/v2/commentannotations/add", d) }, annotations(1, 90), annotations(1, 91),
 			collab.InvalidArgument, "data.commentAnnotations[0].commentData must have at most 90 items, not 91: send the rest by /v2/commentannotations/comments/add",
 		},
 		{
-			"comments of all annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(500, 10), annotations(59, 85),
+			"comments of all annotations", func(d string) answer { return post(t, f, "/v2/commentannotations/add", d) }, annotations(500, 10), annotations(59, 85),
 			collab.InvalidArgument, "data.commentAnnotations must hold at most 5000 comments in all, not 5015",
 		},
 		{
-			"comments to add", func(d string) answer { return post(t, f, f.AddComments, d) }, comments(90), comments(91),
+			"comments to add", func(d string) answer { return post(t, f, "/v2/commentannotations/comments/add", d) }, comments(90), comments(91),
 			collab.InvalidArgument, "data.commentData must have at most 90 items, not 91: send the rest by /v2/commentannotations/comments/add",
 		},
 		{
-			"tagged users of an annotation", func(d string) answer { return post(t, f, f.Add, d) },
+			"tagged users of an annotation", func(d string) answer { return post(t, f, "/v2/commentannotations/add", d) },
 			`"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1000) + `},{"commentText":"x","from":{"userId":"u"},` + tags(500) + `}]}]`,
 			`"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1001) + `}]}]`,
 			collab.InvalidArgument, "data.commentAnnotations[0].commentData must tag at most 1000 users in all, not 1001",
 		},
 		{
-			"tagged users of added comments", func(d string) answer { return post(t, f, f.AddComments, d) },
+			"tagged users of added comments", func(d string) answer { return post(t, f, "/v2/commentannotations/comments/add", d) },
 			`"annotationId":"l1-90-0","commentData":[{"commentText":"x","from":{"userId":"u"},"triggerNotification":true,` + tags(1000) + `}]`,
 			`"annotationId":"l1-90-0","commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1001) + `}]`,
 			collab.InvalidArgument, "data.commentData must tag at most 1000 users in all, not 1001",
 		},
 		{
-			"tagged users of updated comments", func(d string) answer { return post(t, f, f.UpdateComments, d) },
+			"tagged users of updated comments", func(d string) answer { return post(t, f, "/v2/commentannotations/comments/update", d) },
 			`"annotationId":"l1-90-0","commentIds":[1],"updatedData":{` + tags(1000) + `}`,
 			`"annotationId":"l1-90-0","commentIds":[1],"updatedData":{` + tags(1001) + `}`,
 			collab.InvalidArgument, "data.updatedData.taggedUserContacts must tag at most 1000 users in all, not 1001",
 		},
 
 		{
-			"annotations named in an update", func(d string) answer { return post(t, f, f.Update, d) },
+			"annotations named in an update", func(d string) answer { return post(t, f, "/v2/commentannotations/update", d) },
 			`"annotationIds":["l1-90-0",` + strings.Repeat(`"l1-90-0",`, 9_998) + `"l1-90-0"],"updatedData":{"context":{}}`,
 			`"annotationIds":[` + ids(10_001) + `],"updatedData":{"context":{}}`,
 			collab.InvalidArgument, "data.annotationIds must have at most 10000 items, not 10001",
@@ -275,16 +217,16 @@ func TestLimits(t *testing.T) {
 // TestTooLarge holds what is told of comments and annotations larger than the service stores: which one it is, and what the limit is.
 func TestTooLarge(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a",`+list(comment(1, "u", ""))+`}]`))
+	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"a",`+list(comment(1, "u", ""))+`}]`))
 	large := strings.Repeat("x", collab.MaxItemBytes)
 	largeComment := `{"commentText":"` + large + `","from":{"userId":"u"}}`
 	largeUser := `{"userId":"v","name":"` + large + `"}`
 
-	a := post(t, f, f.AddComments, `"annotationId":"a",`+list(comment(2, "u", ""), largeComment))
+	a := post(t, f, "/v2/commentannotations/comments/add", `"annotationId":"a",`+list(comment(2, "u", ""), largeComment))
 	many := list(repeat(11, func(int) string { return `{"commentText":"` + large[:330_000] + `","from":{"userId":"u"}}` }))
 	for field, a := range map[string]answer{
 		"data.commentData[1]": a,
-		"data.commentData":    post(t, f, f.AddComments, `"annotationId":"a",`+many),
+		"data.commentData":    post(t, f, "/v2/commentannotations/comments/add", `"annotationId":"a",`+many),
 	} {
 		const rule = "is too large: "
 		if d := a.Error.Details; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, field+" "+rule) ||
@@ -300,12 +242,12 @@ func TestTooLarge(t *testing.T) {
 		item string
 		text string
 	}{
-		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b",`+list(comment(1, "u", ""), largeComment)+`}]`), "b", "data.commentAnnotations[0].commentData[1] is too large: "},
-		{"add, all together", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"},{"annotationId":"d",`+many+`}]`), "d", "data.commentAnnotations[1] is too large: "},
-		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"c","assignedTo":`+largeUser+`}]`), "c", "data.commentAnnotations[0] is too large: "},
-		{"update", post(t, f, f.Update, `"updatedData":{"context":{"large":"`+large+`"}}`), "a", "the annotation is too large: "},
-		{"update of users", post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"u"},"newUser":`+largeUser+`}]`), "a", "comment 1 is too large: "},
-		{"comments update", post(t, f, f.UpdateComments, `"annotationId":"a","commentIds":[1],"updatedData":{"commentText":"`+large+`"}`), "1", "comment 1 is too large: "},
+		{"add", post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"b",`+list(comment(1, "u", ""), largeComment)+`}]`), "b", "data.commentAnnotations[0].commentData[1] is too large: "},
+		{"add, all together", post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"a"},{"annotationId":"d",`+many+`}]`), "d", "data.commentAnnotations[1] is too large: "},
+		{"add", post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"c","assignedTo":`+largeUser+`}]`), "c", "data.commentAnnotations[0] is too large: "},
+		{"update", post(t, f, "/v2/commentannotations/update", `"updatedData":{"context":{"large":"`+large+`"}}`), "a", "the annotation is too large: "},
+		{"update of users", post(t, f, "/v2/commentannotations/update", `"updateUsers":[{"oldUser":{"userId":"u"},"newUser":`+largeUser+`}]`), "a", "comment 1 is too large: "},
+		{"comments update", post(t, f, "/v2/commentannotations/comments/update", `"annotationId":"a","commentIds":[1],"updatedData":{"commentText":"`+large+`"}`), "1", "comment 1 is too large: "},
 	} {
 		_, items := test.a.items(t)
 		if it := items[test.item]; it.Success || it.Code != collab.InvalidArgument || !strings.HasPrefix(it.Message, test.text) ||
@@ -313,11 +255,11 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("%s: %d %+v", test.name, test.a.code, it)
 		}
 	}
-	keys, _ := post(t, f, f.Update, `"updatedData":{"context":{}}`).items(t)
+	keys, _ := post(t, f, "/v2/commentannotations/update", `"updatedData":{"context":{}}`).items(t)
 	if diff := cmp.Diff([]string{"a"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	if got := post(t, f, f.GetComments, `"annotationId":"a"`); got.Result.Message != "1 comment" ||
+	if got := post(t, f, "/v2/commentannotations/comments/get", `"annotationId":"a"`); got.Result.Message != "1 comment" ||
 		strings.Contains(string(got.Result.Data), "xx") {
 		t.Errorf("comments after all: %s", got.Result.Message)
 	}
@@ -326,9 +268,9 @@ func TestTooLarge(t *testing.T) {
 // TestUpdateInOneAnswer updates as many annotations as an answer holds with the longest ids, and refuses more before it updates any.
 func TestUpdateInOneAnswer(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"}]`))
+	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"a"}]`))
 	update := func(n int, key string) answer {
-		return post(t, f, f.Update, `"annotationIds":["a",`+repeat(n, func(i int) string {
+		return post(t, f, "/v2/commentannotations/update", `"annotationIds":["a",`+repeat(n, func(i int) string {
 			return fmt.Sprintf(`"%s%06d"`, strings.Repeat(`\\`, 250), i) // grows at every level of quoting
 		})+`],"updatedData":{"context":{"`+key+`":1}}`)
 	}
@@ -340,67 +282,41 @@ func TestUpdateInOneAnswer(t *testing.T) {
 		a.Error.Message != "one answer does not hold what would become of these 3001 annotations: select fewer" {
 		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
 	}
-	if a := post(t, f, f.Get, `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
+	if a := post(t, f, "/v2/commentannotations/get", `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
 		t.Errorf("the annotation is %s", a.Result.Data)
 	}
 }
 
-// overtaken is the store where another writer comes between the reading and the writing of every update.
-type overtaken struct {
-	commentannotations.Threads
-	write func()
-}
-
-func (o overtaken) UpdateAnnotations(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
-) []error {
-	change := c.Head
-	c.Head = func(i int, a *collab.Annotation, commentsChanged bool) ([]*collab.Event, error) {
-		events, err := change(i, a, commentsChanged)
-		o.write()
-		return events, err
-	}
-	return o.Threads.UpdateAnnotations(ctx, req, doc, ids, c)
-}
-
-func (o overtaken) UpdateComments(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange,
-) (map[int64]error, error) {
-	change := c.Change
-	c.Change = func(comment *collab.Comment) error {
-		o.write()
-		return change(comment)
-	}
-	return o.Threads.UpdateComments(ctx, req, doc, ann, c)
-}
-
+// TestOvertaken has another process write between the reading and the writing of updates.
 func TestOvertaken(t *testing.T) {
 	writes, most := 0, 0 // of the other writer
 	var write func() answer
 	f := newFixture(t, collab.Settings{AllEvents: true})
-	succeed(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
-	other := *f.Service
-	silent := &fixture{identity: f.identity, server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}}
-	silent.server.Send = silent.send
-	f.Service.Threads = overtaken{f.Threads, func() {
+	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
+	c := f.Config()
+	c.DynamoDB.HTTPClient = http.DefaultClient
+	others := &fixture{handler: handlerWith(app.New(c), collab.Settings{})}
+	f.between = func() {
 		if writes++; writes <= most {
 			succeed(t, write())
 		}
-	}}
-	update := func() answer { return post(t, f, f.Update, `"locationIds":["l0"],"updatedData":{"context":{}}`) }
+	}
+	update := func() answer {
+		return post(t, f, "/v2/commentannotations/update", `"locationIds":["l0"],"updatedData":{"context":{}}`)
+	}
 	updateComments := func() answer {
-		return post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"commentText":"new"}`)
+		return post(t, f, "/v2/commentannotations/comments/update", `"annotationId":"a1","commentIds":[1],"updatedData":{"commentText":"new"}`)
 	}
 	head := func(location string) func() answer {
 		return func() answer {
-			return post(t, silent, other.Update, fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location))
+			return post(t, others, "/v2/commentannotations/update", fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location))
 		}
 	}
 	theComment := func() answer {
-		return post(t, silent, other.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"context":{}}`)
+		return post(t, others, "/v2/commentannotations/comments/update", `"annotationId":"a1","commentIds":[1],"updatedData":{"context":{}}`)
 	}
 	aComment := func() answer {
-		return post(t, silent, other.AddComments, `"annotationId":"a1",`+list(`{"commentText":"x","from":{"userId":"u"}}`))
+		return post(t, others, "/v2/commentannotations/comments/add", `"annotationId":"a1",`+list(`{"commentText":"x","from":{"userId":"u"}}`))
 	}
 	aborted := item{Code: collab.Aborted, Message: `others are writing annotation "a1": try again`}
 	updated := map[string]item{"a1": {Success: true, Message: "the comment annotation was updated"}}
@@ -423,14 +339,14 @@ func TestOvertaken(t *testing.T) {
 		{"moved out of the selection", 1, head("l1"), update, map[string]item{}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f.events(t)
+			before := len(storetest.Pending(t, f.Outbox.Work))
 			writes, most, write = 0, test.most, test.write
 			a := test.post()
 			if _, got := a.items(t); !cmp.Equal(test.want, got) {
 				t.Error(cmp.Diff(test.want, got))
 			}
-			if got := tell(f.events(t)); len(got) != test.events {
-				t.Errorf("events %+v", got)
+			if n := len(storetest.Pending(t, f.Outbox.Work)) - before; n != test.events {
+				t.Errorf("%d events, want %d", n, test.events)
 			}
 		})
 	}
@@ -439,12 +355,13 @@ func TestOvertaken(t *testing.T) {
 // TestHiddenFailuresAreLogged holds that why items failed is in the record of the request where callers are not told.
 func TestHiddenFailuresAreLogged(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	ctx, cancel := context.WithCancel(collab.WithIdentity(t.Context(), f.identity))
-	if _, err := f.Directory.OpenDocument(ctx, "acct", "org", "doc", collab.CreateFlags{}); err != nil {
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := f.Directory.OpenDocument(ctx, "acme", "org", "doc", collab.CreateFlags{}); err != nil {
 		t.Fatal(err)
 	}
 	cancel() // that the document exists is known by now
-	a := send(ctx, t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"},{"annotationId":"b"},{"annotationId":"c"}]`)
+	w, a := f.serve(ctx, "/v2/commentannotations/add", `"documentId":"doc","commentAnnotations":[{"annotationId":"a"},{"annotationId":"b"},{"annotationId":"c"}]`), answer{}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 	failed := item{Code: collab.DeadlineExceeded, Message: "the time of the request ran out", CommentIDs: []int64{}}
 	if _, got := a.items(t); !cmp.Equal(map[string]item{"a": failed, "b": failed, "c": failed}, got) {
 		t.Errorf("%+v", got)
@@ -457,7 +374,7 @@ func TestHiddenFailuresAreLogged(t *testing.T) {
 		Items                       int
 	}
 	must.Do(t, json.Unmarshal(f.log.Bytes(), &record))
-	if record.Level != "ERROR" || record.Account != "acct" || record.Items != 3 || !strings.Contains(record.Cause, "canceled") {
+	if record.Level != "ERROR" || record.Account != "acme" || record.Items != 3 || !strings.Contains(record.Cause, "canceled") {
 		t.Errorf("%+v", record)
 	}
 }

@@ -59,12 +59,7 @@ func (p *process) add(org collab.OrganizationRef, folder, doc string) error {
 
 // thread adds a thread of a comment to a document.
 func (p *process) thread(doc collab.DocumentRef, id string) error {
-	text := "x"
-	th := &collab.Thread{
-		Annotation: collab.Annotation{ID: id, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1, LastUpdated: 1},
-		Comments:   []collab.Comment{{ID: 1, Text: &text, From: collab.JSON(`{"userId":"u"}`), AuthorID: "u", CreatedAt: 1, LastUpdated: 1}},
-	}
-	return p.threads.AddAnnotation(p.Context(), storetest.Request(p.Now()), doc, th, collab.NewAnnotation{})
+	return p.threads.AddAnnotation(p.Context(), storetest.Request(p.Now()), doc, storetest.Thread(id, "u", 1), collab.NewAnnotation{})
 }
 
 // below lists the items below the organization acme, whatever the incarnation, and its own: what a scan of the whole table finds, but for

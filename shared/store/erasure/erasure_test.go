@@ -99,8 +99,8 @@ func (w *world) document(org, doc string) collab.DocumentRef {
 }
 
 func comment(id int64, by, text string) collab.Comment {
-	c := collab.Comment{ID: id, Text: &text, AuthorID: by, CreatedAt: 1, LastUpdated: 1, From: collab.JSON(`{"userId":"` + by + `"}`)}
-	if by == person {
+	c := storetest.Comment(by, id, 1)
+	if c.Text = &text; by == person {
 		c.From = user
 	}
 	return c
@@ -109,10 +109,8 @@ func comment(id int64, by, text string) collab.Comment {
 // thread adds a thread; change may fill its head.
 func (w *world) thread(doc collab.DocumentRef, id string, change func(*collab.Thread), comments ...collab.Comment) {
 	w.Helper()
-	th := &collab.Thread{
-		Annotation: collab.Annotation{ID: id, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1, LastUpdated: 1},
-		Comments:   comments,
-	}
+	th := storetest.Thread(id, "", 0)
+	th.From, th.CreatorID, th.CreatedAt, th.LastUpdated, th.Comments = nil, "", 1, 1, comments
 	if len(comments) > 0 {
 		th.SetCreator(&comments[0])
 	}
