@@ -102,13 +102,18 @@ func validKey(key string) bool {
 // any other failure frees it. What the request did is done even where that fails: the lease ends by itself, and a repetition then finds
 // by the seed what was done.
 func (s *Server) settle(x *exchange, claim request.Claim, a response, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), platform.SettleTime)
-	defer cancel()
 	if err != nil {
 		a = failureResponse(x.ctx, err)
 	}
-	if a.code == "" && !x.unfinished || a.code == collab.AlreadyExists {
-		err = s.Idempotency.FinishIdempotent(ctx, claim, keep(a, x.Secret))
+	binds := a.code == "" && !x.unfinished || a.code == collab.AlreadyExists
+	var answer request.Answer
+	if binds {
+		answer = keep(a, x.Secret) // before the time runs: it compresses
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), platform.SettleTime)
+	defer cancel()
+	if binds {
+		err = s.Idempotency.FinishIdempotent(ctx, claim, answer)
 	} else {
 		err = s.Idempotency.FreeIdempotent(ctx, claim)
 	}
