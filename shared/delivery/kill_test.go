@@ -16,7 +16,6 @@ import (
 // scenario is something that happens in an account of its own, and what it must have led to in the end, wherever a process was killed.
 type scenario struct {
 	name    string
-	atOnce  bool                                            // mails are not grouped
 	happens func(a *account, receiver string) *collab.Event // records the event, and sends nothing
 	inbox   map[string]int                                  // notifications by user
 	mail    map[string]int                                  // mails by user
@@ -37,19 +36,11 @@ func scenarios() []scenario {
 		{
 			name: "comment",
 			happens: func(a *account, receiver string) *collab.Event {
-				a.webhook("good", receiver+"/good/"+a.id)
 				a.webhook("bad", receiver+"/bad/"+a.id)
 				return a.comment("thread", people(a)...)
 			},
 			inbox: map[string]int{"bob": 1, "cid": 1, "ann": 0}, mail: map[string]int{"bob": 1, "cid": 1},
-			posts:  []string{"good", "bad"},
-			states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered, "bad": collab.DeliveryDelivered},
-		},
-		{
-			// Without endpoints: their part of an event comes before its mails, and knows nothing of them.
-			name: "comment, mails at once", atOnce: true,
-			happens: func(a *account, _ string) *collab.Event { return a.comment("thread", people(a)...) },
-			inbox:   map[string]int{"bob": 1, "cid": 1, "ann": 0}, mail: map[string]int{"bob": 1, "cid": 1},
+			posts: []string{"bad"}, states: map[string]collab.DeliveryState{"bad": collab.DeliveryDelivered},
 		},
 		{
 			name: "notification to named people, whom the permission provider knows",
@@ -139,7 +130,7 @@ func TestKilledAnywhere(t *testing.T) {
 func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
-	a := w.account(grouping(s.atOnce))
+	a := w.account()
 	ev := s.happens(a, r.URL)
 	if sent {
 		w.send(ev)
@@ -201,7 +192,7 @@ func TestDoubledAndDisordered(t *testing.T) {
 	}
 	var runs []run
 	for _, s := range scenarios() {
-		a := w.account(grouping(s.atOnce))
+		a := w.account()
 		runs = append(runs, run{s, a, s.happens(a, r.URL)})
 	}
 	for _, x := range runs {
