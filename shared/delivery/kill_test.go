@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
 	"collabdata/shared/queue"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,14 +133,18 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
 	a := w.account()
-	ev := s.happens(a, r.URL)
+	ev, began := s.happens(a, r.URL), w.Now()
 	if sent {
 		w.send(ev)
 	}
-	p := w.start()
+	pages := func(o *delivery.Options) { o.PageSize = 2 }
+	p := w.start(pages)
 	p.killAt.step = killAt
 	w.settle(p)
-	w.settle(w.start())
+	w.settle(w.start(pages))
+	if took := w.Now().Sub(began); took > 12*time.Hour {
+		t.Errorf("after %v: it took %v", p.calls, took)
+	}
 	twice := p.mails - p.marked // it was killed between the mail service's answer and the mark
 	if killAt == 0 && twice != 0 {
 		t.Errorf("%d mails, %d marks", p.mails, p.marked)
