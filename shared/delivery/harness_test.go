@@ -442,7 +442,7 @@ func (w *world) run(evs ...*collab.Event) {
 // settleUntil is settle, but the clock stops at a time.
 func (w *world) settleUntil(p *process, end time.Time) {
 	w.Helper()
-	for range 400 {
+	for range 400 + *duePeople {
 		_, failed := w.drain(p)
 		if p.ctx.Err() != nil {
 			return

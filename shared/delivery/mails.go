@@ -121,6 +121,10 @@ func (d *Deliverer) mail(ctx context.Context, m queue.Event) error {
 		err = errors.Join(err, d.Outbox.FreeMail(ending, claimed, 0))
 	case due != 0:
 		err = d.Outbox.FreeMail(ending, claimed, due)
+		// The relay alone would find late mails at once, and SES would refuse most of them again.
+		if wait := time.UnixMilli(due).Sub(d.Now()); err == nil && wait <= queue.MaxDelay && m.Hops < maxHops {
+			err = d.Events.SendEventsIn(ending, max(wait, 0), queue.Event{EventRef: m.EventRef, Kind: m.Kind, Hops: m.Hops + 1})
+		}
 	}
 	if m.Again {
 		err = errors.Join(err, d.Outbox.ReportEnd(ending, claimed.Work))
@@ -168,7 +172,7 @@ func (r *mailRun) run(ctx context.Context) (due collab.Millis, err error) {
 				decided[id] = cmp.Or(why, rejected)
 			}
 		case errors.Is(err, mail.ErrThrottled):
-			return r.hold(ctx, "SES takes no more now", shortHold, withoutText(err))
+			return r.hold(ctx, "SES takes no more now", queue.MaxDelay-shortHold, withoutText(err))
 		default:
 			r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 			return 0, withoutText(err)

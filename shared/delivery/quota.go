@@ -8,8 +8,9 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Mails over the quota of the account or of SES wait at least shortHold, so that waiting costs little, and at most longHold, so that they
-// leave soon after the quota is raised. Up to another shortHold is added at random.
+// Mails over the quota of the account wait at least shortHold, so that waiting costs little, and at most longHold, so that they leave soon
+// after the quota is raised; mails that SES refuses wait a third of queue.MaxDelay. Up to another shortHold is added at random, which
+// spreads them.
 const (
 	shortHold = 10 * time.Minute
 	longHold  = time.Hour
