@@ -555,7 +555,7 @@ async function resending(browser) {
   const keys = [];
   page.on('request', (r) => /annotations\/(comments\/)?add$/.test(r.url()) && keys.push(r.headers()['idempotency-key']));
   await page.getByRole('button', {name: 'Comment on the table'}).click();
-  await page.keyboard.type('Its answer is lost');
+  await page.getByRole('textbox', {name: /^Write a comment/}).fill('Its answer is lost');
   await page.route('**/commentannotations/add', async (route) => {
     await route.fetch();
     await route.abort();
