@@ -62,7 +62,7 @@ wheel: check openapi ## build the Python client, a wheel in .local/wheel
 # What runs goroutines, and is tested with -race.
 CONCURRENT := ./shared/... ./scripts/local/...
 
-test: check ## check every rule: format, vet, the tests of every package (ten minutes on two cores)
+test: check ## check every rule: format, vet, the tests of every package (eight minutes on two cores)
 	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
