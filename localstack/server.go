@@ -73,7 +73,11 @@ type program struct {
 // and returns once it answers. The context bounds the start, not the server.
 func (p program) start(ctx context.Context, local string, port int) (*Server, error) {
 	if port != 0 {
-		if free, err := isFree(port); !free {
+		free, err := isFree(port)
+		for end := time.Now().Add(time.Second); !free && ctx.Err() == nil && time.Now().Before(end); free, err = isFree(port) {
+			time.Sleep(20 * time.Millisecond) // another process may only look whether the port is free
+		}
+		if !free {
 			return nil, fmt.Errorf("port %d is taken: stop what listens there or choose another port (%w)", port, err)
 		}
 		return p.startOn(ctx, local, port)
