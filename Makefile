@@ -95,7 +95,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 audit: check ## look for known vulnerabilities in dependencies: govulncheck, npm audit (asks databases on the internet)
 	@echo '== govulncheck'; go run $(GOVULNCHECK) ./...
-	@for folder in shared/client/ts shared/client/elements localstack/pins/node; do echo "== npm audit $$folder"; (cd $$folder && npm audit --package-lock-only) || exit 1; done
+	@for folder in shared/client/ts shared/client/elements localstack/pins/node localstack/pins/cdk; do echo "== npm audit $$folder"; (cd $$folder && npm audit --package-lock-only) || exit 1; done
 
 fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 	@go run ./localstack/install
@@ -132,7 +132,7 @@ aws: check ## build .local/aws, which deploys without Go and Python: compiled fu
 		export CGO_ENABLED=0 GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/'); \
 		for program in infra scripts/admin; do \
 			go build -buildvcs=true -ldflags '-s -w' -o $(LOCAL)/aws/$${program#*/}-$$platform ./$$program || exit 1; done; done
-	@cp LICENSE infra/release/* $(LOCAL)/aws/
+	@cp LICENSE infra/release/* localstack/pins/cdk/* $(LOCAL)/aws/
 	@echo 'Built $(LOCAL)/aws: see $(LOCAL)/aws/README.md'
 
 RELEASE := $(LOCAL)/release/$(VERSION)

@@ -29,7 +29,8 @@ type tools struct {
 }
 
 var (
-	nodeTools      = tools{"node", "DynamoDB emulator and CDK CLI from npm", []string{"npm"}, "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"}
+	nodeTools      = tools{"node", "DynamoDB emulator from npm", []string{"npm"}, "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"}
+	cdkTools       = tools{"cdk", "CDK CLI from npm", []string{"npm"}, "node_modules/.bin/cdk"}
 	referenceTools = tools{"reference", "Scalar's API reference from npm", []string{"reference"}, "standalone.js"}
 	pythonTools    = tools{"python", "MiniStack from PyPI", []string{"pip", "10"}, "bin/python"}
 	cloudTools     = tools{"localstack", "LocalStack from PyPI and DynamoDB Local from Maven Central (290 MB)", []string{"localstack"}, "bin/python"}
@@ -52,8 +53,8 @@ func Install(ctx context.Context, progress io.Writer) error {
 
 // CDK returns the path of the CDK's command line tool, installing it if need be.
 func CDK(ctx context.Context, progress io.Writer) (string, error) {
-	modules, err := NodeModules(ctx, progress)
-	return filepath.Join(modules, ".bin", "cdk"), err
+	dir, err := cdkTools.install(ctx, progress)
+	return filepath.Join(dir, cdkTools.program), err
 }
 
 // NodeModules returns the folder of the packages from npm, installing them if need be.
