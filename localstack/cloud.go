@@ -8,10 +8,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 )
+
+// CloudSettings returns the settings of the CDK app for LocalStack, as arguments of cdk: without the parts that it has in paid plans alone,
+// and with webhooks that may call this machine.
+func CloudSettings() []string {
+	return []string{"-c", "stage=local", "-c", "arch=" + Arch(), "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
+}
+
+// Arch returns the setting arch for functions that run on this machine.
+func Arch() string {
+	if runtime.GOARCH == "arm64" {
+		return "arm64"
+	}
+	return "x86_64"
+}
 
 // StartLocalStack starts LocalStack on a port of 127.0.0.1, installing it if
 // need be, and returns once it answers. It goes on after this process, until

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -130,7 +129,7 @@ func newDeployment(t *testing.T) *deployment {
 // release deploys what `make release` packs, in a folder of its own, and with neither Go nor Python.
 func (d *deployment) release(t *testing.T) {
 	t.Helper()
-	d.run(t, "", os.Environ(), "make", "-C", d.root, "aws", "ARCHS="+arch(), "PLATFORMS="+d.platform)
+	d.run(t, "", os.Environ(), "make", "-C", d.root, "aws", "ARCHS="+localstack.Arch(), "PLATFORMS="+d.platform)
 	must.Do(t, os.CopyFS(d.unpacked, os.DirFS(filepath.Join(d.root, ".local", "aws"))))
 	must.Do(t, localstack.StartLocalStack(t.Context(), d.port(), os.Stderr))
 	bin := t.TempDir()
@@ -140,18 +139,11 @@ func (d *deployment) release(t *testing.T) {
 		must.Do(t, os.Symlink(program, filepath.Join(bin, name)))
 	}
 	env := append(d.env(), "PATH="+bin)
-	settings := settings()
+	settings := localstack.CloudSettings()
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npm"), "ci", "--no-audit", "--no-fund")
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "bootstrap"}, settings...)...)
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "deploy", "--require-approval", "never"}, settings...)...)
 }
-
-// settings are those of `make deploy-local`, as arguments of cdk.
-func settings() []string {
-	return []string{"-c", "stage=local", "-c", "arch=" + arch(), "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
-}
-
-func arch() string { return map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH] }
 
 // env is the environment in which programs reach the cloud.
 func (d *deployment) env() []string {
@@ -368,7 +360,7 @@ func (d *deployment) plainCDK(t *testing.T, args ...string) {
 	t.Helper()
 	cdk, err := localstack.CDK(t.Context(), os.Stderr)
 	must.Do(t, err)
-	d.run(t, filepath.Join(d.root, "infra"), d.env(), cdk, append(args, settings()...)...)
+	d.run(t, filepath.Join(d.root, "infra"), d.env(), cdk, append(args, localstack.CloudSettings()...)...)
 }
 
 // stopWrites deploys again with a setting alone changed, so that what writes is refused and what reads is not.

@@ -37,7 +37,7 @@ func TestBuildIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	const function = "v2/organizations/get"
-	arch := contextArguments(localSettings())["arch"] // the end-to-end test compiles for it too
+	arch := localstack.Arch() // the end-to-end test compiles for it too
 	var built [][]byte
 	for _, root := range []string{here, elsewhere} {
 		d := &deployment{root: root, progress: io.Discard}

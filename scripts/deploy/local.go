@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -32,16 +31,6 @@ const (
 	devKey     = "dev-key"
 	devToken   = "dev-token"
 )
-
-// localSettings are the context values of a deployment to a local cloud: without the parts that LocalStack has in paid plans only, and
-// with webhooks that may call this machine.
-func localSettings() []string {
-	arch := "x86_64"
-	if runtime.GOARCH == "arm64" {
-		arch = "arm64"
-	}
-	return []string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
-}
 
 // localEndpoint returns the address of the local cloud, and its port where it is for this program to start.
 func localEndpoint() (endpoint, port string) {
@@ -83,7 +72,7 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.args = append(localSettings(), d.args...)
+	d.args = append(localstack.CloudSettings(), d.args...)
 	c, err := d.newCDK(ctx, contextArguments(d.args)["arch"], d.root)
 	if err != nil {
 		return err

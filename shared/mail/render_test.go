@@ -112,7 +112,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// elements are those that a mail may have.
+// elements are the HTML elements of a mail.
 var elements = strings.Fields("html head meta style img title body div h2 h3 span p br a b strong i em u s del code pre blockquote ul ol li")
 
 // checkHTML reads a mail as a browser does: nothing may run, load or cover in it, and all of it lies in one block.
