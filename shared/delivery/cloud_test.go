@@ -26,7 +26,7 @@ type cloud struct {
 	events, webhooks sqsQueue
 	aws              aws.Config
 	account          string
-	sender           string // whom the mail service knows
+	sender           string // that the mail service accepts
 }
 
 const unsubscribePage = "https://api.example/unsubscribe"

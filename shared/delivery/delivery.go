@@ -163,6 +163,9 @@ func (d *Deliverer) random() (float64, error) {
 // stops a function that has invoked itself through messages about 16 times.
 const maxHops = 12
 
+// mayFollow reports whether a message may be sent while one of a chain is handled, to be taken after a wait; otherwise the relay sends it.
+func mayFollow(hops int, wait time.Duration) bool { return hops < maxHops && wait <= queue.MaxDelay }
+
 // concurrency bounds the calls for one event at the same time.
 const concurrency = 8
 

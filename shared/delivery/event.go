@@ -150,7 +150,7 @@ func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
 	if wait > 0 {
 		w.Since = w.Next
 	}
-	send := w.Kind != collab.ParkedWork && r.hops < maxHops && wait <= queue.MaxDelay
+	send := w.Kind != collab.ParkedWork && mayFollow(r.hops, wait)
 	if send {
 		w.Next += time.Minute.Milliseconds() // should the message be lost
 	}

@@ -769,7 +769,7 @@ func (a *account) delivery(hook, event string) collab.Delivery {
 	return d
 }
 
-// checkDelivered reports where events were not delivered to an endpoint, by so many attempts; 0 for any number.
+// checkDelivered reports where events were not delivered to an endpoint, after a number of attempts; 0 for any.
 func (a *account) checkDelivered(hook string, attempts int, evs ...*collab.Event) {
 	a.Helper()
 	for _, ev := range evs {

@@ -33,7 +33,7 @@ func (r *eventRun) addMails(ctx context.Context, list []*decision) error {
 	err := each(len(list), concurrency, func(i int) error {
 		m, due := r.mailFor(list[i])
 		wait := max(time.UnixMilli(due).Sub(r.Now()), 0)
-		send := wait <= queue.MaxDelay && r.hops < maxHops
+		send := mayFollow(r.hops, wait)
 		next := due
 		if send {
 			next = r.Now().Add(wait + time.Minute).UnixMilli() // should the message be lost
@@ -122,7 +122,7 @@ func (d *Deliverer) mail(ctx context.Context, m queue.Event) error {
 	case due != 0:
 		err = d.Outbox.FreeMail(ending, claimed, due)
 		// The relay alone would find late mails at once, and SES would refuse most of them again.
-		if wait := time.UnixMilli(due).Sub(d.Now()); err == nil && wait <= queue.MaxDelay && m.Hops < maxHops {
+		if wait := time.UnixMilli(due).Sub(d.Now()); err == nil && mayFollow(m.Hops, wait) {
 			err = d.Events.SendEventsIn(ending, max(wait, 0), queue.Event{EventRef: m.EventRef, Kind: m.Kind, Hops: m.Hops + 1})
 		}
 	}
