@@ -28,8 +28,8 @@ export class Drafts {
   readonly #all = new Map<string, Draft>();
   #user = '';
 
-  /** name names them in the storage; unsent is what the reader sent and the server has not got, by place. */
-  constructor(readonly name: string, readonly unsent: () => [string, Draft][]) {
+  /** name names them in the storage; user is the reader, '' where not known yet; unsent is what the reader sent and the server has not got, by place. */
+  constructor(readonly name: string, readonly user: () => string, readonly unsent: () => [string, Draft][]) {
     addEventListener('pagehide', this.#keep);
     document.addEventListener('visibilitychange', this.#keep);
   }
@@ -63,6 +63,7 @@ export class Drafts {
   }
 
   #keep = (): void => {
+    if (!this.#user) this.of(this.user()); // no look has said so yet
     if (!this.#user) return;
     const drafts = [...new Map([...this.unsent(), ...this.#all])];
     try {

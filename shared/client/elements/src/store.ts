@@ -65,7 +65,7 @@ export class Store {
 
   constructor(readonly access: Access) {
     this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
-    this.drafts = new Drafts(`collab-drafts ${access.source.api} ${access.documentId}`, () =>
+    this.drafts = new Drafts(`collab-drafts ${access.source.api} ${access.documentId}`, () => access.user.userId, () =>
       this.#unsent.flatMap((p) => draftOf(p, this.#annotationId(p.thread) ?? '')));
     addEventListener('online', this.#online);
   }

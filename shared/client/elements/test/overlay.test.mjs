@@ -166,7 +166,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   const kept = new Map();
   globalThis.sessionStorage = {getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v), removeItem: (k) => kept.delete(k)};
   const failed = ['reply t2', {id: 'r1', text: 'failed', people: []}];
-  const before = new Drafts('d', () => [failed]);
+  const before = new Drafts('d', () => '', () => [failed]);
   before.of('ann');
   before.set('reply t1', {text: 'Yes', people: [ann]});
   before.set('new {}', {text: 'New', people: []});
@@ -174,7 +174,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   before.set('edit t1 1', {text: 'x', people: []});
   before.set('edit t1 1', {text: ' ', people: []});
   send('pagehide');
-  const after = new Drafts('d', () => []);
+  const after = new Drafts('d', () => '', () => []);
   after.set('new {}', {text: 'Newer', people: []});
   after.of('ann');
   assert.deepEqual(['reply t1', 'reply t2', 'edit t1 1', 'new {}'].map((p) => after.get(p)?.text), ['Yes', 'failed', undefined, 'Newer']);
@@ -182,9 +182,14 @@ test('drafts outlive the page, for the one who wrote them', () => {
   assert.deepEqual(after.threads.map((d) => [d.text, d.only]), [['Newer', undefined], ['For few', [ann]]]);
   after.of('bob');
   assert.equal(after.get('reply t1'), undefined);
-  const other = new Drafts('d', () => []);
+  const other = new Drafts('d', () => '', () => []);
   other.of('bob');
   assert.equal(other.get('reply t1'), undefined);
+  new Drafts('d', () => 'ann', () => [failed]);
+  send('pagehide'); // before a look said so
+  const later = new Drafts('d', () => '', () => []);
+  later.of('ann');
+  assert.equal(later.get('reply t2')?.text, 'failed');
 });
 
 test('times are told from now', () => {
