@@ -193,9 +193,10 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
-// no annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000;
-// where the selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting
-// allEvents each is posted to webhooks as comment_annotation.deleted.
+// no annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where others have
+// commented. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes the others in
+// seconds, but none that is added later. With the account's setting allEvents each is posted to webhooks as
+// comment_annotation.deleted.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {

@@ -326,8 +326,9 @@ type AnnotationChange struct {
 
 // AnnotationDeletion says what a call deletes of the annotations that it names.
 type AnnotationDeletion struct {
-	Selector Selector // annotations that it excludes stay, and fail with NOT_FOUND; its IDs are ignored
-	Notify   bool     // each records an event
+	Selector   Selector // annotations that it excludes stay, and fail with NOT_FOUND; its IDs are ignored
+	Unanswered bool     // annotations with comments of others than their creator stay, and fail with FAILED_PRECONDITION
+	Notify     bool     // each records an event
 }
 
 // Excludes reports whether the selector's locations and creators leave an annotation out.

@@ -26,9 +26,9 @@ and userIds (of the creators). Without selectors these are all of the document; 
 at once, and its id may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
-annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000; where the
-selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting allEvents each is
-posted to webhooks as comment_annotation.deleted.
+annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where
+others have commented. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes the others
+in seconds, but none that is added later. With the account's setting allEvents each is posted to webhooks as comment_annotation.deleted.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.`}
 }
@@ -43,17 +43,15 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
 	seen, err := s.seen(ctx, call, doc, ids)
-	if err == nil {
-		err = s.checkUnanswered(ctx, call, doc, seen)
-	}
 	if err != nil {
 		return nil, err
 	}
-	selector := collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)}
 	var errs []error
 	if ids == nil || len(seen) > 0 {
-		seen, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, seen,
-			collab.AnnotationDeletion{Selector: selector, Notify: call.Settings.AllEvents})
+		seen, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, seen, collab.AnnotationDeletion{
+			Selector:   collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)},
+			Unanswered: call.Person != nil, Notify: call.Settings.AllEvents,
+		})
 	}
 	if err != nil {
 		return nil, err

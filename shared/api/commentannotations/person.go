@@ -274,24 +274,3 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 	}
 	return nil
 }
-
-// checkUnanswered fails with FAILED_PRECONDITION if an annotation of the call's person has a comment of somebody else.
-func (s *Service) checkUnanswered(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) error {
-	if call.Person == nil {
-		return nil
-	}
-	for _, id := range ids {
-		for c, err := range s.Threads.ListComments(ctx, doc, id, 0, collab.MaxPageSize) {
-			if collab.CodeOf(err) == collab.NotFound {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			if c.AuthorID != call.Person.UserID {
-				return collab.Errorf(collab.FailedPrecondition, "annotation %q has comments of others: it stays", id)
-			}
-		}
-	}
-	return nil
-}

@@ -26,8 +26,9 @@ func belongs(comment, head store.Item) bool {
 
 // DeleteAnnotations deletes annotations of a document with their comments, each by itself: those of the ids, which are distinct, or for nil
 // those that the selector leaves, at most collab.MaxDeleted; a job deletes the others. It returns their ids, in the order given or by id,
-// and the failures in that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out. A repeat of the
-// request fails where its first attempt failed, and deletes nothing that was added since.
+// and the failures in that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out, and
+// FAILED_PRECONDITION for one that d.Unanswered keeps. A repeat of the request fails where its first attempt failed with NOT_FOUND, and
+// deletes nothing that was added since.
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
@@ -59,7 +60,7 @@ func (s *Store) DeleteAnnotations(
 		case !meant:
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 		case head != nil && birth(head) == mark: // else it is deleted by now
-			errs[i] = s.deleteHead(ctx, req, doc, head, i, d.Notify)
+			errs[i] = s.deleteHead(ctx, req, doc, head, i, d)
 		}
 	})
 	if job.Rest != nil {
@@ -142,23 +143,52 @@ func (s *Store) keepJob(
 	return job, found, err
 }
 
-// deleteHead deletes a head, marks its look-up as that of what is gone, and records the event. Where it is not as it was read, it is deleted by now.
-func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, notify bool) error {
+// deleteHead deletes a head, marks its look-up as that of what is gone, and records the event. A head with another birth is another thread:
+// this one is deleted by now. With d.Unanswered, a head that was touched since it was read may have a new comment: deleteHead looks again.
+func (s *Store) deleteHead(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, d collab.AnnotationDeletion,
+) error {
 	a, err := readHead(head)
 	if err != nil {
 		return err
 	}
+	same := []string{keys.AddedBy}
+	if d.Unanswered {
+		if err := s.checkUnanswered(ctx, doc, &a); err != nil {
+			return err
+		}
+		same = append(same, keys.Upd)
+	}
 	var ev *collab.Event
-	if notify {
+	if d.Notify {
 		of := collab.In(doc)
 		of.ID, of.Time = req.IDs.For(n, a.ID), req.Millis()
 		of.Describe(collab.AnnotationDeleted, &a)
 		ev = &of
 	}
-	_, err = s.Outbox.Commit(ctx, req, []store.Write{
-		store.DeleteRead(head, keys.AddedBy), s.goneLookUp(doc, a.ID), s.goneWrite(ctx, doc, &a, true),
+	refused, err := s.Outbox.Commit(ctx, req, []store.Write{
+		store.DeleteRead(head, same...), s.goneLookUp(doc, a.ID), s.goneWrite(ctx, doc, &a, true),
 	}, ev)
-	return err
+	if err != nil || refused == nil || !d.Unanswered {
+		return err
+	}
+	if there := refused.Of[0].There; there != nil && birth(there) == birth(head) {
+		return s.deleteHead(ctx, req, doc, there, n, d)
+	}
+	return nil
+}
+
+// checkUnanswered fails with FAILED_PRECONDITION if an annotation has a comment of somebody else than its creator.
+func (s *Store) checkUnanswered(ctx context.Context, doc collab.DocumentRef, a *collab.Annotation) error {
+	for c, err := range s.ListComments(ctx, doc, a.ID, 0, collab.MaxPageSize) {
+		if err != nil && collab.CodeOf(err) != collab.NotFound {
+			return err
+		}
+		if err == nil && c.AuthorID != a.CreatorID {
+			return collab.Errorf(collab.FailedPrecondition, "annotation %q has comments of others: it stays", a.ID)
+		}
+	}
+	return nil
 }
 
 // DeleteComments deletes comments of an annotation: of those of the ids, or for nil all, those of the authors, nil for any. It returns the

@@ -3,6 +3,7 @@ package threads
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +92,25 @@ func TestDeleteAnnotations(t *testing.T) {
 	if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), fmt.Sprintf("%016d", 8)) {
 		t.Errorf("swept, there are %v", got)
 	}
+}
+
+// TestDeleteUnanswered has somebody answer between the look for answers and the deletion: the thread stays.
+func TestDeleteUnanswered(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	answered := false
+	s := on(storetest.Watched(t, w.Table, func(_, body string) *http.Response {
+		if strings.Contains(body, `"Delete"`) && !answered {
+			answered = true
+			_, err := w.add("a", storetest.Comment("bob", 7, collab.Millis(time.Now().Add(time.Second).UnixMilli())))
+			w.must(err)
+		}
+		return nil
+	}))
+	_, errs, err := s.DeleteAnnotations(t.Context(), newRequest(0), w.doc, []string{"a"}, collab.AnnotationDeletion{Unanswered: true})
+	w.must(err)
+	storetest.WantCode(t, "a thread that was answered meanwhile", errs[0], collab.FailedPrecondition)
+	_, errs = w.delete(newRequest(0), "a")
+	w.must(errs[0]) // it was there
 }
 
 // TestDeleteBehindLater has more threads added after a deletion than a call deletes, which is 20 here, with ids that come before those that
