@@ -59,7 +59,7 @@ func (s *service) addLive() {
 		}
 		filters = append(filters, awslambda.FilterCriteria_Filter(&map[string]any{"dynamodb": map[string]any{"Keys": key}}))
 	}
-	// What fails three times is lost, and stands in nobody's way: pages look again. Writes of one document stay in their order, and one after
+	// A batch that fails three times is lost, and delays no other: pages look again. Writes of one document stay in their order, and one after
 	// the other, however many runs there are.
 	s.hints.AddEventSource(awslambdaeventsources.NewDynamoEventSource(s.table, &awslambdaeventsources.DynamoEventSourceProps{
 		StartingPosition:      awslambda.StartingPosition_TRIM_HORIZON,

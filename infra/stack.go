@@ -133,7 +133,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		Tracing:      tracing,
 
 		RecursiveLoop: loop,
-		Role:          role.WithoutPolicyUpdates(nil), // nothing but the rights above
+		Role:          role.WithoutPolicyUpdates(nil), // only the rights above
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 )
 
-// What the stand-ins take for the credentials of the account's root user, and
+// The stand-ins take these for the credentials of the account's root user, and
 // the region in which the tools of this repository use them.
 const (
 	Region          = "us-east-1"

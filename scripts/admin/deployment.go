@@ -20,7 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// deployment says where the service is. What is given wins over what the stack says.
+// deployment says where the service is. Flags win over the stack's outputs.
 type deployment struct {
 	Stack               string `placeholder:"NAME" help:"CloudFormation stack of the deployment, such as collabdata-prod: the names below are read from it."`
 	Table               string `env:"TABLE_NAME" placeholder:"NAME" help:"Name of its table."`

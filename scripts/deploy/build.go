@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// buildFunctions compiles every main below functions/ to .local/functions/<arch>/<function>/bootstrap. What the folder held before is
-// replaced once all are built.
+// buildFunctions compiles every main below functions/ to .local/functions/<arch>/<function>/bootstrap. It
+// replaces the folder once all are built.
 func (d *deployment) buildFunctions(ctx context.Context, arch string) error {
 	functions, err := findFunctions(d.root)
 	if err != nil {

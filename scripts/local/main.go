@@ -52,7 +52,7 @@ var devAccounts = []struct{ id, key, token string }{
 func main() {
 	data := flag.String("data", "", "folder that keeps the data between runs (default .local/data of the repository)")
 	form := flag.String("log", "", "what the log is written as: short, logfmt or json (default short on a terminal, else logfmt)")
-	unused := flag.Bool("unused", false, "do nothing but fail while a server uses the data")
+	unused := flag.Bool("unused", false, "only fail while a server uses the data")
 	flag.Parse()
 	if *form == "" {
 		*form = "logfmt"

@@ -115,7 +115,7 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 	return mux, nil
 }
 
-// What two pages may load, more than console.Policy allows.
+// Policies of two pages that load more than console.Policy allows.
 const (
 	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"

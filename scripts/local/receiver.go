@@ -17,13 +17,13 @@ import (
 	"collabdata/shared/collab"
 )
 
-// What the receiver takes and keeps, so that nobody fills the memory.
+// Limits of what the receiver takes and keeps, so that nobody fills the memory.
 const (
 	maxEndpoints = 50
 	maxArrived   = 20      // of each endpoint, the latest
 	maxWebhook   = 1 << 20 // bytes of a body
 	maxShown     = 16_000  // bytes of a body that are shown
-	maxRefused   = 1_000   // the same of one that is refused, whoever sent it
+	maxRefused   = 1_000   // the same of one that is refused
 )
 
 // receiver takes webhooks, checks them, and keeps the latest for the page that shows them.

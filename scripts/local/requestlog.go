@@ -38,7 +38,7 @@ func withoutEscapes(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// withoutRequests leaves out the service's own records of requests, but those of its faults.
+// withoutRequests leaves out the service's own records of requests, except those of its faults.
 type withoutRequests struct{ slog.Handler }
 
 // Handle writes a record.

@@ -35,7 +35,7 @@ type Checker struct {
 	client    *webhook.Client // asks permission providers
 }
 
-// New returns a Checker that reaches permission providers which the guard allows. o says how they are called, but for time-out and size.
+// New returns a Checker that reaches permission providers which the guard allows. o says how they are called, except for time-out and size.
 func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
 	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o)}
@@ -61,9 +61,9 @@ const retryAfter = 5 * time.Second // of a provider that gave no answer
 const providerDocuments = 8
 
 // Viewers returns what users may see of documents of one organization, at this moment: by document, in their order, and in each by user;
-// members: it is to be known who is a member. What somebody set is asked: the access type of a document or a folder above it, whether the document
-// is disabled, the account's permission provider, who was removed. Where none of that is there, everyone may see it. With the error
-// *NoAnswer it returns the viewers, too: of whom there is no answer may see nothing.
+// with members, also whether each is a member. The access type of a document or a folder above it counts, whether the document is disabled,
+// the account's permission provider, and who was removed. Without any of these, everyone may see it. With the error *NoAnswer it returns the
+// viewers, too: those without an answer may see nothing.
 func (c *Checker) Viewers(
 	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 ) ([][]collab.Viewer, error) {
@@ -158,7 +158,7 @@ func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct s
 	return c.accounts.PermissionProvider(ctx, acct)
 }
 
-// askAll asks a provider about those who may see documents but for its answer, and puts the answers into the standings. It begins no question
+// askAll asks a provider about those who may see documents apart from its answer, and puts the answers into the standings. It begins no question
 // at the time until or later: these documents have no standings.
 func (c *Checker) askAll(
 	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, standings [][]collab.Standing, until time.Time,

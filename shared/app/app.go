@@ -149,7 +149,7 @@ func (s *Service) identify(server *rpc.Server) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) }
 }
 
-// HandlerFor is Handler for callers who need no credentials: whoever may read and write the table may speak for any account.
+// HandlerFor is Handler for callers who need no credentials: a caller with access to the table may speak for any account.
 func (s *Service) HandlerFor(id collab.Identity) http.Handler {
 	return s.handler(s.server(), func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -61,7 +61,7 @@ type Config struct {
 	APIKeyHeader, AuthTokenHeader string
 }
 
-// What holds where Config does not say.
+// Defaults of Config.
 const (
 	DefaultAttempts = 5
 	DefaultTimeout  = time.Minute

@@ -81,8 +81,8 @@ type Webhooks struct{ client *Client }
 // The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there
 // already, and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE,
 // DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the organization or the document does not exist and is
-// not to be made; FAILED_PRECONDITION when the organization is disabled. What createOrganization and createDocument made stays,
-// also where the call fails then.
+// not to be made; FAILED_PRECONDITION when the organization is disabled. An organization and a document that the call created
+// stay, also where the call fails then.
 func (o CommentAnnotations) Add(ctx context.Context, request *CommentAnnotationsAddRequest, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v2/commentannotations/add", request, writing(options))
@@ -109,11 +109,11 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 //
 // Order. With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one
 // that exists but does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated,
-// in each document in the order asked, or in one list where no document is named, the earliest first unless order is desc. What is
-// written while you page from the latest on may be passed over: it comes first the next time. Else it is in the order asked: of
-// documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is named, of
-// locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments are by
-// comment id.
+// in each document in the order asked, or in one list where no document is named, the earliest first unless order is desc. An
+// annotation that is written while you page from the latest on may be passed over: it comes first the next time. Else it is in the
+// order asked: of documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is
+// named, of locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments
+// are by comment id.
 //
 // Pages. A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself
 // stands alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a
@@ -176,7 +176,7 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // no annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is
 // said to have changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an
 // object is to be merged into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the response.
+// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the response.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the
 // organization is disabled, when more than 10,000 are selected, or when one response does not hold their results.
@@ -189,8 +189,8 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // Delete deletes comment annotations with their comments, by POST /v2/commentannotations/delete.
 //
 // It deletes those of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without
-// selectors these are all of the document; an empty array is refused. What is deleted is out of reach at once, and its id may be
-// added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
+// selectors these are all of the document; an empty array is refused. A deleted annotation is out of reach at once, and its id may
+// be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
 // no annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where others have
@@ -272,9 +272,9 @@ func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *Commen
 //
 // It counts annotations, not comments. The counts are by document id, in the order asked. With userId, unread are those with a
 // comment of somebody else that was made after the user had seen the annotation or the document: see read/set. With userId or
-// asUserId, what these may not see is not counted. Counting ends at 10,000 annotations of a document, which totalIsAtLeast says,
-// or where more than 3,000 in all are for some people only; and once the comments of 3,000 annotations in all, or very long
-// threads, had to be looked at, which unreadIsAtLeast says. What was just written may be missing for a second.
+// asUserId, annotations that these may not see do not count. Counting ends at 10,000 annotations of a document, which
+// totalIsAtLeast says, or where more than 3,000 in all are for some people only; and once the comments of 3,000 annotations in
+// all, or very long threads, had to be looked at, which unreadIsAtLeast says. Annotations of the last second may be missing.
 //
 // NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is
 // disabled, has 0.
@@ -366,7 +366,7 @@ func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetC
 // and by webhook. It is delivered within moments. actionUser is not notified.
 //
 // In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else
-// e-mail address, else id), a string, a number or a boolean. {recipientUser} is whoever reads it, unless a value is given. A name
+// e-mail address, else id), a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name
 // without a value stays as it is. Headline and body are plain text.
 //
 // Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have
@@ -389,11 +389,11 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // other. An error ends the items.
 //
 // Those of a user are, by time, the user's own notifications, and those to everyone that the user did not cause and wants. The
-// user need not be a member. What came in the last second may be missing. Headlines are filled in for this user. Without a userId
-// it returns all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what
-// does not exist is left out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may
-// not see by now. A comment has the text that it has by now. A page may have fewer notifications than asked for, even none, and
-// have a nextPageToken, which is answered as pageToken, too.
+// user need not be a member. A notification of the last second may be missing. Headlines are filled in for this user. Without a
+// userId it returns all notifications of the document, without read and clicked. documentId, locationId and notificationIds
+// narrow; what does not exist is left out, as is what is of a document, thread or comment that was deleted, and of a thread that
+// the user may not see by now. A comment has the text that it has by now. A page may have fewer notifications than asked for, even
+// none, and have a nextPageToken, which is answered as pageToken, too.
 //
 // The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter
 // leaves nothing: exactly up to 99, and more true where there are more. One that is not on this page may count until it is read,
@@ -420,11 +420,11 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 
 // Update updates notifications, and marks them as read or clicked, by POST /v2/notifications/update.
 //
-// It changes up to 500. What is read or clicked stays so. What is left out stays; null clears it, and lets one that a comment made
-// say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the
-// notificationSourceData back. Nobody is notified again: notifyUsers is refused, and mails that went out stay as they were. A
-// notification names at most 30 users. readUntil marks all that the user of userId got until then as read, at once: send the
-// createdAt of the newest one shown, as others may be on their way.
+// It changes up to 500. A notification that is read or clicked stays so. Fields that are left out stay; null clears it, and lets
+// one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks
+// get the notificationSourceData back. Nobody is notified again: notifyUsers is refused, and mails that went out stay as they
+// were. A notification names at most 30 users. readUntil marks all that the user of userId got until then as read, at once: send
+// the createdAt of the newest one shown, as others may be on their way.
 //
 // documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
 // is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
@@ -439,8 +439,8 @@ func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateR
 //
 // It deletes those that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId and
 // notificationIds is there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more; else
-// for everyone. What was deleted is out of reach at once, mails that wait are not sent, and the id may be added again: new, and
-// notified of again.
+// for everyone. Deleted notifications are out of reach at once, mails that wait are not sent, and the id may be added again: new,
+// and notified of again.
 //
 // The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where
 // it is not one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job that
@@ -498,8 +498,8 @@ func (o Organizations) Update(ctx context.Context, request *OrganizationsUpdateR
 // UpdateAccessDisableState disables organizations, or enables them again, within 5 seconds, by POST
 // /v2/organizations/access/disablestate/update.
 //
-// What is in a disabled one is neither read nor written: FAILED_PRECONDITION; only operations on organizations and folders go on.
-// One that does not exist fails with NOT_FOUND.
+// The contents of a disabled one are neither read nor written: FAILED_PRECONDITION; only operations on organizations and folders
+// go on. One that does not exist fails with NOT_FOUND.
 func (o Organizations) UpdateAccessDisableState(ctx context.Context, request *OrganizationsUpdateAccessDisableStateRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/access/disablestate/update", request, writing(options))
@@ -699,7 +699,8 @@ func (o Organizations) DeleteDocuments(ctx context.Context, request *Organizatio
 //
 // It adds them at one of these levels, or changes those who are there: a field that is not sent stays. Users of the organization
 // see what is organizationPrivate, and get what is for everyone. A user of a folder or document may see it, and what is in it,
-// whatever its access type. Who was taken out before is back. NOT_FOUND when the organization, folder or document does not exist.
+// whatever its access type. A user who was taken out before is back. NOT_FOUND when the organization, folder or document does not
+// exist.
 func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/add", request, writing(options))
 	return data, err
@@ -740,9 +741,9 @@ func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options 
 // Delete takes users away from an organization, a folder or a document, by POST /v2/users/delete.
 //
 // They go at one of these levels. At that of the organization their access to everything in it ends: their grants on its folders
-// and documents go, and they leave its groups; what they wrote stays. Whoever is taken out of the organization, or of a document,
-// is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what. At a folder its access type
-// decides. A user who is not there fails with NOT_FOUND.
+// and documents go, and they leave its groups; what they wrote stays. A user who is taken out of the organization, or of a
+// document, is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what. At a folder its
+// access type decides. A user who is not there fails with NOT_FOUND.
 func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/delete", request, writing(options))
 	return data, err
@@ -753,8 +754,8 @@ func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options 
 //
 // The response has the profile first, then annotations and comments by document, then notifications, newest first: of each at most
 // 100, all together at most 5 MB. A page looks at up to 10,000 things or 10 MB, so one may be empty and have a nextPageToken: of a
-// large organization there are many. The list may be a second behind. A user of whom there is nothing is no error. NOT_FOUND when
-// the organization does not exist; it may be disabled.
+// large organization there are many. The list may lag by a second. A user of whom there is nothing is no error. NOT_FOUND when the
+// organization does not exist; it may be disabled.
 func (o Users) GetData(ctx context.Context, request *UsersGetDataRequest, options ...Option) (*Data, string, error) {
 	return call[*Data](ctx, o.client, "/v2/users/data/get", request, writing(options))
 }
@@ -764,7 +765,7 @@ func (o Users) GetData(ctx context.Context, request *UsersGetDataRequest, option
 // When it answers, they are no longer members, and have no grants and no place in groups; nobody tells them anything more. A job
 // takes out of annotations, comments and notifications what they wrote and who they are: see Personal data above, and
 // users/data/delete/status for when it is done, some minutes later. A comment of theirs is deleted where nobody answered after it;
-// else it stays as one of erased-user, without content. What is added under the id of such a user after the response is new, and
+// else it stays as one of erased-user, without content. Data added under the id of such a user after the response is new, and
 // stays. Posted to webhooks as user.erased, once for each user. A user of whom there is nothing is no error. NOT_FOUND when an
 // organization does not exist; it may be disabled.
 func (o Users) DeleteData(ctx context.Context, request *UsersDeleteDataRequest, options ...Option) (*DataDeletion, error) {
@@ -793,8 +794,8 @@ func (o Auth) AddPermissions(ctx context.Context, request *AuthAddPermissionsReq
 
 // GetPermissions says what users may do in an organization, and with its folders and documents, by POST /v2/auth/permissions/get.
 //
-// What counts is the nearest grant that has not ended: on the thing itself, on its folder, on that one's parent and so on; then,
-// but where access is restricted, that of being a user of the organization. Who has none may still see and write what is public.
+// The nearest grant that has not ended counts: on the thing itself, on its folder, on that one's parent and so on; then, but where
+// access is restricted, that of being a user of the organization. A user without one may still see and write what is public.
 // NOT_FOUND when a folder or document does not exist: error.details then has the same answer, with errorCode does_not_exist there;
 // skipResourceExistenceValidation answers that as a success.
 func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsRequest) (Keyed[UserPermissions], error) {
@@ -828,8 +829,8 @@ func (o Auth) GenerateToken(ctx context.Context, request *AuthGenerateTokenReque
 //
 // Where the call did not delete all that it means, as it was too much, the job does so first, at once: it is running then. Else
 // what was deleted is out of reach since the deletion was answered. The job sweeps what is still stored of it, two to three
-// minutes later, and is waiting until then. What it deletes itself is swept by further jobs, as long after that. NOT_FOUND for a
-// job that does not exist, or has been done for 30 days.
+// minutes later, and is waiting until then. Data that it deletes itself is swept by further jobs, as long after that. NOT_FOUND
+// for a job that does not exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
@@ -983,8 +984,8 @@ func (o Notifications) GetConfigUsersPage(ctx context.Context, request *Notifica
 // GetRead lists what users have said of having seen documents and their comment annotations, in pages, by POST
 // /v2/commentannotations/read/get. It asks for one page after the other. An error ends the items.
 //
-// The response has it as read/set takes it, document by document, and in each by user id. What was said last holds. A page may
-// have fewer items than asked for, even none, and have a nextPageToken. NOT_FOUND when the organization does not exist,
+// The response has it as read/set takes it, document by document, and in each by user id. The latest state holds. A page may have
+// fewer items than asked for, even none, and have a nextPageToken. NOT_FOUND when the organization does not exist,
 // FAILED_PRECONDITION when it is disabled.
 func (o CommentAnnotations) GetRead(ctx context.Context, request *CommentAnnotationsGetReadRequest) iter.Seq2[ReadState, error] {
 	return items(request.PageToken, func(token string) (*Page[ReadState], error) {
@@ -1048,9 +1049,9 @@ type NewAnnotation struct {
 	Comments []AnnotationComment `json:"comments,omitzero"`
 	// Who may see it, of those who may see the document: all of them where it is left out
 	Visibility *Visibility `json:"visibility,omitzero"`
-	// What the annotation is: comment where it is left out
+	// The kind of annotation: comment where it is left out
 	Type AnnotationType `json:"type,omitzero"`
-	// What it is on: manual where it is left out
+	// The kind of its target: manual where it is left out
 	CommentType CommentType `json:"commentType,omitzero"`
 	// The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status
 	// (pending, accepted or rejected); passed over unless type is suggestion
@@ -1071,7 +1072,7 @@ type NewAnnotation struct {
 	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
 	// How far the page was scrolled
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
-	// What your pages offer to do with it: free-form, of your own; at most 20
+	// Actions that your pages offer on it: free-form, of your own; at most 20
 	Actions []any `json:"actions,omitzero"`
 }
 
@@ -1203,7 +1204,7 @@ type AnnotationComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
-	// What your pages offer to do with it: free-form, of your own; at most 20
+	// Actions that your pages offer on it: free-form, of your own; at most 20
 	Actions []any `json:"actions,omitzero"`
 	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
 	Progress *Progress `json:"progress,omitzero"`
@@ -1248,13 +1249,13 @@ type Progress struct {
 	State json.RawMessage `json:"state,omitzero"`
 	// Any values of your own; at most 100
 	Steps []any `json:"steps,omitzero"`
-	// Who may see it, of those who may see the comment: left out, all of them; empty, nobody; at most 100
+	// The users who may see it, of those who may see the comment: left out, all of them; empty, nobody; at most 100
 	VisibleToUserIDs []string `json:"visibleToUserIds,omitzero"`
 }
 
 // Visibility is the value of visibility, visibilityConfig.
 type Visibility struct {
-	// public: whoever may see the document; organizationPrivate: of these, the members of the organization; restricted: of these,
+	// public: everyone who may see the document; organizationPrivate: of these, the members of the organization; restricted: of these,
 	// userIds and the annotation's creator; required
 	Type VisibilityType `json:"type"`
 	// The organization of the request; required for organizationPrivate
@@ -1455,7 +1456,7 @@ type CommentAnnotationsGetRequest struct {
 	UpdatedAfter time.Time `json:"updatedAfter,omitzero"`
 	// Last updated then or earlier
 	UpdatedBefore time.Time `json:"updatedBefore,omitzero"`
-	// What was deleted since updatedAfter, too: see Deleted above. Only with documentId alone and updatedAfter
+	// Also annotations that were deleted since updatedAfter: see Deleted above. Only with documentId alone and updatedAfter
 	IncludeDeleted bool `json:"includeDeleted,omitzero"`
 	// Created then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
@@ -1498,9 +1499,9 @@ type Annotation struct {
 	Priority *Priority `json:"priority,omitzero"`
 	// Free-form, of your own
 	Context json.RawMessage `json:"context,omitzero"`
-	// What the annotation is: comment where it is left out
+	// The kind of annotation: comment where it is left out
 	Type AnnotationType `json:"type,omitzero"`
-	// What it is on: manual where it is left out
+	// The kind of its target: manual where it is left out
 	CommentType CommentType `json:"commentType,omitzero"`
 	// The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status
 	// (pending, accepted or rejected); passed over unless type is suggestion
@@ -1521,7 +1522,7 @@ type Annotation struct {
 	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
 	// How far the page was scrolled
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
-	// What your pages offer to do with it: free-form, of your own
+	// Actions that your pages offer on it: free-form, of your own
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// The user who changed its status, where an update said so
 	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
@@ -1534,7 +1535,7 @@ type Annotation struct {
 	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
 	// As subscribedUsers, those with level mentions or none
 	UnsubscribedUsers json.RawMessage `json:"unsubscribedUsers"`
-	// Who may see it, of those who may see the document
+	// The people who may see it, of those who may see the document
 	Visibility Visibility `json:"visibility"`
 	// The same
 	VisibilityConfig Visibility `json:"visibilityConfig"`
@@ -1651,7 +1652,7 @@ type Comment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent json.RawMessage `json:"agent,omitzero"`
-	// What your pages offer to do with it: free-form, of your own
+	// Actions that your pages offer on it: free-form, of your own
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
 	Progress *Progress `json:"progress,omitzero"`
@@ -1904,7 +1905,7 @@ type NewComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
-	// What your pages offer to do with it: free-form, of your own; at most 20
+	// Actions that your pages offer on it: free-form, of your own; at most 20
 	Actions []any `json:"actions,omitzero"`
 	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
 	Progress *Progress `json:"progress,omitzero"`
@@ -2013,7 +2014,7 @@ type ListedComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent json.RawMessage `json:"agent,omitzero"`
-	// What your pages offer to do with it: free-form, of your own
+	// Actions that your pages offer on it: free-form, of your own
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
 	Progress *Progress `json:"progress,omitzero"`
@@ -2078,7 +2079,7 @@ type CommentAnnotationsSetReadRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Who has seen it, or not; required
+	// The user who has seen it, or not; required
 	UserID string `json:"userId"`
 	// The annotations; without them all of the document. Repeats count once; at most 500
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
@@ -2180,7 +2181,7 @@ type NotificationsGetConfigRequest struct {
 type NotificationConfig struct {
 	// By channel
 	Config Channels `json:"config"`
-	// What it is of
+	// The document or the location that it is of
 	Metadata Metadata `json:"metadata"`
 	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
 	// not seen. None is instant
@@ -2212,7 +2213,7 @@ const (
 	PreferenceNone Preference = "NONE"
 )
 
-// Metadata is the value of metadata: what it is of.
+// Metadata is the value of metadata: the document or the location that it is of.
 type Metadata struct {
 	// The API key of the request
 	APIKey string `json:"apiKey"`
@@ -2268,7 +2269,7 @@ type NotificationsAddRequest struct {
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
 	// Values for that template, as for the headline's
 	DisplayBodyMessageTemplateData any `json:"displayBodyMessageTemplateData,omitzero"`
-	// What it comes from, such as custom or a name of your own: at most 200 bytes
+	// Its source, such as custom or a name of your own: at most 200 bytes
 	NotificationSource string `json:"notificationSource,omitzero"`
 	// Your application shows the texts: they may be left out
 	IsNotificationResolverUsed bool `json:"isNotificationResolverUsed,omitzero"`
@@ -2383,7 +2384,7 @@ type Notification struct {
 	IsNotificationResolverUsed bool `json:"isNotificationResolverUsed,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll"`
-	// Whom it is for, by user id, each true: at most 200 of them
+	// The recipients by user id, each true: at most 200 of them
 	NotifyUsers json.RawMessage `json:"notifyUsers"`
 	// The same
 	NotifyUsersByUserID json.RawMessage `json:"notifyUsersByUserId"`
@@ -2411,16 +2412,16 @@ type NotificationsUpdateRequest struct {
 	LocationID string `json:"locationId,omitzero"`
 	// Those in the inbox of this user alone
 	UserID string `json:"userId,omitzero"`
-	// Who read or clicked must be a user who may see the document; false where it is left out
+	// Each user who read or clicked must be one who may see the document; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
-	// What to change; they name at most 1,000 users in all; required unless readUntil is there
+	// The changes; they name at most 1,000 users in all; required unless readUntil is there
 	Notifications []NotificationUpdate `json:"notifications,omitzero"`
 	// The user of userId has read everything until then, and not later than now; one write, whatever was there
 	ReadUntil time.Time `json:"readUntil,omitzero"`
 }
 
-// NotificationUpdate is the value of notifications: what to change; they name at most 1,000 users in all; required unless
-// readUntil is there.
+// NotificationUpdate is the value of notifications: the changes; they name at most 1,000 users in all; required unless readUntil
+// is there.
 type NotificationUpdate struct {
 	// Its id; required
 	ID string `json:"id"`
@@ -2563,7 +2564,7 @@ type NewFolder struct {
 	FolderName string `json:"folderName,omitzero"`
 	// The folder that it is in; root: at the top, where a new one is without
 	ParentFolderID string `json:"parentFolderId,omitzero"`
-	// Who may see what is in it and has no type of its own; left out: who may see its parent
+	// The people who may see documents and folders in it that have no type of their own; left out: as its parent
 	AccessType Access `json:"accessType,omitzero"`
 }
 
@@ -2644,7 +2645,7 @@ type OrganizationsUpdateFoldersAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	FolderIDs []string `json:"folderIds"`
-	// Who may see what is in them and has no type of its own; required unless inheritFromParent is there
+	// The people who may see documents and folders in them that have no type of their own; required unless inheritFromParent is there
 	AccessType Access `json:"accessType,omitzero"`
 	// true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for
 	// them
@@ -2751,7 +2752,7 @@ type OrganizationsUpdateDocumentsAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	DocumentIDs []string `json:"documentIds"`
-	// Who may see them, whatever holds for their folders; required
+	// The people who may see them, whatever holds for their folders; required
 	AccessType Access `json:"accessType"`
 }
 
@@ -2923,7 +2924,7 @@ type NewUser struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// editor reads and writes, viewer reads; a new user without is an editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. What is set for the
+	// The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. The one set for the
 	// organization counts
 	Locale string `json:"locale,omitzero"`
 }
@@ -2993,7 +2994,7 @@ type UserWithRole struct {
 	GroupID string `json:"groupId,omitzero"`
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
-	// What the user may do at that level
+	// The user's role at that level
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
@@ -3037,7 +3038,7 @@ type UsersGetDataRequest struct {
 
 // Data is an answer, or a part of one, of Users.GetData.
 type Data struct {
-	// What the page has of it
+	// The parts of the profile on this page
 	Profile Profile `json:"profile"`
 	// That the person made, or is assigned to, each without its comments
 	Annotations []Annotation `json:"annotations"`
@@ -3051,7 +3052,7 @@ type Data struct {
 	Recordings []string `json:"recordings"`
 }
 
-// Profile is the value of profile: what the page has of it.
+// Profile is the value of profile: the parts of the profile on this page.
 type Profile struct {
 	// The user
 	UserID string `json:"userId"`
@@ -3103,7 +3104,7 @@ type DataGrant struct {
 	GroupID string `json:"groupId,omitzero"`
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
-	// What the user may do at that level
+	// The user's role at that level
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
@@ -3145,7 +3146,7 @@ type DataComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent json.RawMessage `json:"agent,omitzero"`
-	// What your pages offer to do with it: free-form, of your own
+	// Actions that your pages offer on it: free-form, of your own
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
 	Progress *Progress `json:"progress,omitzero"`
@@ -3169,17 +3170,17 @@ type DataDeletion struct {
 	JobID string `json:"jobId"`
 	// How many parts it has: 1
 	TasksCount int64 `json:"tasksCount"`
-	// What it does not reach, and until when that is there
+	// The data that it does not reach, and until when these are there
 	Remains []Remnant `json:"remains"`
 }
 
-// Remnant is the value of remains: what it does not reach, and until when that is there.
+// Remnant is the value of remains: the data that it does not reach, and until when these are there.
 type Remnant struct {
 	// events, answers, backups or logs
 	Where string `json:"where"`
 	// When the last of it is gone, unless the operator has other settings
 	Until time.Time `json:"until"`
-	// What it is, for people
+	// A description for people
 	Message string `json:"message"`
 }
 
@@ -3197,19 +3198,19 @@ type DataDeletionStatus struct {
 	TasksLeft int64 `json:"tasksLeft"`
 	// In milliseconds since epoch; absent before
 	LastTaskCompletedTime int64 `json:"lastTaskCompletedTime,omitzero"`
-	// What it does not reach, and until when that is there
+	// The data that it does not reach, and until when these are there
 	Remains []Remnant `json:"remains"`
 }
 
 // AuthAddPermissionsRequest is the request of Auth.AddPermissions.
 type AuthAddPermissionsRequest struct {
-	// Who gets the grants; required
+	// The user who gets the grants; required
 	User PermissionsUser `json:"user"`
 	// The grants; required
 	Permissions NewPermissions `json:"permissions"`
 }
 
-// PermissionsUser is the value of user: who gets the grants.
+// PermissionsUser is the value of user: the user who gets the grants.
 type PermissionsUser struct {
 	// The user; required
 	UserID string `json:"userId"`
@@ -3287,11 +3288,11 @@ type Permission struct {
 type AuthRemovePermissionsRequest struct {
 	// The user; required
 	UserID string `json:"userId"`
-	// What the user has no grant on any more; required
+	// The resources on which the user has no grant any more; required
 	Permissions Permissions `json:"permissions"`
 }
 
-// Permissions is the value of permissions: what the user has no grant on any more.
+// Permissions is the value of permissions: the resources on which the user has no grant any more.
 type Permissions struct {
 	// At most 100, all or none; required; at most 100
 	Resources []Resource `json:"resources"`
@@ -3313,7 +3314,7 @@ type AuthGenerateTokenRequest struct {
 	UserID string `json:"userId"`
 	// How others see the person
 	UserProperties *UserProperties `json:"userProperties,omitzero"`
-	// What the token covers; required
+	// The resources that the token covers; required
 	Permissions TokenPermissions `json:"permissions"`
 	// Seconds until it expires; 3,600 where it is left out
 	ExpiresIn *int64 `json:"expiresIn,omitzero"`
@@ -3331,7 +3332,7 @@ type UserProperties struct {
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 }
 
-// TokenPermissions is the value of permissions: what the token covers.
+// TokenPermissions is the value of permissions: the resources that the token covers.
 type TokenPermissions struct {
 	// At most 100; folders and documents with all that is in them; required; at most 100
 	Resources []TokenPermission `json:"resources"`
@@ -3403,7 +3404,7 @@ type LiveAddTicketsRequest struct {
 
 // Ticket is an answer, or a part of one, of Live.AddTickets.
 type Ticket struct {
-	// WebSocket address with a ticket in it, for one connection. Give it to nobody but the page
+	// WebSocket address with a ticket in it, for one connection. Give it to the page alone
 	URL string `json:"url"`
 	// When the connection must have begun
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -3634,7 +3635,7 @@ type Attempt struct {
 	Reason string `json:"reason,omitzero"`
 	// How long it took, in milliseconds
 	DurationMS int64 `json:"durationMs"`
-	// What the endpoint answered where it failed, the first 1,000 bytes: of the last three such attempts
+	// The endpoint's answer where it failed, the first 1,000 bytes: of the last three such attempts
 	Answer string `json:"answer,omitzero"`
 }
 
@@ -3756,13 +3757,13 @@ type EventData struct {
 	CommentID int64 `json:"commentId"`
 	// The folder that was deleted
 	FolderID string `json:"folderId,omitzero"`
-	// Who acted, where the request said so: by id and name
+	// The user who acted, where the request said so: by id and name
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The annotation as it is now
 	Annotation *EventAnnotation `json:"annotation,omitzero"`
-	// What the event changed, as it was
+	// The fields that the event changed, as they were
 	Previous *EventPrevious `json:"previous,omitzero"`
-	// What the event changed, as the event left it
+	// The fields that the event changed, as it left them
 	Current *EventPrevious `json:"current,omitzero"`
 	// The comments that were added, changed or deleted, as they are now
 	Comments []EventComment `json:"comments,omitzero"`
@@ -3770,7 +3771,7 @@ type EventData struct {
 	Notification *EventNotification `json:"notification,omitzero"`
 	// The endpoint, and why it was disabled
 	Webhook *EventWebhook `json:"webhook,omitzero"`
-	// Whose data are being deleted
+	// The user whose data are being deleted
 	Erased *EventErased `json:"erased,omitzero"`
 }
 
@@ -3851,7 +3852,7 @@ type EventNotification struct {
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll,omitzero"`
-	// Whom it is for: at most 200 of them, and none where the payload would be too large
+	// The recipients: at most 200 of them, and none where the payload would be too large
 	NotifyUsers []User `json:"notifyUsers,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`
@@ -3865,9 +3866,9 @@ type EventWebhook struct {
 	Reason string `json:"reason"`
 }
 
-// EventErased is the value of erased: whose data are being deleted.
+// EventErased is the value of erased: the user whose data are being deleted.
 type EventErased struct {
-	// Whose data are deleted
+	// The user whose data are deleted
 	UserID string `json:"userId"`
 	// In these organizations; none for all of the account
 	OrganizationIDs []string `json:"organizationIds,omitzero"`

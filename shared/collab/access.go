@@ -5,7 +5,7 @@ import "cmp"
 // Access says who may see a folder or document without a grant on it, or on a folder above it.
 type Access string
 
-// The types of access. What has none of its own has that of its folder, which has its parent's, and so on to the account's default.
+// The types of access. A document without one has that of its folder, which has its parent's, and so on to the account's default.
 const (
 	AccessPublic              Access = "public"              // every user of the account, who may write too
 	AccessOrganizationPrivate Access = "organizationPrivate" // users of the organization
@@ -63,7 +63,7 @@ type Standing struct {
 }
 
 // Grant returns the grant that says what the user may do at a time, nil where the user may not see the thing. It is the nearest of those
-// that have not expired; membership is the farthest, and none where access is restricted. Whoever has none is an editor of what is public.
+// that have not expired; membership is the farthest, and none where access is restricted. A user without a grant is an editor of what is public.
 func (s Standing) Grant(now Millis) *Grant {
 	for _, g := range s.Grants {
 		if g.Holds(now) {

@@ -42,7 +42,7 @@ const (
 
 // OrganizationRef names an organization of an account. The directory makes it, of an organization that is there: see directory.Store.Open.
 type OrganizationRef struct {
-	Account      string // the account behind the API key: never from a request's body
+	Account      string // the account of the API key: never from a request's body
 	Organization string
 	// Incarnation tells the organization from those that had its id before: see Lifetime. It is in the keys of all that is in it. So one
 	// write on its item puts all of that out of reach, and what is added again is new and empty.
@@ -68,7 +68,7 @@ type FolderRef struct {
 	Incarnation     int64 // as that of the organization: part of the keys of grants on it
 }
 
-// Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent. The
+// Annotation is the head of a comment annotation: all of it except its comments. Its objects are kept as the JSON text that was sent. The
 // ids that filters look at are fields of their own, and must agree with that text.
 type Annotation struct {
 	ID            string `dynamodbav:"-"`
@@ -318,7 +318,7 @@ type CommentChange struct {
 type AnnotationChange struct {
 	// Select fails for an annotation that must not change; nil selects all.
 	Select func(*Annotation) error
-	// Comment changes a comment of the annotation, but its id, and reports whether it did; nil changes none.
+	// Comment changes a comment of the annotation, except its id, and reports whether it did; nil changes none.
 	Comment func(*Comment) (changed bool, err error)
 	// Head changes the head of the i-th annotation and returns the events to record. commentsChanged: some of its comments changed.
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)

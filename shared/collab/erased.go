@@ -12,6 +12,6 @@ func Erased() User { return User{UserID: ErasedUser, Name: new(ErasedUserName)} 
 
 // EventErased names a person whose data are being deleted.
 type EventErased struct {
-	UserID          string   `json:"userId" doc:"Whose data are deleted"`
+	UserID          string   `json:"userId" doc:"The user whose data are deleted"`
 	OrganizationIDs []string `json:"organizationIds,omitempty" doc:"In these organizations; none for all of the account"`
 }

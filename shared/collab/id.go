@@ -15,7 +15,7 @@ import (
 
 // Limits on identifiers. Lengths are in bytes, in the form that the table stores: see IDLen.
 const (
-	MaxID             = 256       // every id but a document's
+	MaxID             = 256       // every id except a document's
 	MaxDocumentID     = 600       //
 	MaxNotificationID = 128       // letters, digits, `_` and `-` only
 	MaxCommentID      = 1<<53 - 1 // the largest integer that every JSON reader keeps
@@ -69,7 +69,7 @@ func CheckNotificationID(id string) error {
 var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
 // IDs generates the ids of one request. The same start and seed give the same ids in the same order, so that a request that is
-// repeated under an Idempotency-Key names what it made the first time. Safe for concurrent use, but for Next.
+// repeated under an Idempotency-Key names what it made the first time. Safe for concurrent use, except Next.
 type IDs struct {
 	start time.Time // of the first attempt at the request
 	seed  []byte

@@ -110,7 +110,7 @@ type Notification struct {
 	LocationID   string       `json:"locationId,omitempty"` // of the annotation when people were notified
 }
 
-// NotificationOf returns the notification of an event on a thread, which is always the same but for its LocationID.
+// NotificationOf returns the notification of an event on a thread, which is always the same except for its LocationID.
 func NotificationOf(ev *Event, locationID string) Notification {
 	n := Notification{
 		ID: ev.ID, DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], Source: "comment", CreatedAt: ev.Time,

@@ -18,7 +18,7 @@ const MaxHeadline = 1_000
 // maxTemplate is how much of a template is read, in bytes: what follows would hardly ever be part of a headline.
 const maxTemplate = 4 * MaxHeadline
 
-// Headline is a notification's headline with its values, but for the recipient's name.
+// Headline is a notification's headline with its values, except the recipient's name.
 type Headline struct {
 	parts []string // between each two of them comes the recipient's name
 }

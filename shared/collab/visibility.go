@@ -27,7 +27,7 @@ const MaxVisibleTo = 100
 
 // Visibility says who may see a thread, of those who may see its document. nil is public.
 type Visibility struct {
-	Type           VisibilityType `json:"type" rule:"required" dynamodbav:"type" doc:"public: whoever may see the document; organizationPrivate: of these, the members of the organization; restricted: of these, userIds and the annotation's creator"`
+	Type           VisibilityType `json:"type" rule:"required" dynamodbav:"type" doc:"public: everyone who may see the document; organizationPrivate: of these, the members of the organization; restricted: of these, userIds and the annotation's creator"`
 	OrganizationID string         `json:"organizationId,omitempty" rule:"id" dynamodbav:"org,omitempty" doc:"The organization of the request; required for organizationPrivate"`
 	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" dynamodbav:"users,omitempty" doc:"1 to 100 different users; required for restricted, and for it alone"`
 }
@@ -56,8 +56,8 @@ func (v *Visibility) Answered() Visibility {
 	return *v
 }
 
-// Viewer applies the rule of who may see a document. What somebody set is asked; where nobody set anything, whomever a back end names may
-// see it.
+// Viewer applies the rule of who may see a document. Access that somebody set counts; without any, everyone whom a back end names may see
+// it.
 func (v Standing) Viewer(now Millis) Viewer {
 	why := v.refusal(now)
 	return Viewer{User: v.User, May: why == "", Why: why, Member: v.Member.Holds(now)}
@@ -122,8 +122,8 @@ func (v Viewers) See(a *Annotation) bool {
 
 // Sight knows the people for whom something is read: what one of them may not see does not exist. Safe for concurrent use.
 type Sight interface {
-	// Viewers returns what these people may see of documents of an organization. To ask about the same document again costs nothing. What is
-	// not known at the time until is left out; the zero time is none.
+	// Viewers returns what these people may see of documents of an organization. To ask about the same document again costs nothing.
+	// Documents without an answer at the time until are left out; the zero time is none.
 	Viewers(ctx context.Context, documents []DocumentRef, until time.Time) (map[DocumentRef]Viewers, error)
 }
 

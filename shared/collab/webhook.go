@@ -47,14 +47,14 @@ type WebhookHealth struct {
 
 // When an endpoint rests, and when it is disabled.
 const (
-	RestAfter = 5 // posts in a row that fail before posts are held back but for a probe from time to time
+	RestAfter = 5 // posts in a row that fail before posts are held back except for a probe from time to time
 
 	disableAfter = 5 // days since the first failure
 	disableDays  = 3 // of the last disableAfter days on which posts failed
 	millisOfDay  = Millis(24 * time.Hour / time.Millisecond)
 )
 
-// Resting reports whether posts are held back but for a probe from time to time.
+// Resting reports whether posts are held back except for a probe from time to time.
 func (h WebhookHealth) Resting() bool { return h.Failures >= RestAfter }
 
 // Fail counts a post that failed at a time.

@@ -16,7 +16,7 @@ func SealTicket(key collab.SigningKey, account, id string) string {
 	return text + "." + sealOf(key, text)
 }
 
-// OpenTicket returns the account of a ticket, with what it is checked by, and the ticket's id. It reads nothing but the account's keys. The
+// OpenTicket returns the account of a ticket, with what it is checked by, and the ticket's id. It reads only the account's keys. The
 // error is PermissionDenied for any other text than SealTicket makes with a key that is valid, or the store's.
 func OpenTicket(ctx context.Context, keys KeyStore, ticket string) (signing collab.Signing, id string, err error) {
 	invalid := collab.Errorf(collab.PermissionDenied, "the ticket is not valid")

@@ -25,7 +25,7 @@ const (
 
 const commentPart = "#CMT#"
 
-// AfterComments, behind the sort key of a head, sorts behind its comments and before every other key.
+// AfterComments, appended to the sort key of a head, sorts after its comments and before every other key.
 const AfterComments = commentPart + "~"
 
 // Comment is a comment of an annotation.

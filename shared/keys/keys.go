@@ -3,8 +3,8 @@
 //
 // # Keys
 //
-// Every partition key but those of API keys and connections, and of what the operator and the relay look at across accounts, names the
-// account behind the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX,
+// Every partition key except those of API keys and connections, and of what the operator and the relay look at across accounts, names the
+// account of the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX,
 // nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort
 // right after their parent.
 //

@@ -9,7 +9,7 @@ func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return webhook.Key(Parts{Acct: acct, ID: id}) }
 
-// LastWebhook is changed by whoever adds an endpoint to an account. It sorts before all endpoints.
+// LastWebhook changes with each endpoint that is added to an account. It sorts before all endpoints.
 func LastWebhook(acct string) Key { return lastWebhook.Key(Parts{Acct: acct}) }
 
 // Delivery is the delivery of an event to the webhook endpoint that was created at a time, once it was attempted.
@@ -22,7 +22,7 @@ func NewDelivery(acct, hook string, created int64, event string) Key {
 	return newDelivery.Key(Parts{Acct: acct, ID: hook, Created: created, Event: event})
 }
 
-// Waits begins the sort keys of waiting deliveries, behind all event ids.
+// Waits begins the sort keys of waiting deliveries, which come after all event ids.
 const Waits = "~"
 
 // Waiting is where a delivery waits for a time, in the partition of the delivery.

@@ -12,7 +12,7 @@ import (
 const DueShards = 10
 
 // sharding says over how many partitions work is spread whose id was made from a moment on: ids sort by the time they were made. To have more
-// partitions add a line with the first id of a moment after the deployment that brings it, and raise DueShards. What there is then keeps its
+// partitions add a line with the first id of a moment after the deployment that brings it, and raise DueShards. Older work keeps its
 // place, and old and new functions agree on it. Lanes and mails keep the first number: their ids do not sort by time.
 var sharding = []struct {
 	from   string // an id

@@ -107,7 +107,7 @@ func (p *Pages) mayPing(id string) bool {
 	return p.pings[id] <= maxPings
 }
 
-// Disconnect forgets a connection that has ended. What fails is logged, and forgotten later: see Hints.
+// Disconnect forgets a connection that has ended. A failure is logged, and the connection forgotten later: see Hints.
 func (p *Pages) Disconnect(ctx context.Context, id string) {
 	if err := p.Connections.Disconnect(ctx, id, 0); err != nil {
 		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection that ended is not forgotten", slog.String("connection", id), slog.Any("cause", err))

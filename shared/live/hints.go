@@ -62,7 +62,7 @@ type hint struct {
 	Within   int64  `json:"within,omitempty"` // milliseconds: see spread
 }
 
-// Take tells of writes, by the keys of their items: several that concern the same are one hint. Who may see what was written is not asked: a
+// Take tells of writes, by the keys of their items: several that concern the same are one hint. It does not ask who may see the writes: a
 // hint says only where to look. It fails where the table does: to call it again does no harm.
 func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 	changes := map[keys.Change]bool{}

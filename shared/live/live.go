@@ -1,5 +1,5 @@
 // Package live tells pages that something changed where they are to look: who may connect, what connections say, and whom the write of an
-// item concerns. What it tells may be lost, or come twice; pages look again every fifteen minutes.
+// item concerns. A hint may be lost, or come twice; pages look again every fifteen minutes.
 package live
 
 import (

@@ -95,7 +95,7 @@ func parseFrom(text string) (*netmail.Address, error) {
 	return from, nil
 }
 
-// checkAddress reports whether SES takes an address: plain ASCII and nothing but the address.
+// checkAddress reports whether SES takes an address: plain ASCII, and only the address.
 func checkAddress(address string) error {
 	parsed, err := netmail.ParseAddress(address)
 	if err != nil {

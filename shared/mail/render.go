@@ -15,7 +15,7 @@ import (
 	"collabdata/shared/words"
 )
 
-// Limits on what one mail shows. What is left out is counted.
+// Limits of one mail. The rest is counted.
 const (
 	maxEvents   = 20
 	maxComments = 20 // of one event
@@ -82,7 +82,7 @@ func newTemplates() templates {
 	}
 }
 
-// What the templates see. Their texts come from the words.
+// The data of the templates. Their texts come from the words.
 type (
 	view struct {
 		words.Words

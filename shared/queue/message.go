@@ -24,7 +24,7 @@ type Lane struct {
 }
 
 // version is the version of the messages that this code sends. It accepts that version only, with fields that it does not know, so that a
-// field can be added while older code still takes messages. What older code would misread needs the next version, and code that takes it
+// field can be added while older code still takes messages. A change that older code would misread needs the next version, and code that takes it
 // deployed before code that sends it.
 const version = 1
 

@@ -38,7 +38,7 @@ const (
 // Outcome is the answer to an attempt to claim a key.
 type Outcome struct {
 	State  ClaimState
-	Claim  Claim  // Claimed: the claim held, with Seed and Start of the first attempt. Running, Finished: that of the holder, but for Attempt
+	Claim  Claim  // Claimed: the claim held, with Seed and Start of the first attempt. Running, Finished: that of the holder, except Attempt
 	Answer Answer // Finished
 }
 

@@ -16,7 +16,7 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Request is the work of one request. Safe for concurrent use, but for IDs.Next.
+// Request is the work of one request. Safe for concurrent use, except IDs.Next.
 type Request struct {
 	collab.Identity // whom the credentials speak for
 
@@ -36,7 +36,7 @@ type Request struct {
 // Mark is what every write of the request carries, whichever attempt makes it.
 func (t *Request) Mark() string { return t.IDs.Mark() }
 
-// JobID is the id of the job that the request leaves behind, the same at every attempt.
+// JobID is the id of the job that the request leaves, the same at every attempt.
 func (t *Request) JobID() string { return t.IDs.For(0, "job") }
 
 // Millis is Now in milliseconds.

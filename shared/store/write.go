@@ -21,7 +21,7 @@ import (
 // Write is what becomes of one item: see Table.Write.
 type Write = types.TransactWriteItem
 
-// What one transaction takes, a tenth or so below DynamoDB's limits.
+// Limits of one transaction, a tenth or so below DynamoDB's.
 const (
 	MaxWrites     = 100       // items
 	MaxWriteBytes = 3_500_000 // of all items together

@@ -102,7 +102,7 @@ func (e *PostError) Error() string { return e.Reason + ": " + e.Err.Error() }
 func (e *PostError) Unwrap() error { return e.Err }
 
 // Post sends JSON to a URL that CheckURL accepts and reads the answer, whatever its status. The error is a *PostError when the server is
-// to blame, and the context's cause when the context ended first. What is sent may arrive twice: a connection that has gone stale is
+// to blame, and the context's cause when the context ended first. A request may arrive twice: a connection that has gone stale is
 // replaced by a new one.
 func (c *Client) Post(ctx context.Context, url string, header http.Header, body []byte) (Answer, error) {
 	if err := c.guard.CheckURL(url); err != nil {

@@ -22,14 +22,14 @@ type EventData struct {
 	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
 	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
 	FolderID       string               `json:"folderId,omitempty" doc:"The folder that was deleted"`
-	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"Who acted, where the request said so: by id and name"`
+	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"The user who acted, where the request said so: by id and name"`
 	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The annotation as it is now"`
-	Previous       *EventPrevious       `json:"previous,omitempty" doc:"What the event changed, as it was"`
-	Current        *EventPrevious       `json:"current,omitempty" doc:"What the event changed, as the event left it"`
+	Previous       *EventPrevious       `json:"previous,omitempty" doc:"The fields that the event changed, as they were"`
+	Current        *EventPrevious       `json:"current,omitempty" doc:"The fields that the event changed, as it left them"`
 	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added, changed or deleted, as they are now"`
 	Notification   *EventNotification   `json:"notification,omitempty" doc:"The notification as it is now"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
-	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"Whose data are being deleted"`
+	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user whose data are being deleted"`
 }
 
 // EventPrevious is the state of what an event changed.
@@ -73,7 +73,7 @@ type EventNotification struct {
 	Body           string                 `json:"displayBodyMessage,omitempty"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
 	NotifyAll      bool                   `json:"notifyAll,omitempty" doc:"It is for everyone of the organization"`
-	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"Whom it is for: at most 200 of them, and none where the payload would be too large"`
+	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"The recipients: at most 200 of them, and none where the payload would be too large"`
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 

@@ -151,7 +151,7 @@ func (w Words) Template(key string) string {
 	return cmp.Or(w.own[key], tables()[w.Language][key], tables()[Default][key])
 }
 
-// Text returns a text with values in the place of its placeholders: pairs of a name and its value. What a value holds is never replaced.
+// Text returns a text with values in the place of its placeholders: pairs of a name and its value. A placeholder within a value is not replaced.
 func (w Words) Text(key string, values ...string) string { return fill(w.Template(key), values) }
 
 func fill(template string, values []string) string {

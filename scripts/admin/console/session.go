@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// Session lets in whoever opens an address that was printed, once, and that browser from then on.
+// Session lets in the first browser that opens an address that was printed.
 type Session struct {
 	Console *Console
 	Port    string // the server's

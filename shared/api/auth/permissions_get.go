@@ -37,9 +37,9 @@ type Permission struct {
 func PermissionsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/auth/permissions/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).PermissionsGet), Description: `
-Says what users may do in an organization, and with its folders and documents. What counts is the nearest grant that has not ended: on the
+Says what users may do in an organization, and with its folders and documents. The nearest grant that has not ended counts: on the
 thing itself, on its folder, on that one's parent and so on; then, but where access is restricted, that of being a user of the
-organization. Who has none may still see and write what is public. NOT_FOUND when a folder or document does not exist: error.details then
+organization. A user without one may still see and write what is public. NOT_FOUND when a folder or document does not exist: error.details then
 has the same answer, with errorCode does_not_exist there; skipResourceExistenceValidation answers that as a success.`}
 }
 

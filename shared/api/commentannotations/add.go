@@ -122,7 +122,7 @@ see it: see Who may see what.
 The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already,
 and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
 INTERNAL where it may be sent again. NOT_FOUND when the organization or the document does not exist and is not to be made;
-FAILED_PRECONDITION when the organization is disabled. What createOrganization and createDocument made stays, also where the call fails
+FAILED_PRECONDITION when the organization is disabled. An organization and a document that the call created stay, also where the call fails
 then.`}
 }
 
@@ -286,7 +286,7 @@ type AddV1Request struct {
 	list []newAnnotation
 }
 
-// Validate is that of AddRequest, but for contexts: in version 1 nobody can mean a right by what is in one.
+// Validate is that of AddRequest, except for contexts: in version 1 nobody can mean a right by what is in one.
 func (r *AddV1Request) Validate(m *rpc.Violations) { r.list = convert(m, r.CommentAnnotations) }
 
 // NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.

@@ -28,7 +28,7 @@ type Annotation struct {
 	SourceType            SourceType              `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" doc:"By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or assigned. A person sees the own entry alone"`
 	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" doc:"As subscribedUsers, those with level mentions or none"`
-	Visibility            collab.Visibility       `json:"visibility" doc:"Who may see it, of those who may see the document"`
+	Visibility            collab.Visibility       `json:"visibility" doc:"The people who may see it, of those who may see the document"`
 	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"The same"`
 	HasDraftComments      bool                    `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
 	Metadata              AnnotationMetadata      `json:"metadata" doc:"Where it is"`

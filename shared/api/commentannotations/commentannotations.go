@@ -1,6 +1,5 @@
 // Package commentannotations holds the operations on comment annotations and on the comments inside them: one file per operation, v1
-// under its v2. What annotations are made of is in this file; merge.go and users.go are the rules of updates, events.go says what is
-// told to whom.
+// under its v2. This file has the parts of annotations, merge.go and users.go have the rules of updates, and events.go has the events.
 package commentannotations
 
 import (

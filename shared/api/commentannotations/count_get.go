@@ -34,10 +34,10 @@ func CountGet() rpc.Endpoint {
 		Operation: rpc.Method((*Service).CountGet), Requires: collab.AdvancedQueries, Description: `
 Counts the comment annotations of documents, and those that a user has not seen. It counts annotations, not comments. The counts are by
 document id, in the order asked. With userId, unread are those with a comment of somebody else that was made after the user had seen the
-annotation or the document: see read/set. With userId or asUserId, what these may not see is not counted. Counting ends at 10,000 annotations of a document, which totalIsAtLeast says, or where more than
-3,000 in all are for some people only; and once the comments of 3,000 annotations in all, or very long threads, had to be looked at, which
-unreadIsAtLeast says. What was just written may be
-missing for a second.
+annotation or the document: see read/set. With userId or asUserId, annotations that these may not see do not count. Counting ends at
+10,000 annotations of a document, which totalIsAtLeast says, or where more than 3,000 in all are for some people only; and once the comments
+of 3,000 annotations in all, or very long threads, had to be looked at, which unreadIsAtLeast says. Annotations of the last second may be
+missing.
 
 NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is disabled,
 has 0.`}

@@ -22,8 +22,8 @@ func Delete() rpc.Endpoint {
 		Person:    rpc.Person{Sends: "organizationId documentId annotationIds", Sees: seenItems, Editor: true, Fill: fillDelete},
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes comment annotations with their comments. It deletes those of a document that pass all selectors given: annotationIds, locationIds
-and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. What is deleted is out of reach
-at once, and its id may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
+and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. A deleted annotation is out of
+reach at once, and its id may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
 annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where

@@ -28,7 +28,7 @@ type GetRequest struct {
 	Order             *collab.Order  `json:"order" rule:"notnull" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
-	IncludeDeleted    bool           `json:"includeDeleted" doc:"What was deleted since updatedAfter, too: see Deleted above. Only with documentId alone and updatedAfter"`
+	IncludeDeleted    bool           `json:"includeDeleted" doc:"Also annotations that were deleted since updatedAfter: see Deleted above. Only with documentId alone and updatedAfter"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
 	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time" doc:"Created then or earlier"`
 	rpc.PageRequest
@@ -100,8 +100,8 @@ filter these are all annotations of the organization. An empty array is refused,
 
 **Order.** With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one that
 exists but does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated, in each
-document in the order asked, or in one list where no document is named, the earliest first unless order is desc. What is written while you
-page from the latest on may be passed over: it comes first the next time. Else it is in the order asked: of documents, in each of locations
+document in the order asked, or in one list where no document is named, the earliest first unless order is desc. An annotation that is
+written while you page from the latest on may be passed over: it comes first the next time. Else it is in the order asked: of documents, in each of locations
 (or creators, or statuses), and in each by annotation id; where no document is named, of locations, creators or statuses, and in each by
 document id and annotation id. Generated ids sort by time. Comments are by comment id.
 

@@ -11,8 +11,8 @@ import (
 // KeptFields are the fields of an annotation to add that are kept and given back as they were sent, and that nothing else looks at. They
 // are stored together, as Annotation.Kept: a further one is a line here.
 type KeptFields struct {
-	Type               *AnnotationType `json:"type,omitzero" doc:"What the annotation is: comment where it is left out"`
-	CommentType        *CommentType    `json:"commentType,omitzero" doc:"What it is on: manual where it is left out"`
+	Type               *AnnotationType `json:"type,omitzero" doc:"The kind of annotation: comment where it is left out"`
+	CommentType        *CommentType    `json:"commentType,omitzero" doc:"The kind of its target: manual where it is left out"`
 	Suggestion         collab.JSON     `json:"suggestion,omitzero" rule:"object" doc:"The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status (pending, accepted or rejected); passed over unless type is suggestion"`
 	PageInfo           collab.JSON     `json:"pageInfo,omitzero" rule:"object" doc:"The page that it was made on: free-form, of your own"`
 	IsPageAnnotation   *bool           `json:"isPageAnnotation,omitzero" doc:"It is on the page as a whole"`
@@ -22,13 +22,13 @@ type KeptFields struct {
 	ScreenHeight       collab.JSON     `json:"screenHeight,omitzero" rule:"number" doc:"Of the screen that it was made on"`
 	ScreenScrollHeight collab.JSON     `json:"screenScrollHeight,omitzero" rule:"number" doc:"Of the page that it was made on"`
 	ScreenScrollTop    collab.JSON     `json:"screenScrollTop,omitzero" rule:"number" doc:"How far the page was scrolled"`
-	Actions            []collab.JSON   `json:"actions,omitzero" rule:"max=20,each=object" doc:"What your pages offer to do with it: free-form, of your own"`
+	Actions            []collab.JSON   `json:"actions,omitzero" rule:"max=20,each=object" doc:"Actions that your pages offer on it: free-form, of your own"`
 }
 
 // KeptCommentFields is KeptFields for a comment.
 type KeptCommentFields struct {
 	Agent    collab.JSON   `json:"agent,omitzero" rule:"object" doc:"The agent that wrote it: free-form, of your own"`
-	Actions  []collab.JSON `json:"actions,omitzero" rule:"max=20,each=object" doc:"What your pages offer to do with it: free-form, of your own"`
+	Actions  []collab.JSON `json:"actions,omitzero" rule:"max=20,each=object" doc:"Actions that your pages offer on it: free-form, of your own"`
 	Progress *Progress     `json:"progress,omitzero" doc:"How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds"`
 }
 
@@ -36,7 +36,7 @@ type KeptCommentFields struct {
 type Progress struct {
 	State            collab.JSON   `json:"state,omitzero" doc:"Any value of your own"`
 	Steps            []collab.JSON `json:"steps,omitzero" rule:"max=100" doc:"Any values of your own"`
-	VisibleToUserIDs []string      `json:"visibleToUserIds,omitzero" rule:"max=100,each=id" doc:"Who may see it, of those who may see the comment: left out, all of them; empty, nobody"`
+	VisibleToUserIDs []string      `json:"visibleToUserIds,omitzero" rule:"max=100,each=id" doc:"The users who may see it, of those who may see the comment: left out, all of them; empty, nobody"`
 }
 
 // visibleTo reports whether a person may see it.

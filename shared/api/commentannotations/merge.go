@@ -32,7 +32,7 @@ func merge(stored, sent collab.JSON) collab.JSON {
 	return rpc.JSON(object)
 }
 
-// change returns what an update makes of the stored object of a field. What is sent is nil for a field left out, which keeps the object, or
+// change returns what an update makes of the stored object of a field. The sent text is nil for a field left out, which keeps the object, or
 // null, which clears it; any other object is merged into the stored one, and replaces it where it has another id. The id's name is "" for
 // an object that has none: else it fails with INVALID_ARGUMENT where the object would be left without it.
 func change(field string, stored, sent collab.JSON, id string) (collab.JSON, error) {

@@ -31,7 +31,7 @@ func ReadGet() rpc.Endpoint {
 		Person:    rpc.Person{Sends: "organizationId documentIds pageSize pageToken", Sees: "documentId annotationId read readAt"},
 		Operation: rpc.Method((*Service).ReadGet), Requires: collab.AdvancedQueries, Description: `
 Lists what users have said of having seen documents and their comment annotations, in pages. The response has it as read/set takes it,
-document by document, and in each by user id. What was said last holds. A page may have fewer items than asked for, even none, and have a
+document by document, and in each by user id. The latest state holds. A page may have fewer items than asked for, even none, and have a
 nextPageToken. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
 

@@ -10,7 +10,7 @@ import (
 // ReadSetRequest says what a user has seen.
 type ReadSetRequest struct {
 	Target
-	UserID        string   `json:"userId" rule:"required,id" doc:"Who has seen it, or not"`
+	UserID        string   `json:"userId" rule:"required,id" doc:"The user who has seen it, or not"`
 	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" doc:"The annotations; without them all of the document. Repeats count once"`
 	Read          *bool    `json:"read" rule:"required" doc:"True: all comments so far are seen. False: none is"`
 

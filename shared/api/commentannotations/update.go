@@ -84,7 +84,7 @@ The response has a result for each by id: in the order of annotationIds, else by
 annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is said to have
 changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged
 into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be
-sent again. What a selector excludes is not in the response.
+sent again. Annotations that a selector excludes are not in the response.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is
 disabled, when more than 10,000 are selected, or when one response does not hold their results.`}

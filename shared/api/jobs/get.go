@@ -33,7 +33,7 @@ func Get() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Get), Description: `
 Says how far a job has come: what a deletion has left to be done. Where the call did not delete all that it means, as it was too much, the
 job does so first, at once: it is running then. Else what was deleted is out of reach since the deletion was answered. The job sweeps what
-is still stored of it, two to three minutes later, and is waiting until then. What it deletes itself is swept by further jobs, as long after
+is still stored of it, two to three minutes later, and is waiting until then. Data that it deletes itself is swept by further jobs, as long after
 that. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
 }
 

@@ -37,7 +37,7 @@ func (r *TicketsAddRequest) Validate(m *rpc.Violations) {
 
 // Ticket is where a page connects.
 type Ticket struct {
-	URL       string           `json:"url" doc:"WebSocket address with a ticket in it, for one connection. Give it to nobody but the page"`
+	URL       string           `json:"url" doc:"WebSocket address with a ticket in it, for one connection. Give it to the page alone"`
 	ExpiresAt collab.Timestamp `json:"expiresAt" doc:"When the connection must have begun"`
 }
 

@@ -14,7 +14,7 @@ type AddRequest struct {
 	VerifyUserPermissions bool        `json:"verifyUserPermissions" doc:"Tell only users who may see the document; false where it is left out"`
 	BodyTemplate          string      `json:"displayBodyMessageTemplate"`
 	BodyTemplateData      collab.JSON `json:"displayBodyMessageTemplateData" rule:"object"`
-	Source                string      `json:"notificationSource" rule:"max=200" doc:"What it comes from, such as custom or a name of your own"`
+	Source                string      `json:"notificationSource" rule:"max=200" doc:"Its source, such as custom or a name of your own"`
 	ResolverUsed          bool        `json:"isNotificationResolverUsed" doc:"Your application shows the texts: they may be left out"`
 	Location              collab.JSON `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
 	Metadata              collab.JSON `json:"metadata" rule:"object"`
@@ -108,7 +108,7 @@ Notifies users. It notifies everyone of the organization, or with notifyAll fals
 want it, and by webhook. It is delivered within moments. actionUser is not notified.
 
 In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else e-mail address,
-else id), a string, a number or a boolean. {recipientUser} is whoever reads it, unless a value is given. A name without a value stays as it
+else id), a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name without a value stays as it
 is. Headline and body are plain text.
 
 Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have at most

@@ -27,7 +27,7 @@ func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 // NotificationConfig is a user's notification configuration for a document, or for the organization.
 type NotificationConfig struct {
 	Config   Channels `json:"config"`
-	Metadata Metadata `json:"metadata" doc:"What it is of"`
+	Metadata Metadata `json:"metadata" doc:"The document or the location that it is of"`
 	*MailTimes
 }
 

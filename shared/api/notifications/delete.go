@@ -29,7 +29,7 @@ func Delete() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes notifications for everyone, or out of the inbox of a user. It deletes those that documentId, locationId, userId and notificationIds
 all mean; at least one of documentId, userId and notificationIds is there. With a userId they go out of the inbox of this user alone, who
-gets no mail about them any more; else for everyone. What was deleted is out of reach at once, mails that wait are not sent, and the id may
+gets no mail about them any more; else for everyone. Deleted notifications are out of reach at once, mails that wait are not sent, and the id may
 be added again: new, and notified of again.
 
 The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where it is not

@@ -54,7 +54,7 @@ type Notification struct {
 	PersistRead      bool                   `json:"persistReadForUsers,omitempty" doc:"Kept for your application"`
 	ResolverUsed     bool                   `json:"isNotificationResolverUsed,omitempty" doc:"Your application shows the texts"`
 	NotifyAll        bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
-	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"Whom it is for, by user id, each true: at most 200 of them"`
+	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"The recipients by user id, each true: at most 200 of them"`
 	NotifyUsersByID  map[string]bool        `json:"notifyUsersByUserId" doc:"The same"`
 	Timestamp        collab.Millis          `json:"timestamp" doc:"When it was made, in milliseconds since epoch"`
 	CreatedAt        collab.Timestamp       `json:"createdAt"`
@@ -124,7 +124,7 @@ func Get() rpc.Endpoint {
 		},
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
-that the user did not cause and wants. The user need not be a member. What came in the last second may be missing. Headlines are filled in for this user. Without a userId it returns
+that the user did not cause and wants. The user need not be a member. A notification of the last second may be missing. Headlines are filled in for this user. Without a userId it returns
 all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left
 out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the
 text that it has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as

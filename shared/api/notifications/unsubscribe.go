@@ -28,7 +28,7 @@ func Unsubscribe() rpc.Endpoint {
 		Operation: rpc.PageOf(page), Description: "Ends the mails to the person whose token the link has: a page for people."}
 }
 
-// UnsubscribePage serves the page by which the recipient of a mail ends such mails: whoever has its token, without credentials. A GET shows
+// UnsubscribePage serves the page by which the recipient of a mail ends such mails: for the bearer of its token, without credentials. A GET shows
 // a button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail
 // program's one click (RFC 8058). The page that answers it has a button that undoes it. With readOnly a POST is answered with 503.
 func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler {

@@ -14,8 +14,8 @@ type UpdateRequest struct {
 	DocumentID            string               `json:"documentId" rule:"notnull,docid" doc:"Those of this document alone"`
 	LocationID            string               `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
 	UserID                string               `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user alone"`
-	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Who read or clicked must be a user who may see the document; false where it is left out"`
-	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" doc:"What to change; they name at most 1,000 users in all; required unless readUntil is there"`
+	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Each user who read or clicked must be one who may see the document; false where it is left out"`
+	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" doc:"The changes; they name at most 1,000 users in all; required unless readUntil is there"`
 	ReadUntil             *collab.Millis       `json:"readUntil" rule:"notnull,time" doc:"The user of userId has read everything until then, and not later than now; one write, whatever was there"`
 }
 
@@ -119,7 +119,7 @@ func Update() rpc.Endpoint {
 			Sends: "organizationId readUntil notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Fill: fillUpdate,
 		},
 		Operation: rpc.Method((*Service).Update), Description: `
-Updates notifications, and marks them as read or clicked. It changes up to 500. What is read or clicked stays so. What is left out stays;
+Updates notifications, and marks them as read or clicked. It changes up to 500. A notification that is read or clicked stays so. Fields that are left out stay;
 null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
 notified again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users. readUntil marks
 all that the user of userId got until then as read, at once: send the createdAt of the newest one shown, as others may be on their way.

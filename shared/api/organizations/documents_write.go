@@ -132,7 +132,7 @@ func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *Docume
 type DocumentsAccessUpdateRequest struct {
 	OrganizationID string        `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string      `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
-	AccessType     collab.Access `json:"accessType" rule:"required" doc:"Who may see them, whatever holds for their folders"`
+	AccessType     collab.Access `json:"accessType" rule:"required" doc:"The people who may see them, whatever holds for their folders"`
 }
 
 // DocumentAccess is what became of the access type of one document.

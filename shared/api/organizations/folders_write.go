@@ -18,7 +18,7 @@ type FoldersAddRequest struct {
 // NewFolder is a folder to add.
 type NewFolder struct {
 	FolderChange
-	AccessType *collab.Access `json:"accessType" doc:"Who may see what is in it and has no type of its own; left out: who may see its parent"`
+	AccessType *collab.Access `json:"accessType" doc:"The people who may see documents and folders in it that have no type of their own; left out: as its parent"`
 }
 
 // FoldersUpdateRequest is the data of POST /v2/organizations/folders/update.
@@ -118,7 +118,7 @@ func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *Folder
 type FoldersAccessUpdateRequest struct {
 	OrganizationID    string         `json:"organizationId" rule:"required,id"`
 	FolderIDs         []string       `json:"folderIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
-	AccessType        *collab.Access `json:"accessType" doc:"Who may see what is in them and has no type of its own; required unless inheritFromParent is there"`
+	AccessType        *collab.Access `json:"accessType" doc:"The people who may see documents and folders in them that have no type of their own; required unless inheritFromParent is there"`
 	InheritFromParent *bool          `json:"inheritFromParent" doc:"true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for them"`
 }
 

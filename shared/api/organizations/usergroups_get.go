@@ -25,7 +25,7 @@ type Group struct {
 	UserIDs   []string `json:"userIds" doc:"At most 500 of its users, by id; none with searchKey"`
 }
 
-// What one page of groups holds at most.
+// Limits of one page of groups.
 const (
 	maxGroups     = 100 // each of which is a read
 	maxGroupUsers = 500 // of one item

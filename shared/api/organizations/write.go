@@ -84,7 +84,7 @@ type DisableStateUpdateRequest struct {
 func AccessDisablestateUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).DisableStateUpdate), Description: `
-Disables organizations, or enables them again, within 5 seconds. What is in a disabled one is neither read nor written:
+Disables organizations, or enables them again, within 5 seconds. The contents of a disabled one are neither read nor written:
 FAILED_PRECONDITION; only operations on organizations and folders go on. One that does not exist fails with NOT_FOUND.`}
 }
 

@@ -18,14 +18,14 @@ type DataDeleteRequest struct {
 type DataDeletion struct {
 	JobID      string    `json:"jobId" doc:"See users/data/delete/status; kept for 30 days"`
 	TasksCount int64     `json:"tasksCount" doc:"How many parts it has: 1"`
-	Remains    []Remnant `json:"remains" doc:"What it does not reach, and until when that is there"`
+	Remains    []Remnant `json:"remains" doc:"The data that it does not reach, and until when these are there"`
 }
 
 // Remnant is what a deletion of personal data does not reach.
 type Remnant struct {
 	Where   string           `json:"where" doc:"events, answers, backups or logs"`
 	Until   collab.Timestamp `json:"until" doc:"When the last of it is gone, unless the operator has other settings"`
-	Message string           `json:"message" doc:"What it is, for people"`
+	Message string           `json:"message" doc:"A description for people"`
 }
 
 // deletionTime is how long a deletion takes at most.
@@ -38,7 +38,7 @@ func remains(end collab.Millis) []Remnant {
 	return []Remnant{
 		{"events", until(30 * day), "ids, and the name of who acted, in events, deliveries to webhooks and jobs"},
 		{"answers", until(day), "answers that were kept for an Idempotency-Key"},
-		{"backups", until(35 * day), "the table's backups have it; whoever restores one deletes it again"},
+		{"backups", until(35 * day), "the table's backups have it; delete the person again after restoring one"},
 		{"logs", until(30 * day), "logs name organizations and requests; the record of a failure may name an item by its key"},
 	}
 }
@@ -50,7 +50,7 @@ func DataDelete() rpc.Endpoint {
 Deletes the personal data of users. When it answers, they are no longer members, and have no grants and no place in groups; nobody tells them
 anything more. A job takes out of annotations, comments and notifications what they wrote and who they are: see Personal data above, and
 users/data/delete/status for when it is done, some minutes later. A comment of theirs is deleted where nobody answered after it; else it stays
-as one of erased-user, without content. What is added under the id of such a user after the response is new, and stays. Posted to webhooks as
+as one of erased-user, without content. Data added under the id of such a user after the response is new, and stays. Posted to webhooks as
 user.erased, once for each user. A user of whom there is nothing is no error. NOT_FOUND when an organization does not exist; it may be
 disabled.`}
 }
@@ -87,7 +87,7 @@ type DataDeletionStatus struct {
 	IsDeleteCompleted     bool          `json:"isDeleteCompleted" doc:"Nothing that it reaches is left"`
 	TasksLeft             int64         `json:"tasksLeft" doc:"How many parts are not done: 1 or 0"`
 	LastTaskCompletedTime collab.Millis `json:"lastTaskCompletedTime,omitzero" doc:"In milliseconds since epoch; absent before"`
-	Remains               []Remnant     `json:"remains" doc:"What it does not reach, and until when that is there"`
+	Remains               []Remnant     `json:"remains" doc:"The data that it does not reach, and until when these are there"`
 }
 
 // DataDeleteStatus is POST /v2/users/data/delete/status.

@@ -18,7 +18,7 @@ type DataGetRequest struct {
 
 // Data is a page of what an organization has of a person.
 type Data struct {
-	Profile       Profile                          `json:"profile" doc:"What the page has of it"`
+	Profile       Profile                          `json:"profile" doc:"The parts of the profile on this page"`
 	Annotations   []*commentannotations.Annotation `json:"annotations" doc:"That the person made, or is assigned to, each without its comments"`
 	Comments      []DataComment                    `json:"comments" doc:"That the person wrote, or is tagged in"`
 	Notifications []notifications.Notification     `json:"notifications" doc:"In the person's inbox"`
@@ -61,7 +61,7 @@ func DataGet() rpc.Endpoint {
 		Operation: rpc.Method((*Service).DataGet), Description: `
 Lists the personal data that an organization has of a user, in pages. The response has the profile first, then annotations and comments by
 document, then notifications, newest first: of each at most 100, all together at most 5 MB. A page looks at up to 10,000 things or 10 MB, so
-one may be empty and have a nextPageToken: of a large organization there are many. The list may be a second behind. A user of whom there is
+one may be empty and have a nextPageToken: of a large organization there are many. The list may lag by a second. A user of whom there is
 nothing is no error. NOT_FOUND when the organization does not exist; it may be disabled.`}
 }
 

@@ -34,7 +34,7 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 // UserWithRole is a user as it is answered: as it was sent.
 type UserWithRole struct {
 	collab.User
-	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
+	AccessRole collab.Role `json:"accessRole" doc:"The user's role at that level"`
 	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"When that ends, in seconds since epoch"`
 	Locale     string      `json:"locale,omitempty" doc:"The language of mails and headlines for the user"`
 }

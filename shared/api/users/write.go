@@ -28,7 +28,7 @@ type UpdateRequest struct {
 type NewUser struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads; a new user without is an editor"`
-	Locale     *string     `json:"locale" rule:"notnull" doc:"The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. What is set for the organization counts"`
+	Locale     *string     `json:"locale" rule:"notnull" doc:"The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. The one set for the organization counts"`
 }
 
 // Validate refuses two levels, ids given twice, and what is no locale.
@@ -51,7 +51,7 @@ func Add() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Add), Description: `
 Adds users to an organization, a folder or a document. It adds them at one of these levels, or changes those who are there: a field that is
 not sent stays. Users of the organization see what is organizationPrivate, and get what is for everyone. A user of a folder or document may
-see it, and what is in it, whatever its access type. Who was taken out before is back. NOT_FOUND when the organization, folder or document does not exist.`}
+see it, and what is in it, whatever its access type. A user who was taken out before is back. NOT_FOUND when the organization, folder or document does not exist.`}
 }
 
 // Add adds users at a level, or changes those who are there.
@@ -108,7 +108,7 @@ func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).Delete), Description: `
 Takes users away from an organization, a folder or a document. They go at one of these levels. At that of the organization their access to
-everything in it ends: their grants on its folders and documents go, and they leave its groups; what they wrote stays. Whoever is taken out
+everything in it ends: their grants on its folders and documents go, and they leave its groups; what they wrote stays. A user who is taken out
 of the organization, or of a document, is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what.
 At a folder its access type decides. A user who is not there fails with NOT_FOUND.`}
 }

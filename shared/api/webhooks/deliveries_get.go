@@ -51,7 +51,7 @@ type Attempt struct {
 	Status     int              `json:"status,omitempty" doc:"HTTP status of the answer, absent where there was none"`
 	Reason     string           `json:"reason,omitempty"` // why it failed
 	DurationMS int64            `json:"durationMs"`
-	Answer     string           `json:"answer,omitempty" doc:"What the endpoint answered where it failed, the first 1,000 bytes: of the last three such attempts"`
+	Answer     string           `json:"answer,omitempty" doc:"The endpoint's answer where it failed, the first 1,000 bytes: of the last three such attempts"`
 }
 
 func showDelivery(d collab.Delivery) Delivery {

@@ -45,7 +45,7 @@ type Webhook struct {
 	DisabledReason string             `json:"disabledReason,omitempty" doc:"Why the service disabled it"`
 	Failures       int                `json:"failures" doc:"Posts that failed since the last one that succeeded"`
 	FailingSince   collab.Timestamp   `json:"failingSince,omitzero" doc:"When the first of these failures was"`
-	Resting        bool               `json:"resting"` // after too many failures posts are held back, but for a probe from time to time
+	Resting        bool               `json:"resting"` // after too many failures posts are held back, except a probe from time to time
 	Secrets        []Secret           `json:"secrets" doc:"Those that sign, the present one first"`
 	CreatedAt      collab.Timestamp   `json:"createdAt"`
 	LastUpdated    collab.Timestamp   `json:"lastUpdated"`

@@ -31,8 +31,8 @@ type Refusal struct {
 	Message string
 }
 
-// Result is what an import did: how many lines of each kind were added, were there already, and were refused. What an operation adds or
-// changes alike counts as added each time: organization, user, grant, group, preference, read state.
+// Result is what an import did: how many lines of each kind were added, were there already, and were refused. Organizations, users,
+// grants, groups, preferences and read states count as added each time, as one operation adds and changes them.
 type Result struct {
 	Added, There, Refused map[Kind]int64
 }
@@ -45,10 +45,9 @@ func Check(r io.Reader, o ImportOptions) error {
 
 // Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it. Only
 // webhooks of an account with the setting allEvents get the threads and comments. It may be repeated, also after one that was ended at any
-// place: what is there already as the file has it stays. What is there otherwise is refused and stays, too, and nothing is added to it: what
-// belongs to a refused folder, document or annotation is refused with it, as other people might see it there.
-// What is disabled in the file is disabled once all is in; without the reach of an operator a repeat cannot look into it, and is refused
-// its lines. It holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of disabled documents.
+// place: data that are there as the file has them stay. Data that differ stay, too, and the line is refused, and with it the lines of a refused
+// folder, document or annotation, as other people might see them there. Import disables the documents and the organization that are disabled
+// in the file at the end; without the reach of an operator a repeat cannot look into these, and is refused their lines. It holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of disabled documents.
 //
 // It fails with a *LineError for a line that is none of a file; what is before it is added then. It fails with the error of an operation
 // that failed for now, or for all of the account; it may be repeated then. It does not fail where the service refuses a line: see Refusal.
@@ -78,7 +77,7 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 // Bounds of what is sent at once.
 const (
 	maxBatchLines = 400     // of one request
-	maxBatchBytes = 1 << 20 // of one request, but for a larger line that stands alone
+	maxBatchBytes = 1 << 20 // of one request, except a larger line that stands alone
 	maxRequests   = 8       // side by side
 	maxTries      = 20      // of items that fail for now
 )

@@ -21,7 +21,7 @@
 // A further field of an organization or a document that is called kind has one _ more in front of its name, and so has one that is called
 // so with any number of _ in front.
 //
-// What is not in a file: deleted things, and who was taken out of the organization or a document; notifications, events and webhooks;
+// A file leaves out deleted things, and who was taken out of the organization or a document; notifications, events and webhooks;
 // the times of folders, documents and users, which no operation sets.
 package transfer
 

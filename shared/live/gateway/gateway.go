@@ -17,7 +17,7 @@ type Gateway struct {
 	api *apigatewaymanagementapi.Client
 }
 
-// New returns the API whose stage has a URL. What it is asked it tries twice.
+// New returns the API whose stage has a URL. It tries each call twice.
 func New(cfg aws.Config, url string) *Gateway {
 	return &Gateway{apigatewaymanagementapi.NewFromConfig(cfg, func(o *apigatewaymanagementapi.Options) {
 		o.BaseEndpoint, o.RetryMaxAttempts = &url, 2

@@ -17,7 +17,7 @@ const maxDepth = 16
 // their server who reads; no styles and classes, as they could cover the rest of the mail.
 //
 // It copies no markup. It reads one token after another, builds no tree, and writes tags of its own: those of the elements that are
-// allowed, without attributes but the address of a link, each closed. All else is text and escaped.
+// allowed, without attributes except the address of a link, each closed. All else is text and escaped.
 func clean(text string, names tagged) string {
 	c := cleaner{left: MaxText - maxDepth*len("</blockquote>")}
 	var hidden atom.Atom // the element whose text is not shown, 0 for none

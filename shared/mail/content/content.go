@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What is read and shown of a comment, in bytes.
+// The parts of a comment that are read and shown, in bytes.
 const (
 	MaxText = 4_000 // of its text, of its HTML, and of what either becomes
 	MaxName = 200   // of a name

@@ -1,4 +1,4 @@
-// Package unsubscribe makes and checks the tokens by which the recipients of mails end them: whoever has a mail may unsubscribe its
+// Package unsubscribe makes and checks the tokens by which the recipients of mails end them: the bearer of a mail may unsubscribe its
 // recipient, without credentials, and nobody else can. It imports the standard library only.
 package unsubscribe
 

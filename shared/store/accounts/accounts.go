@@ -55,7 +55,7 @@ func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	return err
 }
 
-// EnsureAccount adds an account, and an API key of it, where they are missing. What is there stays as it is.
+// EnsureAccount adds an account, and an API key of it, where they are missing. Existing ones stay as they are.
 func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string, tokens []collab.Token) error {
 	if err := s.AddAccount(ctx, a); err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 		return err

@@ -20,8 +20,8 @@ const (
 	span      = 10 * time.Minute // see keys.ConnectionCount
 )
 
-// Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written
-// less than a second before may be missing in what they read.
+// Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. Reads may miss the
+// writes of the last second.
 type Store struct{ *store.Table }
 
 // ticketItem is the item of a ticket.

@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// A folder is deleted from the top: first itself, then the folders in it, then the documents in all of these. What is added to a folder, or
-// moved into one, requires in its transaction that the folder is there; so after its mark nothing comes into it, and a strongly consistent
+// A folder is deleted from the top: first itself, then the folders in it, then the documents in all of these. A transaction that adds
+// something to a folder, or moves it there, requires that the folder exists; so after its mark nothing comes into it, and a strongly consistent
 // look at the organization's items finds all that is there. Until that is marked, the folder's id is not added again.
 
 // DeleteFolder deletes a folder with the folders and documents in it, and returns its job; NOT_FOUND when it does not exist, unless an

@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// What one look for notifications reads.
+// Limits of one look for notifications.
 const (
 	readAtOnce = 100 // notifications in memory
 	mostReads  = 20

@@ -19,7 +19,7 @@ type beginner interface {
 }
 
 // changes are changes of the items of keys, or additions, by a request: see store.Rewrite. To change, what is deleted does not exist; what
-// is added under its id is empty, and another incarnation. What an earlier attempt at the request changed stays as it is.
+// is added under its id is empty, and another incarnation. Changes of an earlier attempt at the request stay.
 type changes[T any] struct {
 	s      *Store
 	req    *request.Request

@@ -58,7 +58,7 @@ func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, 
 }
 
 // ListDocuments returns documents by id, from the first one whose id is not less than from, or from the very first for "": those directly
-// in the folder, or all of the organization for ""; but those that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB
+// in the folder, or all of the organization for ""; without those that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB
 // holds), of which last is the last one, "" where none follows; bytes is what was read of them. Eventually consistent, and the
 // organization is not checked.
 func (s *Store) ListDocuments(

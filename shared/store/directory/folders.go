@@ -364,8 +364,8 @@ func height(within map[string][]collab.Folder, id string) int {
 	return most + 1
 }
 
-// FoldersOf returns the folders that each of some documents of an organization is in, the nearest first, by document id. What does not exist
-// is left out. Strongly consistent.
+// FoldersOf returns the folders that each of some documents of an organization is in, the nearest first, by document id. It leaves out those
+// that do not exist. Strongly consistent.
 func (s *Store) FoldersOf(ctx context.Context, acct, organization string, documents []string) (map[string][]string, error) {
 	org, err := s.OpenOrganization(ctx, acct, organization)
 	if collab.CodeOf(err) == collab.NotFound {

@@ -71,7 +71,7 @@ func (s *Store) DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef
 	return each(users, func(user string) error { return s.deleteGroupUser(ctx, org, group, user) })
 }
 
-// deleteGroupUser takes a user out of a group. What finds that goes last, so that what was begun can be finished.
+// deleteGroupUser takes a user out of a group. The item by which it finds them goes last, so that a repeat can finish.
 func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef, group, user string) error {
 	if err := s.Delete(ctx, keys.GroupUser(org, group, user)); err != nil {
 		return err

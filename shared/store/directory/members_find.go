@@ -10,8 +10,8 @@ import (
 )
 
 // FindMembers returns members after a position, the zero one for the beginning: those of Users in their order, those of Groups group by
-// group and in each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. What it
-// finds by folder or document may lag by a second.
+// group and in each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. Its
+// answers by folder or document may lag by a second.
 func (s *Store) FindMembers(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {

@@ -28,7 +28,7 @@ type asked struct {
 	grants   bool                // decide
 }
 
-// Standings answers q about an organization: what decides what users may do with folders and documents, but for the answers of the account's
+// Standings answers q about an organization: what decides what users may do with folders and documents, except the answers of the account's
 // permission provider.
 //
 // It reads the organization and the documents, and the folders above; then, of all users at once, what these ask for. With a default access

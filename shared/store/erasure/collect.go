@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// What one call of Collect looks at, before it ends.
+// Limits of one call of Collect.
 const (
 	mostLooked      = 10_000     // items
 	mostLookedBytes = 10_000_000 // of these

@@ -2,9 +2,9 @@
 //
 // A request ends the access of the people, and keeps a job. The job walks the organizations once, a minute later, when no request is under way
 // that began before. It deletes what is a person's own, blanks what they wrote, and puts the erased user where the attributes that the table
-// in package keys names have them. It looks for no text. What expires without people's words is not looked at.
+// in package keys names have them. It looks for no text, and skips items that expire and hold no words of people.
 //
-// What was added after the request is new, and stays: each item says when it was added.
+// Data added after the request is new, and stays: each item says when it was added.
 package erasure
 
 import (

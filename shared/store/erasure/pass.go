@@ -28,7 +28,7 @@ type pass struct {
 	threads map[keys.Key]*thread // that the step changes, by their heads
 }
 
-// old reports whether an item was added before the deletion was answered. What does not say when it was is old.
+// old reports whether an item was added before the deletion was answered. An item without a time is old.
 func (r *pass) old(f store.Found) bool {
 	if f.Parts.At != 0 {
 		return f.Parts.At <= r.before
@@ -182,7 +182,7 @@ func (th *thread) touch(ctx context.Context, r *pass, f store.Found) error {
 	return th.touched
 }
 
-// lastAnswer returns the sort key of the last comment in a thread by anybody but the people, "" for none. It deletes theirs after it.
+// lastAnswer returns the sort key of the last comment in a thread by others than the people, "" for none. It deletes theirs after it.
 func (th *thread) lastAnswer(ctx context.Context, r *pass, f store.Found) (string, error) {
 	th.answering.Do(func() { th.answered, th.failed = th.deleteEnd(ctx, r, f) })
 	return th.answered, th.failed

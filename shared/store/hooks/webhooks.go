@@ -28,7 +28,7 @@ func noWebhook(id string) error {
 }
 
 // AddWebhook adds a webhook endpoint with its lane. It fails with ALREADY_EXISTS when its id is taken, and with FAILED_PRECONDITION when
-// the account has most of them. Of several at one moment all but one may fail with ABORTED.
+// the account has most of them. Of several at one moment all except one may fail with ABORTED.
 func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
 	last, mark := keys.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {

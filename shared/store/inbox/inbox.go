@@ -78,9 +78,9 @@ type pointer struct {
 }
 
 // Notifications returns at most most notifications of the organization that q means, in the order of their times, and by id where these are
-// equal, after a position ("" for the first). Notifications to all are in the list of every user but the sender, and but users who prefer to
+// equal, after a position ("" for the first). Notifications to all are in the list of every user except the sender and the users who prefer to
 // have none such of the document. Notifications of documents that do not exist are left out. Those of a user are read eventually consistent,
-// but for what the user did with them. next is the position of the next page, "" when the list ends. A page may hold fewer than most, even
+// except what the user did with them. next is the position of the next page, "" when the list ends. A page may hold fewer than most, even
 // none, and still have a next one.
 func (s *Store) Notifications(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,

@@ -51,7 +51,8 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 	return of, err
 }
 
-// did returns what a user did with single notifications: strongly consistent, or with latest, eventually, of so many of the latest alone.
+// did returns what a user did with single notifications: strongly consistent; with latest, eventually consistent, and
+// of that number of the latest alone.
 func (s *Store) did(
 	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, latest int,
 ) (by map[string]stateItem, err error) {
@@ -158,7 +159,7 @@ func (s *Store) counted(
 	return n, nil
 }
 
-// ReadUntil says that a user has read everything until a time. What the user said before holds where it is later.
+// ReadUntil says that a user has read everything until a time. An earlier call with a later time holds.
 func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis) error {
 	said := expression.Name(keys.ReadAt)
 	_, err := s.Write(ctx, store.Update(keys.ReadUntil(org, user),

@@ -29,7 +29,7 @@ type Job struct {
 	Comments      []JobComment           `json:"comments,omitempty"` // nothing is left of them
 	Notifications *JobNotifications      `json:"notifications,omitempty"`
 
-	// What the request may not have deleted: one of these, or Notifications.Rest.
+	// Things that the request may not have deleted: one of these, or Notifications.Rest.
 	Rest     *collab.AnnotationDeletion `json:"rest,omitempty"`     // of the one thing, a document
 	Contents bool                       `json:"contents,omitempty"` // of the one thing, a folder
 

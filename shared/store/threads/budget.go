@@ -7,7 +7,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// What a walk reads for one page at most. So a page costs at most 400 capacity units, apart from its threads.
+// Limits of the reads for one page of a walk. So a page costs at most 400 capacity units, apart from its threads.
 const (
 	mostEntries = 10_000 // index entries
 	mostSources = 500    // ranges of keys

@@ -110,7 +110,7 @@ func (s *Store) RecentComments(
 }
 
 // Latest returns a part's annotation with the last of its comments, at most most, by id, and until when a user has seen the thread, 0 for
-// never; nil where the thread is gone. It reads at most 1 MB of comments. What the user has seen in the last second may be missing.
+// never; nil where the thread is gone. It reads at most 1 MB of comments. Reads of the last second may be missing.
 func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {
 	var head store.Item
 	var items []store.Item

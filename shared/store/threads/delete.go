@@ -277,7 +277,7 @@ func (d *commentDeletion) by(comment store.Item) bool {
 	return d.authors == nil || slices.Contains(d.authors, comment.Text(keys.Creator))
 }
 
-// What is looked at to find the comments of authors.
+// Limits of the search for comments of authors.
 const mostSearched, mostSearchedBytes = 10_000, 10_000_000
 
 // read reads the annotation's comments of the authors: those of the ids that are there, or for nil all.

@@ -104,7 +104,7 @@ func (w *window) holds(q *collab.AnnotationQuery, t collab.Millis) bool {
 	return (after == nil || t >= *after) && (before == nil || t <= *before)
 }
 
-// matches reports whether a thread passes all filters but those on document and folder.
+// matches reports whether a thread passes all filters except those on document and folder.
 func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 	for _, f := range filters {
 		if !f.holds(q, t) {

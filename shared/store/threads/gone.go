@@ -25,8 +25,8 @@ type gone struct {
 	Expires    int64              `dynamodbav:"ttl"`
 }
 
-// goneWrite says that an annotation leaves now whoever sees it as it was, as it is deleted or narrowed. It is of the transaction by which it
-// does.
+// goneWrite records that an annotation as it was leaves its readers now, as it is deleted or narrowed. It belongs to the transaction that
+// does so.
 func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *collab.Annotation, deleted bool) store.Write {
 	now := s.Millis()
 	return store.Put(store.ItemOf(keys.AnnotationGone(doc, now, was.ID), gone{

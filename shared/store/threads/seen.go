@@ -48,7 +48,7 @@ func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.Do
 	return errs, nil
 }
 
-// SetAllSeen is SetSeen for all annotations of a document, whoever has opened them.
+// SetAllSeen is SetSeen for all annotations of a document.
 func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error {
 	k := keys.Seen(doc, user)
 	if req.Repeat {
@@ -298,7 +298,7 @@ func (s *Store) seenIn(ctx context.Context, doc collab.DocumentRef, user string,
 	return b, nil
 }
 
-// What a count examines at most.
+// Limits of a count.
 const (
 	mostCounted = 10_000 // annotations of a document
 	mostLooked  = 3_000  // threads, in all documents of a call, whose comments alone show whether they are unread

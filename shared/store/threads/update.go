@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// What one update of many annotations holds in memory at once.
+// Limits of memory of one update of many annotations.
 const (
 	headsAtOnce   = 100 // heads read ahead of their writes
 	threadsAtOnce = 8   // threads whose comments are changed too: each takes up to about 10 MB

@@ -26,7 +26,7 @@ type description struct {
 	schemas *jsonschema.Compiler // compiles each schema of the document once, where kin-openapi does for each value
 }
 
-// described is the document, whose answers here may have no members but those it names.
+// described is the document, whose answers here may have only members that it names.
 var described = sync.OnceValues(func() (*description, error) {
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(api.OpenAPI()))
 	if err != nil {

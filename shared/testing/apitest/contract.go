@@ -18,7 +18,7 @@ import (
 //go:embed contract.txtar
 var contract []byte
 
-// RunContract sends the requests of contract.txtar, and holds their answers against it. What is accepted there must have every field of its
+// RunContract sends the requests of contract.txtar, and holds their answers against it. A request that is accepted must have every field of its
 // operation.
 func RunContract(t *testing.T, target Target) {
 	vars := variables{}

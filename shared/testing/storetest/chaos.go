@@ -1,4 +1,4 @@
-// Package storetest makes tables for tests: on the emulator, behind a transport that fails as AWS does, and killed after some writes.
+// Package storetest makes tables for tests: on the emulator, with a transport that fails as AWS does, and killed after some writes.
 package storetest
 
 import (

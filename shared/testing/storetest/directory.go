@@ -55,7 +55,7 @@ func AddDocuments(ctx context.Context, d Directory, org collab.OrganizationRef, 
 	return err
 }
 
-// create adds an item of nothing but an incarnation, unless one is there.
+// create adds an item of an incarnation alone, unless one is there.
 func create(ctx context.Context, d Directory, k keys.Key, incarnation int64) error {
 	it := store.NewItem(k)
 	if incarnation != 0 {

@@ -54,7 +54,7 @@ func New(c deliver.Config) (*Worker, error) {
 	return w, nil
 }
 
-// Run works until the context ends, and returns once what is under way has ended: 5 s later at most. What did not end is done again when it
+// Run works until the context ends, and returns once what is under way has ended: 5 s later at most. Unfinished work is done again when it
 // runs the next time.
 func (w *Worker) Run(ctx context.Context) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
