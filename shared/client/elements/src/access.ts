@@ -213,14 +213,13 @@ export class Access {
     } catch (e) {
       const failure = offline();
       if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError') {
-        tell(`no answer from ${api}. If the address is right and the service is up, add ${location.origin} to the allowed origins of your account.`);
+        tell(`no answer from ${api}: is that the address of the service?`);
       }
       throw failure;
     }
     if (answer?.result) return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
     const {status = 'UNAVAILABLE', message} = answer?.error ?? {};
-    if (status === 'UNAUTHENTICATED') tell(`${api} refuses the token: ${message}. Answer one of /v2/auth/generate_token of the same deployment, new for each request.`);
-    if (status === 'PERMISSION_DENIED') tell(`${api}${path} is not allowed: ${message}. Name the document, its folder or the organization in permissions.resources of the token.`);
+    if (/^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(status)) tell(`${api}${path} answers ${status}: ${message}.`);
     throw new Failure(status, message, Number(response.headers.get('Retry-After')) * 1000 || 0);
   }
 }

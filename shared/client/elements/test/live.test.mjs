@@ -607,7 +607,7 @@ test('nobody is signed in where the page has no token, and somebody once it has 
     throw new TypeError('Failed to fetch');
   };
   await assert.rejects(inbox.call('/v2/users/get', {}), {status: 'UNAVAILABLE'});
-  assert.match(console.error.mock.calls.at(-1).arguments[0], /add http:\/\/application to the allowed origins/);
+  assert.match(console.error.mock.calls.at(-1).arguments[0], /no answer from http:\/\/service/);
 });
 
 test('a repeat has the key of the first try', async () => {
