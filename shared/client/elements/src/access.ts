@@ -76,6 +76,9 @@ function tell(text: string): void {
   told.add(text);
 }
 
+/** Makes the id of a request, also without TLS, where browsers have no crypto.randomUUID. */
+export const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+
 const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
 
 /**
@@ -140,7 +143,6 @@ export class Access {
 
   /** Tells the other tabs of a token, and takes theirs where it says the same of the same person, and longer. */
   #share(token: Token): void {
-    if (!window.BroadcastChannel) return;
     const {name, photoUrl, resources} = this.#claims!;
     const channel = new BroadcastChannel(`collab token ${this.name} ${JSON.stringify([name, photoUrl, resources])}`);
     channel.onmessage = ({data}: MessageEvent<Token>) => {
