@@ -165,7 +165,7 @@ export class Access {
       this.#share(token);
       return token;
     } catch {
-      tell('the token is none of the service: answer that of /v2/auth/generate_token as it is.');
+      tell('the token is not one of the service: answer that of /v2/auth/generate_token as it is.');
       throw new Failure('UNAUTHENTICATED');
     }
   }
