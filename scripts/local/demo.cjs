@@ -3,9 +3,10 @@ const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const look = require('./look.cjs');
 
-const {given: {vectors}, url, screenshots, problems, open, contextOf} = look;
+const {given: {vectors}, url, screenshots, problems, open, contextOf, until} = look;
 
 const check = (page, name, options) => look.check(page, `demo-${name}`, options);
+const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
 
 // select selects the first occurrence of a text in an element.
 const select = (page, id, text) => page.evaluate(([id, text]) => {
@@ -17,14 +18,6 @@ const select = (page, id, text) => page.evaluate(([id, text]) => {
 // want notes a problem unless the locator is seen in time.
 async function want(what, locator) {
   await locator.waitFor().catch(() => problems.add(`not seen: ${what}`));
-}
-
-// until waits for a condition.
-async function until(holds) {
-  for (let tries = 0; !(await holds()); tries++) {
-    if (tries > 600) return void problems.add(`${holds} did not come`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
 }
 
 async function main() {
@@ -596,14 +589,6 @@ async function failing(browser) {
   await context.close();
 }
 
-// call calls an operation of the service.
-async function call(operation, data) {
-  const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
-  const answer = await fetch(url + operation, {method: 'POST', headers, body: JSON.stringify({data: {organizationId: 'demo', documentId: 'launch-plan', ...data}})});
-  if (!answer.ok) throw new Error(`${operation} answered ${answer.status} ${await answer.text()}`);
-  return (await answer.json()).result.data;
-}
-
 // attack shows each vector in every text that the elements show, to a browser that no policy protects.
 async function attack(browser) {
   const third = Math.ceil(vectors.length / 3);
@@ -627,10 +612,7 @@ async function attack(browser) {
   }
 
   // They are delivered one by one: the inbox is opened once all are there.
-  for (let there = 0; there < third; ) {
-    there = (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.displayHeadlineMessage.startsWith('headline')).length;
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  await until(async () => (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.displayHeadlineMessage.startsWith('headline')).length >= third);
 
   const context = await contextOf(browser, {bypassCSP: true});
   await context.exposeFunction('ran', (what) => void problems.add(`a vector ran: ${what}`));

@@ -1,11 +1,11 @@
 // What scripts share that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program),
-// "screenshots" (folder)}, and what a script asks for beside. They print what is wrong, one line each.
+// "screenshots" (folder), "service" (address, where it is another one)}, and what a script asks for beside. They print what is wrong, one line each.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const {chromium} = require('playwright-core');
 
 const given = JSON.parse(readFileSync(0, 'utf8'));
-const {url, browser: program, screenshots} = given;
+const {url, service = url, browser: program, screenshots} = given;
 const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
@@ -74,11 +74,26 @@ async function contextOf(browser, options) {
   context.setDefaultTimeout(60_000);
   await context.route('**', (route) => {
     const to = new URL(route.request().url());
-    if (to.origin === url || ['data:', 'blob:'].includes(to.protocol)) return route.continue();
+    if ([url, service].includes(to.origin) || ['data:', 'blob:'].includes(to.protocol)) return route.continue();
     problems.add(`a request leaves the machine: ${to}`);
     return route.abort();
   });
   return context;
+}
+
+// call calls an operation of the service, as a product's back end.
+async function call(operation, data) {
+  const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
+  const answer = await fetch(service + operation, {method: 'POST', headers, body: JSON.stringify({data})});
+  if (!answer.ok) throw new Error(`${operation} answered ${answer.status} ${await answer.text()}`);
+  return (await answer.json()).result.data;
+}
+
+// until waits for a condition.
+async function until(holds) {
+  for (const end = Date.now() + 90_000; !(await holds()); await new Promise((done) => setTimeout(done, 100))) {
+    if (Date.now() > end) return void problems.add(`${holds} did not come`);
+  }
 }
 
 // run runs a script, and prints what it found. It ends at once: connections that are kept alive would hold it for most of a minute.
@@ -87,4 +102,4 @@ function run(main) {
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, run};
