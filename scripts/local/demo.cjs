@@ -15,6 +15,12 @@ const select = (page, id, text) => page.evaluate(([id, text]) => {
   getSelection().setBaseAndExtent(node, at, node, at + text.length);
 }, [id, text]);
 
+// hide hides a page, as another tab before it does, or shows it again.
+const hide = (page, hidden) => page.evaluate((hidden) => {
+  Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+  document.dispatchEvent(new Event('visibilitychange'));
+}, hidden);
+
 // want notes a problem unless the locator is seen in time.
 async function want(what, locator) {
   await locator.waitFor().catch(() => problems.add(`not seen: ${what}`));
@@ -115,10 +121,7 @@ async function main() {
   // A hidden page asks for nothing.
   const asked = [];
   ann.on('request', (r) => r.method() === 'POST' && asked.push(r.url()));
-  await ann.evaluate(() => {
-    Object.defineProperty(document, 'hidden', {value: true, configurable: true});
-    document.dispatchEvent(new Event('visibilitychange'));
-  });
+  await hide(ann, true);
   asked.length = 0;
   const [annHeard, bobHeard] = [ann.hints.length, bob.hints.length];
 
@@ -131,10 +134,7 @@ async function main() {
   await bob.getByText('1 thread on removed text').waitFor({state: 'detached'}).catch(() => problems.add('what was deleted is seen'));
   await until(() => ann.hints.length > annHeard && bob.hints.length > bobHeard);
   if (asked.length > 0) problems.add(`a hidden page asks: ${asked}`);
-  await ann.evaluate(() => {
-    Object.defineProperty(document, 'hidden', {value: false, configurable: true});
-    document.dispatchEvent(new Event('visibilitychange'));
-  });
+  await hide(ann, false);
   await ann.getByText('1 thread on removed text').waitFor({state: 'detached'}).catch(() => problems.add('a page that is shown again does not look'));
   await context.close();
 
@@ -368,18 +368,14 @@ async function restricted(browser) {
   await until(async () => (await unread()) === before - 1);
 
   // An open thread is not read while nobody sees the page, and is once somebody does.
-  const hide = (hidden) => bell.evaluate((hidden) => {
-    Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
-    document.dispatchEvent(new Event('visibilitychange'));
-  }, hidden);
-  await hide(true);
+  await hide(bell, true);
   await thread.getByRole('textbox').fill('Are you there?');
   await keys.press('Control+Enter');
   const seen = bell.locator('collab-thread[open]');
   await seen.getByText('Are you there?').waitFor();
   const dot = seen.getByText('Unread');
   await want('that what nobody sees is unread', dot);
-  await hide(false);
+  await hide(bell, false);
   await dot.waitFor({state: 'detached'}).catch(() => problems.add('what is open on a page that is seen again is unread'));
   await polling.close();
   await inbox.click();
