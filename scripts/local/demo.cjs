@@ -1,57 +1,12 @@
-// Uses the demo of a running local server as its people do, in two windows, and prints what is wrong, one line each.
-// Standard input: {"url", "browser" (path of the program, "" for Playwright's own), "screenshots" (folder), "vectors" (list of texts that must not run)}.
+// Uses the demo of a running local server as its people do, in two windows: see look.cjs. "vectors" are texts that must not run.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
-const {chromium} = require('playwright-core');
+const look = require('./look.cjs');
 
-const {url, browser: program, screenshots, vectors} = JSON.parse(readFileSync(0, 'utf8'));
-const axe = readFileSync(require.resolve('axe-core'), 'utf8');
-const problems = new Set();
+const {given: {vectors}, url, screenshots, problems, open, contextOf, until} = look;
 
-// contextOf returns a window's context, from which nothing leaves the machine.
-async function contextOf(browser, options) {
-  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
-  context.setDefaultTimeout(60_000);
-  await context.route('**', (route) => {
-    const to = new URL(route.request().url());
-    if (to.origin === url || to.protocol === 'data:') return route.continue();
-    problems.add(`a request leaves the machine: ${to}`);
-    return route.abort();
-  });
-  return context;
-}
-
-// open returns a page that notes errors.
-async function open(context, at) {
-  const page = await context.newPage();
-  page.expected = false; // whether failing requests are what the test wants
-  // A robot is faster than a person may be: the elements wait, and ask again.
-  page.on('console', (m) => m.type() === 'error' && !page.expected && !m.text().includes('429') && problems.add(`${at}: console: ${m.text()}`));
-  page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
-  page.hints = []; // what the service told the page
-  page.on('websocket', (socket) => socket.on('framereceived', ({payload}) => page.hints.push(payload)));
-  page.on('response', (r) => r.status() >= 400 && r.status() !== 429 && !page.expected && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
-  await page.goto(url + at);
-  return page;
-}
-
-// check looks at a page in light and wide, and in dark and narrow; the other way round, too, where all is true: runs axe, and takes a picture.
-async function check(page, name, all = false) {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
-  for (const [colorScheme, width] of [['light', 1280], ['dark', 390], ['dark', 1280], ['light', 390]].slice(0, all ? 4 : 2)) {
-    await page.emulateMedia({colorScheme});
-    await page.setViewportSize({width, height: 900});
-    const {violations} = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
-    for (const v of violations) {
-      problems.add(`${name} ${colorScheme} ${width}: axe: ${v.id}: ${v.nodes.slice(0, 5).map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`.replace(/\s+/g, ' '));
-    }
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (wide > 0) problems.add(`${name} ${width}: ${wide} px wider than the window`);
-    await page.screenshot({path: path.join(screenshots, `demo-${name}-${colorScheme}-${width}.png`), fullPage: width < 1280 && name !== 'inbox'});
-  }
-  await page.emulateMedia({colorScheme: 'light'});
-  await page.setViewportSize({width: 1280, height: 900});
-}
+const check = (page, name, options) => look.check(page, `demo-${name}`, options);
+const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
 
 // select selects the first occurrence of a text in an element.
 const select = (page, id, text) => page.evaluate(([id, text]) => {
@@ -60,22 +15,19 @@ const select = (page, id, text) => page.evaluate(([id, text]) => {
   getSelection().setBaseAndExtent(node, at, node, at + text.length);
 }, [id, text]);
 
+// hide hides a page, as another tab before it does, or shows it again.
+const hide = (page, hidden) => page.evaluate((hidden) => {
+  Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+  document.dispatchEvent(new Event('visibilitychange'));
+}, hidden);
+
 // want notes a problem unless the locator is seen in time.
 async function want(what, locator) {
   await locator.waitFor().catch(() => problems.add(`not seen: ${what}`));
 }
 
-// until waits for a condition.
-async function until(holds) {
-  for (let tries = 0; !(await holds()); tries++) {
-    if (tries > 600) return void problems.add(`${holds} did not come`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
-}
-
 async function main() {
-  const browser = await chromium.launch({executablePath: program || undefined, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
-  const context = await contextOf(browser);
+  const {browser, context} = await look.launch();
   const ann = await open(context, '/demo?as=ann');
   const bob = await open(context, '/demo?as=bob');
   await want('a thread', ann.getByText('Is this with VAT?'));
@@ -95,16 +47,16 @@ async function main() {
   await ann.keyboard.press('Control+Enter');
   await want('the thread', ann.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('@Bob Builder'));
   await ann.getByText('Sending').waitFor({state: 'hidden'});
-  await check(ann, 'thread', true);
+  await check(ann, 'thread');
 
   // Bob sees it in his inbox, answers and resolves.
   const bell = bob.getByRole('button', {name: 'Inbox, 1 unread'});
   await want("Bob's badge", bell);
-    const dot = bob.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Unread');
+  const dot = bob.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Unread');
   await want('the dot of what is unread', dot);
   await bell.click();
   await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer mentioned you/}));
-  await check(bob, 'inbox', true);
+  await check(bob, 'inbox', {whole: false});
   await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
   const thread = bob.getByRole('article', {name: 'Thread by Ann Archer'});
   await want("Ann's thread", thread.getByRole('textbox'));
@@ -145,7 +97,7 @@ async function main() {
   // What he is told of, he says himself, and it stays.
   await bob.getByText('Notifications for this document').click();
   await bob.getByLabel('Email').selectOption('NONE');
-  await check(bob, 'preferences', true);
+  await check(bob, 'preferences');
   await bob.reload();
   await bob.getByText('Notifications for this document').click();
   await want('the preference', bob.getByLabel('Email'));
@@ -169,10 +121,7 @@ async function main() {
   // A hidden page asks for nothing.
   const asked = [];
   ann.on('request', (r) => r.method() === 'POST' && asked.push(r.url()));
-  await ann.evaluate(() => {
-    Object.defineProperty(document, 'hidden', {value: true, configurable: true});
-    document.dispatchEvent(new Event('visibilitychange'));
-  });
+  await hide(ann, true);
   asked.length = 0;
   const [annHeard, bobHeard] = [ann.hints.length, bob.hints.length];
 
@@ -185,10 +134,7 @@ async function main() {
   await bob.getByText('1 thread on removed text').waitFor({state: 'detached'}).catch(() => problems.add('what was deleted is seen'));
   await until(() => ann.hints.length > annHeard && bob.hints.length > bobHeard);
   if (asked.length > 0) problems.add(`a hidden page asks: ${asked}`);
-  await ann.evaluate(() => {
-    Object.defineProperty(document, 'hidden', {value: false, configurable: true});
-    document.dispatchEvent(new Event('visibilitychange'));
-  });
+  await hide(ann, false);
   await ann.getByText('1 thread on removed text').waitFor({state: 'detached'}).catch(() => problems.add('a page that is shown again does not look'));
   await context.close();
 
@@ -289,7 +235,7 @@ async function following(browser) {
   await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
   await keys.type('News for @te');
   await want('the group in the list', group);
-  await check(page, 'group', true);
+  await check(page, 'group');
   await keys.press('Enter');
   await keys.press('Control+Enter');
   const thread = page.locator('collab-thread[open]');
@@ -316,7 +262,7 @@ async function following(browser) {
   await page.route('**/config/set', (route) => route.abort());
   await level.selectOption('all');
   await want('that the level is not saved', thread.getByRole('alert').getByText('The change was not saved.'));
-  await check(page, 'level', true);
+  await check(page, 'level');
   await thread.getByRole('button', {name: 'Discard'}).click();
   if ((await level.inputValue()) !== 'none') problems.add('a level that was not saved is shown');
   await page.unroute('**/config/set');
@@ -377,7 +323,7 @@ async function restricted(browser) {
   await check(page, 'people');
   await keys.press('Enter');
   await page.getByRole('button', {name: 'Remove Bob Builder'}).waitFor();
-  await check(page, 'only', true);
+  await check(page, 'only');
   await focus(page, 'a person was added', 'Add a person');
   await keys.press('Backspace');
   await page.getByRole('button', {name: 'Remove Bob Builder'}).waitFor({state: 'detached'});
@@ -404,7 +350,7 @@ async function restricted(browser) {
   await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
   if ((await page.getByRole('listbox').getByRole('option').count()) !== 1) problems.add('somebody is offered who does not see the thread');
   await keys.press('Escape');
-  await check(page, 'restricted', true);
+  await check(page, 'restricted');
 
   const bell = await open(context, '/demo?as=cleo');
   await want("Cleo's thread", bell.getByText('Only Ann Archer and you'));
@@ -418,9 +364,20 @@ async function restricted(browser) {
   await polling.goto(`${url}/demo?as=cleo`);
   await (await looked).finished();
   await want('the badge after a look that finds nothing new', polling.getByRole('button', {name: `Inbox, ${before} unread`}));
-  await polling.close();
   await bell.locator('collab-threads').getByText('Only for you').click();
   await until(async () => (await unread()) === before - 1);
+
+  // An open thread is not read while nobody sees the page, and is once somebody does.
+  await hide(bell, true);
+  await thread.getByRole('textbox').fill('Are you there?');
+  await keys.press('Control+Enter');
+  const seen = bell.locator('collab-thread[open]');
+  await seen.getByText('Are you there?').waitFor();
+  const dot = seen.getByText('Unread');
+  await want('that what nobody sees is unread', dot);
+  await hide(bell, false);
+  await dot.waitFor({state: 'detached'}).catch(() => problems.add('what is open on a page that is seen again is unread'));
+  await polling.close();
   await inbox.click();
   if (before > 1) await bell.getByRole('button', {name: 'Mark all as read'}).click();
   await until(async () => (await unread()) === 0);
@@ -628,14 +585,6 @@ async function failing(browser) {
   await context.close();
 }
 
-// call calls an operation of the service.
-async function call(operation, data) {
-  const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
-  const answer = await fetch(url + operation, {method: 'POST', headers, body: JSON.stringify({data: {organizationId: 'demo', documentId: 'launch-plan', ...data}})});
-  if (!answer.ok) throw new Error(`${operation} answered ${answer.status} ${await answer.text()}`);
-  return (await answer.json()).result.data;
-}
-
 // attack shows each vector in every text that the elements show, to a browser that no policy protects.
 async function attack(browser) {
   const third = Math.ceil(vectors.length / 3);
@@ -659,10 +608,7 @@ async function attack(browser) {
   }
 
   // They are delivered one by one: the inbox is opened once all are there.
-  for (let there = 0; there < third; ) {
-    there = (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.displayHeadlineMessage.startsWith('headline')).length;
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  await until(async () => (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.displayHeadlineMessage.startsWith('headline')).length >= third);
 
   const context = await contextOf(browser, {bypassCSP: true});
   await context.exposeFunction('ran', (what) => void problems.add(`a vector ran: ${what}`));
@@ -713,6 +659,4 @@ async function attack(browser) {
   await context.close();
 }
 
-// It ends at once: connections that are kept alive would hold it for most of a minute.
-const end = (code, lines) => process.stdout.write(lines.join('\n') + '\n', () => process.exit(code));
-main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
+look.run(main);

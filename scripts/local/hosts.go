@@ -25,6 +25,12 @@ func parseHosts(text string) (names hosts, addresses []string) {
 			names = append(names, part)
 		}
 	}
+	reaches := func(address string) bool {
+		return address == "127.0.0.1" || netip.MustParseAddr(address).IsUnspecified()
+	}
+	if len(addresses) > 0 && !slices.ContainsFunc(addresses, reaches) {
+		addresses = append([]string{"127.0.0.1"}, addresses...) // where the demo calls the service
+	}
 	return names, addresses
 }
 

@@ -1,24 +1,29 @@
 // What scripts share that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program),
-// "screenshots" (folder)}, and what a script asks for beside. They print what is wrong, one line each.
+// "screenshots" (folder), "service" (address, where it is another one)}, and what a script asks for beside. They print what is wrong, one line each.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const {chromium} = require('playwright-core');
 
 const given = JSON.parse(readFileSync(0, 'utf8'));
-const {url, browser: program, screenshots} = given;
+const {url, service = url, browser: program, screenshots} = given;
 const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
-// open returns a page that notes errors and requests to anywhere else.
+// open returns a page that notes errors, but for those that are expected, and what the service tells it as hints.
 async function open(context, at, status = 200) {
   const page = await context.newPage();
-  page.on('console', (m) => m.type() === 'error' && status === 200 && problems.add(`${at}: console: ${m.text()}`));
+  page.expected = status !== 200;
+  page.hints = [];
+  const note = (text) => page.expected || problems.add(`${at}: ${text}`);
+  page.on('console', (m) => m.type() === 'error' && !m.text().includes('429') && note(`console: ${m.text()}`)); // see below
   page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
   page.on('requestfailed', (r) => {
     const why = r.failure()?.errorText;
-    if (why !== 'net::ERR_ABORTED') problems.add(`${at}: ${r.url()} failed: ${why}`); // else the page was left meanwhile
+    if (why !== 'net::ERR_ABORTED') note(`${r.url()} failed: ${why}`); // else the page was left meanwhile
   });
-  page.on('response', (r) => r.status() >= 400 && r.status() !== status && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
+  // A robot is faster than a person may be: the elements wait, and ask again.
+  page.on('response', (r) => r.status() >= 400 && r.status() !== 429 && note(`${r.url()} answered ${r.status()}`));
+  page.on('websocket', (socket) => socket.on('framereceived', ({payload}) => page.hints.push(payload)));
   const answer = await page.goto(url + at);
   if (answer.status() !== status) problems.add(`${at} answered ${answer.status()}, want ${status}`);
   return page;
@@ -35,7 +40,7 @@ async function runAxe(page, shown) {
   await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {})))); // of colours, too
   await page.evaluate(axe);
   const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
-  for (const v of violations.filter((v) => ['serious', 'critical'].includes(v.impact))) {
+  for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) { // Scalar has two of some
     const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
     problems.add(`${shown}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
   }
@@ -48,7 +53,7 @@ async function check(page, name, {whole = true} = {}) {
     for (const width of [1280, 390]) {
       await page.setViewportSize({width, height: 800});
       const shown = `${name}-${colorScheme}-${width}`;
-      if (width === 1280) await runAxe(page, shown);
+      if ((width === 1280) === (colorScheme === 'light')) await runAxe(page, shown);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       if (wide > width) problems.add(`${shown}: it is ${wide} wide`);
       await page.screenshot({path: path.join(screenshots, shown + '.png'), fullPage: whole});
@@ -61,25 +66,40 @@ async function check(page, name, {whole = true} = {}) {
 // launch returns a browser and a context of it, from which nothing leaves the machine.
 async function launch(options) {
   const browser = await chromium.launch({executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
-  const context = await browser.newContext(options);
+  return {browser, context: await contextOf(browser, options)};
+}
+
+async function contextOf(browser, options) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 800}, reducedMotion: 'reduce', ...options});
   context.setDefaultTimeout(60_000);
   await context.route('**', (route) => {
     const to = new URL(route.request().url());
-    if (to.origin === url || ['data:', 'blob:'].includes(to.protocol)) return route.continue();
+    if ([url, service].includes(to.origin) || ['data:', 'blob:'].includes(to.protocol)) return route.continue();
     problems.add(`a request leaves the machine: ${to}`);
     return route.abort();
   });
-  return {browser, context};
+  return context;
 }
 
-// run runs a script, and prints what it found.
+// call calls an operation of the service, as a product's back end.
+async function call(operation, data) {
+  const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
+  const answer = await fetch(service + operation, {method: 'POST', headers, body: JSON.stringify({data})});
+  if (!answer.ok) throw new Error(`${operation} answered ${answer.status} ${await answer.text()}`);
+  return (await answer.json()).result.data;
+}
+
+// until waits for a condition.
+async function until(holds) {
+  for (const end = Date.now() + 90_000; !(await holds()); await new Promise((done) => setTimeout(done, 100))) {
+    if (Date.now() > end) return void problems.add(`${holds} did not come`);
+  }
+}
+
+// run runs a script, and prints what it found. It ends at once: connections that are kept alive would hold it for most of a minute.
 function run(main) {
-  main().then(() => {
-    console.log([...problems].join('\n'));
-  }, (e) => {
-    console.log([...problems, e.stack].join('\n'));
-    process.exit(1);
-  });
+  const end = (code, lines) => process.stdout.write(lines.join('\n') + '\n', () => process.exit(code));
+  main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
 }
 
-module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, run};
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, contextOf, call, until, run};

@@ -189,7 +189,8 @@ func TestNewcomer(t *testing.T) {
 	n.serve(t)
 	typescript := filepath.Join("shared", "client", "ts")
 	n.do(t, "", "go", "build", "-o", filepath.Join(".local", "bin", "example"), "./shared/client/example")
-	projects := n.outsides(t)
+	npm := n.npmProject(t)
+	projects := []*outside{n.goModule(t), npm, n.pythonEnvironment(t)}
 	for _, which := range []string{"first", "second"} {
 		out := n.do(t, "", "sh", "-c", n.examples(t))
 		for line := range strings.Lines(out) {
@@ -216,11 +217,7 @@ func TestNewcomer(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range projects {
-		if p.server != nil {
-			browse(t, p.serve(t), "outside.cjs", nil)
-		}
-	}
+	n.tryServers(t, npm)
 	n.finds(t, "/mail", "Ann mentioned you · The plan")
 	seeded := n.do(t, "", "env", "-u", "PORT", "-u", "COLLABDATA_URL", "make", "seed")
 	if !strings.Contains(seeded, "is ready") {

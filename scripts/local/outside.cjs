@@ -1,35 +1,50 @@
-// Uses the page of the elements' README on a server of the README's, and prints what is wrong, one line each.
-// Standard input: {"url", "browser" (path of the program)}.
-const {readFileSync} = require('node:fs');
-const {chromium} = require('playwright-core');
+// Uses the page of the elements' README on a product's server: see look.cjs.
+const {url, open, launch, call, until, run} = require('./look.cjs');
 
-const {url, browser: program} = JSON.parse(readFileSync(0, 'utf8'));
-const problems = [];
-const text = `From outside, at ${url}`;
+const text = `From outside, on ${new Date().toISOString()}`;
+const organizationId = 'acme';
+const documentId = 'plan';
 
 async function main() {
-  const browser = await chromium.launch({executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
-  const page = await browser.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on('pageerror', (e) => problems.push(`${e}`));
-  page.on('response', (r) => r.status() >= 400 && r.status() !== 429 && !r.url().endsWith('/favicon.ico') && problems.push(`${r.url()} answered ${r.status()}`));
-  const live = page.waitForEvent('websocket');
-  live.catch(() => {}); // else it is told of below
-  await page.goto(url);
-  await page.getByRole('button', {name: 'Inbox'}).waitFor();
+  await call('/v2/users/add', {organizationId, createOrganization: true, users: [{userId: 'bob', name: 'Bob'}]});
+  const {browser, context} = await launch();
+  const first = await context.newPage();
+  await until(async () => { // functions follow a change of allowedOrigins within a minute
+    const [answer] = await Promise.all([first.waitForResponse('**/v2/commentannotations/get'), first.goto(url)]);
+    return answer.status() !== 403;
+  });
+  await first.close();
+
+  // Ann starts a thread, mentions Bob and answers.
+  const page = await open(context, '/');
+  const inbox = page.getByRole('button', {name: /^Inbox/});
+  const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
-  await page.getByRole('textbox').fill(text);
+  await page.keyboard.type(`${text}: @bo`);
+  await page.getByRole('option', {name: 'Bob'}).click();
   await page.getByRole('button', {name: 'Send'}).click();
   const thread = page.locator('collab-thread[open]');
-  await thread.getByText(text).waitFor();
-  await live;
+  await thread.getByText(`${text}: @Bob`).waitFor();
+  await until(async () => (await call('/v2/notifications/get', {organizationId, userId: 'bob'})).some((n) => n.displayBodyMessage.startsWith(text)));
   await thread.getByRole('textbox').fill('An answer');
   await thread.getByRole('button', {name: 'Send'}).click();
   await thread.getByText('An answer').waitFor();
+  await page.keyboard.press('Escape');
+
+  // Bob mentions her: the page shows it by itself, and the inbox counts it until she opens the thread.
+  const before = await unread();
+  const {annotationId} = (await call('/v2/commentannotations/get', {organizationId, documentId, order: 'desc'})).find((t) => t.comments[0].commentText.startsWith(text));
+  await call('/v2/commentannotations/comments/add', {organizationId, documentId, annotationId, commentData: [{
+    commentText: '{{ann}}, yes', from: {userId: 'bob', name: 'Bob'}, taggedUserContacts: [{userId: 'ann', contact: {userId: 'ann', name: 'Ann'}}], triggerNotification: true,
+  }]});
+  await until(() => ['"documentId":"plan"', '"inbox":true'].every((what) => page.hints.some((hint) => hint.includes(what))));
+  await until(async () => (await unread()) === before + 1);
+  await page.locator('collab-thread').filter({hasText: text}).getByRole('button', {name: 'Show 2 replies'}).click();
+  await thread.getByText('@Ann, yes').waitFor();
+  await until(async () => (await unread()) === before);
   await page.reload();
   await page.locator('collab-thread').getByText(text).waitFor(); // it is stored
   await browser.close();
 }
 
-const end = (lines) => process.stdout.write(lines.join('\n') + '\n', () => process.exit());
-main().then(() => end(problems), (e) => end([...problems, e.stack.replaceAll('\n', ' ')]));
+run(main);

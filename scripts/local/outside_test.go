@@ -22,9 +22,6 @@ type outside struct {
 	env  []string
 	run  []string // the command that runs what the README shows
 	want string   // the end of what it prints
-
-	server []string // the command that serves a page with the elements; nil where there is none
-	port   string   // of that
 }
 
 // do runs a command in the project, and returns what it printed.
@@ -61,47 +58,36 @@ func (n *newcomer) block(t *testing.T, readme, language string) string {
 	return strings.ReplaceAll(string(m[1]), "127.0.0.1:"+defaultPort, "127.0.0.1:"+n.port)
 }
 
-// outsides makes a project for each language, by what the READMEs say.
-func (n *newcomer) outsides(t *testing.T) []*outside {
+// tryServers opens the page of the elements' README on each small server whose language is installed, in a project that has the client.
+func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	t.Helper()
-	goModule, npm, python := n.goModule(t), n.npmProject(t), n.pythonEnvironment(t)
-	n.addServers(t, goModule, npm, python)
-	return []*outside{goModule, npm, python}
-}
-
-// addServers gives each project a page with the elements and a server that gets tokens, by the README of the elements, and lets the pages call.
-func (n *newcomer) addServers(t *testing.T, goModule, npm, python *outside) {
-	t.Helper()
-	packed := n.pack(t, "elements", npm)
-	elements := filepath.Join(npm.dir, "node_modules", "collabdata-elements")
-	readme := filepath.Join(elements, "README.md")
-	npm.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed)
-	npm.write(t, "index.html", n.block(t, readme, "html"))
-	for _, p := range []*outside{goModule, python} {
-		p.do(t, "mkdir", "-p", "server", "public")
-		p.write(t, "public/index.html", n.block(t, readme, "html"))
-		p.do(t, "cp", "-r", filepath.Join(elements, "dist"), "public/assets")
-	}
-	var origins []string
-	for _, p := range []struct {
-		*outside
-		language, file string
-		server         []string
-	}{
-		{npm, "ts", "server.ts", []string{"node", "server.js"}},
-		{goModule, "go", "server/main.go", []string{"./serve"}},
-		{python, "python", "server.py", []string{python.run[0], "server.py"}},
-	} {
-		p.port, p.outside.server = freePort(t), p.server
-		p.write(t, p.file, strings.ReplaceAll(n.block(t, readme, p.language), "3000", p.port))
-		origins = append(origins, "http://127.0.0.1:"+p.port)
-	}
-	allow := strings.ReplaceAll(n.allow(t, readme), "http://127.0.0.1:3000", strings.Join(origins, ","))
-	n.do(t, "", "sh", "-ec", "make admin && . .local/data/env && PATH=.local/bin:$PATH && "+allow)
-	npm.compile(t, "server.ts")
-	goModule.do(t, "go", "build", "-o", "serve", "./server")
-	if got := npm.do(t, "sh", "-ec", n.block(t, readme, "sh")); !strings.Contains(got, `"token":"`) {
+	readme := filepath.Join(n.dir, "shared", "client", "elements", "README.md")
+	o.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", n.pack(t, "elements", o))
+	o.do(t, "mkdir", "public")
+	o.do(t, "cp", "-R", "node_modules/collabdata-elements/dist", "public/assets")
+	o.write(t, "public/index.html", n.block(t, readme, "html"))
+	if got := o.do(t, "sh", "-ec", n.block(t, readme, "sh")); !strings.Contains(got, `"token":"`) {
 		t.Errorf("the README's curl prints %s", got)
+	}
+	port := freePort(t)
+	n.do(t, "", "sh", "-ec", "make admin && . .local/data/env && PATH=.local/bin:$PATH && "+strings.ReplaceAll(n.allow(t, readme), "3000", port))
+	servers := filepath.Join(n.dir, "shared", "client", "example", "token")
+	n.do(t, "", "go", "build", "-o", o.dir, "./shared/client/example/token")
+	o.env = append(o.env, "COLLABDATA_KEY=dev-key", "COLLABDATA_TOKEN=dev-token", "PORT="+port)
+	for _, command := range [][]string{
+		{filepath.Join(o.dir, "token")},
+		{"node", filepath.Join(servers, "token.mjs")},
+		{"python3", filepath.Join(servers, "token.py")},
+		{"php", "-S", "127.0.0.1:" + port, "-t", "public", filepath.Join(servers, "token.php")},
+		{"ruby", filepath.Join(servers, "token.rb")},
+	} {
+		t.Run(filepath.Base(command[0]), func(t *testing.T) {
+			if _, err := exec.LookPath(command[0]); err != nil {
+				t.Logf("nothing ran %s: %v", command[len(command)-1], err)
+				return
+			}
+			browse(t, o.serve(t, port, command), "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
+		})
 	}
 }
 
@@ -119,16 +105,16 @@ func (n *newcomer) allow(t *testing.T, readme string) string {
 	return string(command[1])
 }
 
-// serve starts the project's server, and returns once it answers.
-func (o *outside) serve(t *testing.T) *server {
+// serve starts a server of the project, and returns once it answers.
+func (o *outside) serve(t *testing.T, port string, command []string) *server {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), o.server[0], o.server[1:]...)
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = o.dir, o.env, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Wait() }) // it was killed
-	s := &server{url: "http://127.0.0.1:" + o.port}
+	s := &server{url: "http://127.0.0.1:" + port}
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		res, err := http.Get(s.url)
 		if err == nil {
@@ -180,14 +166,8 @@ func (n *newcomer) npmProject(t *testing.T) *outside {
 		"@types/node@20.19.43",
 	)
 	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
-	app.compile(t, "main.ts")
+	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "main.ts")
 	return app
-}
-
-// compile makes a program of TypeScript one of JavaScript.
-func (o *outside) compile(t *testing.T, name string) {
-	t.Helper()
-	o.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", name)
 }
 
 // pack installs what a package of the clone is made with and packs it into a project. It returns the path of the archive.

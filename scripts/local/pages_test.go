@@ -215,7 +215,8 @@ func TestReceiverBounded(t *testing.T) {
 // TestHosts holds what HOST says.
 func TestHosts(t *testing.T) {
 	names, addresses := parseHosts(" 0.0.0.0, Dev.example,,::1")
-	if diff := cmp.Diff([][]string{{"dev.example"}, {"0.0.0.0", "::1"}}, [][]string{names, addresses}); diff != "" {
+	_, one := parseHosts("192.0.2.2")
+	if diff := cmp.Diff([][]string{{"dev.example"}, {"0.0.0.0", "::1"}, {"127.0.0.1", "192.0.2.2"}}, [][]string{names, addresses, one}); diff != "" {
 		t.Error(diff)
 	}
 }

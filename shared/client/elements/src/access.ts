@@ -76,6 +76,9 @@ function tell(text: string): void {
   told.add(text);
 }
 
+/** Makes the id of a request, also without TLS, where browsers have no crypto.randomUUID. */
+export const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+
 const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
 
 /**
@@ -140,7 +143,6 @@ export class Access {
 
   /** Tells the other tabs of a token, and takes theirs where it says the same of the same person, and longer. */
   #share(token: Token): void {
-    if (!window.BroadcastChannel) return;
     const {name, photoUrl, resources} = this.#claims!;
     const channel = new BroadcastChannel(`collab token ${this.name} ${JSON.stringify([name, photoUrl, resources])}`);
     channel.onmessage = ({data}: MessageEvent<Token>) => {
@@ -163,7 +165,7 @@ export class Access {
       this.#share(token);
       return token;
     } catch {
-      tell('the token is none of the service: answer that of /v2/auth/generate_token as it is.');
+      tell('the token is not one of the service: answer that of /v2/auth/generate_token as it is.');
       throw new Failure('UNAUTHENTICATED');
     }
   }
@@ -213,14 +215,13 @@ export class Access {
     } catch (e) {
       const failure = offline();
       if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError') {
-        tell(`no answer from ${api}. If the address is right and the service is up, add ${location.origin} to the allowed origins of your account.`);
+        tell(`no answer from ${api}: is that the address of the service?`);
       }
       throw failure;
     }
     if (answer?.result) return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
     const {status = 'UNAVAILABLE', message} = answer?.error ?? {};
-    if (status === 'UNAUTHENTICATED') tell(`${api} refuses the token: ${message}. Answer one of /v2/auth/generate_token of the same deployment, new for each request.`);
-    if (status === 'PERMISSION_DENIED') tell(`${api}${path} is not allowed: ${message}. Name the document, its folder or the organization in permissions.resources of the token.`);
+    if (/^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(status)) tell(`${api}${path} answers ${status}: ${message}.`);
     throw new Failure(status, message, Number(response.headers.get('Retry-After')) * 1000 || 0);
   }
 }

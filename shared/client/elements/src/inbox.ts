@@ -226,7 +226,7 @@ export class InboxElement extends Connected {
 
   #open(n: Notification): void {
     this.panel.hidePopover();
-    void this.#clicked(n);
+    void this.#mark([n], {clicked: n.notificationId});
     const {documentId, annotationId} = n;
     const commentId = n.commentIds?.[0];
     const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId, commentId}});
@@ -235,25 +235,21 @@ export class InboxElement extends Connected {
     location.assign(this.href.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? '')));
   }
 
-  /** Marks a notification as clicked, which reads it, and takes that back where it fails. */
-  async #clicked({notificationId}: Notification): Promise<void> {
-    this.#take(this.list.filter((n) => n.notificationId === notificationId));
-    await ask(this.#access, 'read-inbox', {clicked: notificationId}).catch(() => {
-      this.#read.delete(notificationId);
+  /** Marks notifications as read, here and by the service, and takes that back where it fails. */
+  async #mark(list: Notification[], how: {readUntil: number} | {clicked: string}): Promise<void> {
+    const ids = this.#take(list);
+    await ask(this.#access, 'read-inbox', how).catch(() => {
+      for (const id of ids) this.#read.delete(id);
       void this.#poll.now();
     });
   }
 
-  /** Marks all until the newest one as read, and takes that back where it fails. */
-  #markAll = async (): Promise<void> => {
+  /** Marks all until the newest one as read. */
+  #markAll = (): void => {
     const [newest] = this.list;
     if (!newest) return;
-    const ids = this.#take(this.list);
+    void this.#mark(this.list, {readUntil: Date.parse(newest.createdAt)});
     this.unread = 0;
-    await ask(this.#access, 'read-inbox', {readUntil: Date.parse(newest.createdAt)}).catch(() => {
-      for (const id of ids) this.#read.delete(id);
-    });
-    void this.#poll.now();
   };
 
   #more = async (): Promise<void> => {

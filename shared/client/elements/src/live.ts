@@ -45,7 +45,7 @@ function hold(name: string, held: () => void): () => void {
 
 /**
  * What the tabs of a browser share of a document, or of an inbox: one connects, by which the service says that something changed, and one that
- * is seen looks for it and tells the others. Where the browser has no locks or channels, each tab does both.
+ * is seen looks for it and tells the others. Without TLS the browser has no locks, and each tab does both.
  */
 export class Live {
   readonly #watchers = new Set<Watcher>();
@@ -84,7 +84,7 @@ export class Live {
   }
 
   #join(): void {
-    if (navigator.locks && window.BroadcastChannel) {
+    if (navigator.locks) {
       this.#name = `collab ${this.access.name}`;
       this.#channel = new BroadcastChannel(this.#name);
       this.#channel.onmessage = ({data}: MessageEvent<Message>) => this.#heard(data);

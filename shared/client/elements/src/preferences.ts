@@ -33,7 +33,7 @@ export class Preferences extends LitElement {
   /** Reads what holds, after setting it where there is something to set. */
   async #ask(config?: Channels): Promise<void> {
     try {
-      this.config = (await ask(this.access, 'preferences', config ? {config} : {})).config;
+      this.config = await ask(this.access, 'preferences', config ? {config} : {});
       this.failed = false;
     } catch {
       this.failed = true;

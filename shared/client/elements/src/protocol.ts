@@ -1,5 +1,5 @@
 /** What the elements ask of the service, as the operations of a person: the reference at /docs describes them. */
-import {Failure, type Access, type Result} from './access.js';
+import {Failure, newId, type Access, type Result} from './access.js';
 
 export {Failure} from './access.js';
 
@@ -95,40 +95,6 @@ interface Write {
   level?: Level | undefined;
 }
 
-interface Requests {
-  'threads': {annotationIds?: string[]; since?: number; pageToken?: string};
-  'add-thread': Write;
-  'add-comment': Write;
-  'edit-comment': Write;
-  'delete-comment': Write;
-  'resolve-thread': Write;
-  'follow-thread': Write;
-  'read-thread': {annotationId: string};
-  'read-until': {annotationId: string};
-  'people': {searchKey?: string; userIds?: string[]};
-  'preferences': {config?: Channels};
-  'inbox': {since?: number; pageToken?: string};
-  'read-inbox': {readUntil: number} | {clicked: string};
-  'connect': object;
-}
-
-export interface Answers {
-  'threads': {threads: Thread[]; deleted: string[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
-  'add-thread': {annotationId: string};
-  'add-comment': {annotationId: string};
-  'edit-comment': {annotationId: string};
-  'delete-comment': {annotationId: string};
-  'resolve-thread': {annotationId: string};
-  'follow-thread': {annotationId: string};
-  'read-thread': object;
-  'read-until': {until: number};
-  'people': {people: Person[]; more: boolean};
-  'preferences': {config: Channels};
-  'inbox': {notifications: Notification[]; nextPageToken: string; unread: number; more: boolean; since: number; user: Person};
-  'read-inbox': object;
-  'connect': {url: string; retryAfter: number};
-}
-
 export const MOST_PEOPLE = 30; // people that one answer has, and groups
 const NEWEST_PAGE = 100; // threads of the first answer about a document
 const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
@@ -177,9 +143,9 @@ const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
 /** What each request does. */
-const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promise<Answers[N]>} = {
+const REQUESTS = {
   /** The newest threads, older ones by pageToken, those that changed since a time, or those of some ids. A since of 0 says that what is known is void. */
-  async threads(to, {annotationIds, since, pageToken}) {
+  async threads(to: Access, {annotationIds, since, pageToken}: {annotationIds?: string[]; since?: number; pageToken?: string}) {
     const {documentId} = to;
     const walk = annotationIds ? {annotationIds} : since ? {updatedAfter: since, includeDeleted: true, pageSize: CHANGED_PAGE} : {order: 'desc', pageSize: pageToken ? OLDER_PAGE : NEWEST_PAGE};
     const page = await to.call(`${THREADS}/get`, {documentId, ...walk, ...(pageToken && {pageToken})}).catch((e) => {
@@ -191,75 +157,75 @@ const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promis
       nextPageToken: page?.nextPageToken ?? '', since: page ? page.at - OVERLAP : 0, user: to.user, canWrite: to.canWrite,
     };
   },
-  async 'add-thread'(to, w) {
+  async 'add-thread'(to: Access, w: Write) {
     const thread = {
       ...(w.target && {targetElement: w.target}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
   },
-  async 'add-comment'(to, w) {
+  async 'add-comment'(to: Access, w: Write) {
     await to.call(`${THREADS}/comments/add`, {documentId: to.documentId, annotationId: w.annotationId, commentData: [content(w)]}, w.id);
     return w;
   },
-  async 'edit-comment'(to, w) {
+  async 'edit-comment'(to: Access, w: Write) {
     const updatedData = {...content(w), commentHtml: null};
     changed(await to.call(`${THREADS}/comments/update`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId], updatedData}, w.id));
     return w;
   },
-  async 'delete-comment'(to, w) {
+  async 'delete-comment'(to: Access, w: Write) {
     changed(await to.call(`${THREADS}/comments/delete`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId]}, w.id));
     return w;
   },
-  async 'resolve-thread'(to, w) {
+  async 'resolve-thread'(to: Access, w: Write) {
     const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
     changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
     return w;
   },
-  async 'follow-thread'(to, w) {
+  async 'follow-thread'(to: Access, w: Write) {
     await to.call(`${INBOX}/config/set`, {documentIds: [to.documentId], annotationIds: [w.annotationId], level: w.level}, w.id);
     return w;
   },
-  async 'read-thread'(to, {annotationId}) {
-    changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, crypto.randomUUID()));
+  async 'read-thread'(to: Access, {annotationId}: {annotationId: string}) {
+    changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, newId()));
     return {};
   },
   /** Until when the reader has seen the comments of a thread, 0 where they have said nothing of it. */
-  async 'read-until'(to, {annotationId}) {
+  async 'read-until'(to: Access, {annotationId}: {annotationId: string}) {
     const {data} = await to.call(`${THREADS}/read/get`, {documentIds: [to.documentId]});
     const states = (data as {annotationId?: string; read: boolean; readAt: number}[]).filter((s) => !s.annotationId || s.annotationId === annotationId);
     const {read, readAt} = states.sort((a, b) => b.readAt - a.readAt)[0] ?? {};
     return {until: (read && readAt) || 0};
   },
-  async people(to, {searchKey, userIds}) {
+  async people(to: Access, {searchKey, userIds}: {searchKey?: string; userIds?: string[]}) {
     const key = searchKey ? {searchKey} : {};
     const find = async (path: string, data: object): Promise<any[]> => (await to.call(path, {...key, ...data}).catch(unlessMissing))?.data ?? [];
     const [people, groups] = await Promise.all([
       find('/v2/users/get', {documentId: to.documentId, ...(userIds && {userIds})}), userIds ? [] : find('/v2/organizations/usergroups/get', {}),
     ]);
     return {
-      people: [...people, ...groups.map((g) => ({userId: g.groupId, name: g.groupName, group: true}))], more: Math.max(people.length, groups.length) >= MOST_PEOPLE,
+      people: [...people, ...groups.map((g) => ({userId: g.groupId, name: g.groupName, group: true}))] as Person[], more: Math.max(people.length, groups.length) >= MOST_PEOPLE,
     };
   },
-  async preferences(to, {config}) {
+  async preferences(to: Access, {config}: {config?: Channels}) {
     const documentIds = [to.documentId];
-    if (config) await to.call(`${INBOX}/config/set`, {documentIds, config}, crypto.randomUUID());
-    return {config: (await to.call(`${INBOX}/config/get`, {documentIds})).data[0].config};
+    if (config) await to.call(`${INBOX}/config/set`, {documentIds, config}, newId());
+    return (await to.call(`${INBOX}/config/get`, {documentIds})).data[0].config as Channels;
   },
-  async inbox(to, {since, pageToken}) {
+  async inbox(to: Access, {since, pageToken}: {since?: number; pageToken?: string}) {
     const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
     const {count, more} = page?.unreadCount ?? {count: 0};
-    return {notifications: page?.data ?? [], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user};
+    return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user};
   },
   /** Says that everything until a time is read, or that one was clicked. */
-  async 'read-inbox'(to, what) {
+  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string}) {
     const data = 'clicked' in what ? {notifications: [{id: what.clicked, clickedByUserIds: [to.user.userId]}]} : what;
-    await to.call(`${INBOX}/update`, data, crypto.randomUUID());
+    await to.call(`${INBOX}/update`, data, newId());
     return {};
   },
   /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
-  async connect(to) {
+  async connect(to: Access, _: object) {
     try {
-      return {url: (await to.call('/v2/live/tickets/add', to.documentId ? {documentIds: [to.documentId]} : {inbox: true})).data.url, retryAfter: 0};
+      return {url: (await to.call('/v2/live/tickets/add', to.documentId ? {documentIds: [to.documentId]} : {inbox: true})).data.url as string, retryAfter: 0};
     } catch (e) {
       if (failed(e, 'FAILED_PRECONDITION')) return {url: '', retryAfter: NO_CONNECTIONS};
       if (failed(e, 'NOT_FOUND', 'PERMISSION_DENIED')) return {url: '', retryAfter: NO_CONNECTION};
@@ -268,8 +234,11 @@ const REQUESTS: {[N in keyof Answers]: (to: Access, body: Requests[N]) => Promis
   },
 };
 
+type Requests = typeof REQUESTS;
+export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
+
 /** Asks the service for something. It rejects with a Failure. */
-export const ask = <N extends keyof Answers>(to: Access, name: N, body: Requests[N]): Promise<Answers[N]> => REQUESTS[name](to, body);
+export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
 
 export const nameOf = (p: Person): string => p.name || p.userId;
 

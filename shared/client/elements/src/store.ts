@@ -1,4 +1,4 @@
-import type {Access} from './access.js';
+import {newId, type Access} from './access.js';
 import {draftOf, Drafts} from './drafts.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import {liveOf, type Live} from './live.js';
@@ -225,7 +225,7 @@ export class Store {
 
   /** Shows what the reader did, and sends it. Its text has tokens for those whom the tags name; its id is that of the draft which was sent before. */
   send(what: Omit<Pending, 'id' | 'at' | 'thread'> & {thread?: string; id?: string | undefined}): Pending {
-    const id = what.id ?? crypto.randomUUID();
+    const id = what.id ?? newId();
     const p: Pending = {thread: id, ...what, id, at: new Date().toISOString()};
     this.#pending = [...this.#pending, p];
     this.#enqueue(p);

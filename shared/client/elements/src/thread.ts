@@ -92,6 +92,7 @@ export class ThreadElement extends Connected {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    document.addEventListener('visibilitychange', this.#reappeared);
     if (!this.document) return;
     this.store = storeOf(this.accessTo(this.document));
     this.open = true;
@@ -110,8 +111,14 @@ export class ThreadElement extends Connected {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    document.removeEventListener('visibilitychange', this.#reappeared);
     this.#end?.();
   }
+
+  /** What another tab found while nobody saw this one is seen now. */
+  #reappeared = (): void => {
+    if (this.open) this.requestUpdate();
+  };
 
   /** Puts the focus on what opens the thread, where it is closed, else on the thread. */
   override focus(): void {

@@ -152,7 +152,7 @@ export class ThreadsElement extends Connected {
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
-    if (this.#wanted && store.loaded) this.open(...this.#wanted);
+    if (this.#wanted && store.loaded) void this.open(...this.#wanted);
     this.requestUpdate(); // what the store says of itself may have changed, too
   }
 
@@ -297,14 +297,18 @@ export class ThreadsElement extends Connected {
   }
 
   /**
-   * Opens the thread of an id and shows it, and a comment of it, once it is there; one that is not among those loaded is asked for. It is false
-   * where there is no such thread.
+   * Opens the thread of an id and shows it, and a comment of it; one that is not among those loaded is asked for. It resolves to whether there is
+   * such a thread.
    */
-  open(annotationId: string, commentId = 0): boolean {
-    this.#wanted = this.#store?.loaded ? undefined : [annotationId, commentId];
+  async open(annotationId: string, commentId = 0): Promise<boolean> {
+    const store = this.#store;
+    this.#wanted = store?.loaded ? undefined : [annotationId, commentId];
     if (this.#show(annotationId, commentId)) return true;
-    if (this.#store?.more) void this.#want(annotationId, commentId);
-    else this.missing = !this.#wanted;
+    if (!store?.loaded) return false;
+    await store.find(annotationId).then(
+      () => (this.missing = !this.#show(annotationId, commentId)),
+      () => store.look(), // which says that it fails
+    );
     return !this.missing;
   }
 
@@ -343,26 +347,15 @@ export class ThreadsElement extends Connected {
 
   #hash = (): void => {
     const m = HASH.exec(location.hash);
-    if (m) void this.#want(decodeURIComponent(m[1]!), Number(m[2] ?? 0));
+    if (m) void this.open(decodeURIComponent(m[1]!), Number(m[2] ?? 0));
   };
-
-  /** Opens a thread that was asked for from elsewhere, or says that it is not there, after a look. It resolves to whether it is. */
-  async #want(annotationId: string, commentId: number): Promise<boolean> {
-    if (this.#show(annotationId, commentId)) return true;
-    if (!this.#store?.loaded) return this.open(annotationId, commentId);
-    await this.#store.find(annotationId).then(
-      () => (this.missing = !this.#show(annotationId, commentId)),
-      () => this.#store!.look(), // which says that it fails
-    );
-    return !this.missing;
-  }
 
   /** An inbox on the page was asked for a thread. */
   #asked = (e: Event): void => {
     const {documentId, annotationId, commentId} = (e as CustomEvent).detail;
     if (documentId !== this.document) return;
     e.preventDefault();
-    if (annotationId) void this.#want(annotationId, commentId ?? 0).then((there) => there && this.#focusActive());
+    if (annotationId) void this.open(annotationId, commentId).then((there) => there && this.#focusActive());
   };
 
   #selection = (): void => {

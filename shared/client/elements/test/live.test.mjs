@@ -269,8 +269,48 @@ test('a hint is looked for at once, and one after the other once a second', asyn
   end(false);
   await pass(1200);
   assert.equal(n, began + 1, 'a hint that comes during a look is looked for after it');
+  void slow.now();
+  void slow.now();
+  end(false);
+  await pass(100);
+  assert.equal(n, began + 2, 'a look that is asked for during another one comes at once after it');
   slow.stop();
   poll.stop();
+});
+
+test('a look waits as the server asks, whatever wants it sooner, and goes on every five seconds', async () => {
+  const {Poll, document} = await tab();
+  Math.random.mock.mockImplementation(() => 0);
+  let looks = 0;
+  const busy = (retryAfter) => Object.assign(new Error(), {status: 'RESOURCE_EXHAUSTED', retryAfter});
+  const refusals = [busy(60_000), , , , busy(1000), busy(1000), busy(1000)];
+  const poll = new Poll(async () => {
+    const refusal = refusals[looks++];
+    if (refusal) throw refusal;
+  }, () => {});
+  const after = async (ms) => {
+    await settle();
+    mock.timers.tick(ms);
+    await settle();
+    return looks;
+  };
+  poll.start();
+  await settle();
+  assert.equal(poll.failure, refusals[0]);
+  document.hide(false);
+  assert.deepEqual([await after(59_999), await after(1), poll.failure], [1, 2, undefined]);
+  assert.equal(await after(5000), 3);
+  document.hide();
+  assert.equal(await after(30_000), 3);
+  document.hide(false);
+  assert.equal(await after(0), 4);
+  assert.equal(await after(5000), 5);
+  Math.random.mock.mockImplementation(() => 0.5);
+  assert.equal(await after(2400), 6, 'the first refusal had no random part yet');
+  assert.deepEqual([await after(5999), await after(1)], [6, 7], 'the pauses grow, each by a random part');
+  assert.equal(poll.failure, undefined);
+  poll.stop();
+  assert.equal(await after(60_000), 7);
 });
 
 /** Tabs that show a document, with as many looks as they have taken since they were asked the last time. */
@@ -607,7 +647,7 @@ test('nobody is signed in where the page has no token, and somebody once it has 
     throw new TypeError('Failed to fetch');
   };
   await assert.rejects(inbox.call('/v2/users/get', {}), {status: 'UNAVAILABLE'});
-  assert.match(console.error.mock.calls.at(-1).arguments[0], /add http:\/\/application to the allowed origins/);
+  assert.match(console.error.mock.calls.at(-1).arguments[0], /no answer from http:\/\/service/);
 });
 
 test('a repeat has the key of the first try', async () => {

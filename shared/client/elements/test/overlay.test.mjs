@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import {mock, test} from 'node:test';
+import {test} from 'node:test';
 
 import {build} from 'esbuild';
 
 // The parts that need no page, as a module.
 const {outputFiles} = await build({
-  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/poll.ts'; export * from './src/drafts.ts'; export {Failure, seersOf} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/drafts.ts'; export {Failure, seersOf} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
-const {added, ago, Drafts, Failure, later, overlay, Poll, seersOf, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n'))}`);
+const {added, ago, Drafts, Failure, later, overlay, seersOf, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n'))}`);
 
 const ann = {userId: 'ann', name: 'Ann'};
 const thread = (lastUpdated, ...comments) => ({
@@ -84,85 +84,10 @@ test('who is mentioned is written by name, and sent by id', () => {
   assert.equal(withTokens('@Anna @Ann.', people), '@Anna {{ann}}.');
 });
 
-/** A page whose events are its own. */
-function page() {
-  const listeners = {};
-  const on = (name, f) => (listeners[name] ??= new Set()).add(f);
-  globalThis.addEventListener = on;
-  globalThis.removeEventListener = (name, f) => listeners[name]?.delete(f);
-  globalThis.document = {hidden: false, documentElement: {lang: 'en'}, addEventListener: on, removeEventListener: globalThis.removeEventListener};
-  return (name) => listeners[name]?.forEach((f) => f());
-}
-
-test('a look waits as the server asks, whatever wants it sooner, and goes on every five seconds', async () => {
-  const send = page();
-  mock.timers.enable({apis: ['setTimeout', 'Date']});
-  const random = mock.method(Math, 'random', () => 0);
-  try {
-    let looks = 0;
-    const busy = new Failure('RESOURCE_EXHAUSTED', '', 1000);
-    const answers = [new Failure('RESOURCE_EXHAUSTED', '', 60_000), undefined, undefined, undefined, busy, busy, busy];
-    const poll = new Poll(async () => {
-      const failure = answers[looks++];
-      if (failure) throw failure;
-    }, () => {});
-    const pass = async (ms) => {
-      mock.timers.tick(ms);
-      for (let i = 0; i < 10; i++) await Promise.resolve();
-    };
-    poll.start();
-    await pass(0);
-    assert.equal(poll.failure, answers[0]);
-    send('visibilitychange');
-    await pass(59_999);
-    assert.equal(looks, 1);
-    await pass(1);
-    assert.deepEqual([looks, poll.failure], [2, undefined]);
-    await pass(5_000);
-    assert.equal(looks, 3);
-    document.hidden = true;
-    send('visibilitychange');
-    await pass(60_000);
-    assert.equal(looks, 3);
-    document.hidden = false;
-    send('visibilitychange');
-    await pass(0);
-    assert.equal(looks, 4);
-    await pass(5_000);
-    random.mock.mockImplementation(() => 0.5);
-    await pass(2_400);
-    assert.equal(looks, 6, 'the first refusal had no random part yet');
-    await pass(5_999);
-    assert.equal(looks, 6);
-    await pass(1);
-    assert.equal(looks, 7, 'the pauses grow, each by a random part');
-    assert.equal(poll.failure, undefined);
-    poll.stop();
-    await pass(60_000);
-    assert.equal(looks, 7);
-  } finally {
-    random.mock.restore();
-    mock.timers.reset();
-  }
-});
-
-test('a look that is asked for while one is under way comes after it', async () => {
-  page();
-  const ends = [];
-  const poll = new Poll(() => new Promise((done) => ends.push(done)), () => {});
-  poll.start();
-  const asked = [poll.now(), poll.now()];
-  assert.equal(ends.length, 1);
-  ends[0]();
-  await new Promise(setImmediate);
-  assert.equal(ends.length, 2);
-  ends[1]();
-  await Promise.all(asked);
-  poll.stop();
-});
-
 test('drafts outlive the page, for the one who wrote them', () => {
-  const send = page();
+  let send;
+  globalThis.addEventListener = (name, f) => (send = f);
+  globalThis.document = {addEventListener() {}};
   const kept = new Map();
   globalThis.sessionStorage = {getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v), removeItem: (k) => kept.delete(k)};
   const failed = ['reply t2', {id: 'r1', text: 'failed', people: []}];

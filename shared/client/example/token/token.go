@@ -1,4 +1,4 @@
-// Program token is a product's server that gets the page of a signed-in person a token for the service.
+// Program token is a product's server: it serves the folder public, and gets the page of a signed-in person a token for the service.
 package main
 
 import (
@@ -50,6 +50,11 @@ func main() {
 			return
 		}
 		_ = json.NewEncoder(w).Encode(token)
+	})
+	files := http.FileServer(http.Dir("public"))
+	http.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1", HttpOnly: true}) // your product asks for a password first
+		files.ServeHTTP(w, r)
 	})
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
 }

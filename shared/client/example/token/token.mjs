@@ -1,4 +1,5 @@
-// A product's server that gets the page of a signed-in person a token for the service: node token.mjs
+// A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service: node token.mjs
+import {readFile} from 'node:fs/promises';
 import {createServer} from 'node:http';
 import {json} from 'node:stream/consumers';
 
@@ -19,6 +20,12 @@ async function token(request) {
 }
 
 createServer(async (request, response) => {
-  const [status, answer] = request.url === '/collab-token' ? await token(request).catch(() => [502]) : [404];
-  response.writeHead(status, {'Content-Type': 'application/json'}).end(JSON.stringify(answer));
+  if (request.url === '/collab-token') {
+    const [status, answer] = await token(request).catch(() => [502]);
+    return response.writeHead(status, {'Content-Type': 'application/json'}).end(JSON.stringify(answer));
+  }
+  const script = /^\/assets\/[\w.]+\.js$/.test(request.url);
+  response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html');
+  response.setHeader('Set-Cookie', 'session=1; HttpOnly'); // your product asks for a password first
+  response.end(await readFile(`public/${script ? request.url : 'index.html'}`).catch(() => ''));
 }).listen(PORT, '127.0.0.1');

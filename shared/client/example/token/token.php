@@ -1,4 +1,13 @@
-<?php // A product's server that gets the page of a signed-in person a token for the service: php -S 127.0.0.1:3000 token.php
+<?php // A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service:
+// php -S 127.0.0.1:3000 -t public token.php
+
+if ($_SERVER['REQUEST_URI'] === '/') {
+    setcookie('session', '1', ['httponly' => true]); // your product asks for a password first
+    return readfile('public/index.html');
+}
+if ($_SERVER['REQUEST_METHOD'] === 'GET') {
+    return false; // a file
+}
 
 $sessions = ['1' => ['id' => 'ann', 'name' => 'Ann', 'company' => 'acme', 'documents' => ['plan']]]; // ask your product's
 $user = $sessions[$_COOKIE['session'] ?? ''] ?? null;

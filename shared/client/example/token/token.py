@@ -1,7 +1,7 @@
-"""A product's server that gets the page of a signed-in person a token for the service: python3 token.py"""
+"""A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service: python3 token.py"""
 import json
 import os
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.request import Request, urlopen
 
 SERVICE, KEY, TOKEN = (os.environ["COLLABDATA_" + name] for name in ("URL", "KEY", "TOKEN"))
@@ -9,7 +9,12 @@ CREDENTIALS = {"x-service-api-key": KEY, "x-service-auth-token": TOKEN, "Content
 SESSIONS = {"session=1": {"id": "ann", "name": "Ann", "company": "acme", "documents": ["plan"]}}  # ask your product's
 
 
-class Product(BaseHTTPRequestHandler):
+class Product(SimpleHTTPRequestHandler):
+    def end_headers(self):
+        if self.command == "GET":
+            self.send_header("Set-Cookie", "session=1; HttpOnly")  # your product asks for a password first
+        super().end_headers()
+
     def do_POST(self):  # /collab-token
         user = SESSIONS.get(self.headers["Cookie"])
         if user is None:
@@ -28,4 +33,4 @@ class Product(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(token).encode())
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Product).serve_forever()
+ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), lambda *args: Product(*args, directory="public")).serve_forever()

@@ -1,4 +1,4 @@
-# A product's server that gets the page of a signed-in person a token for the service: ruby token.rb
+# A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service: ruby token.rb
 require "json"
 require "net/http"
 require "socket"
@@ -24,7 +24,14 @@ server = TCPServer.new("127.0.0.1", ENV.fetch("PORT"))
 while (page = server.accept)
   head = page.gets("\r\n\r\n").to_s
   body = page.read(head[/^content-length: (\d+)/i, 1].to_i)
-  status, answer = token(head[/^cookie: session=(\w+)/i, 1], body) # POST /collab-token
-  page.write("HTTP/1.1 #{status} \r\nContent-Type: application/json\r\nConnection: close\r\n\r\n#{answer.to_json}")
+  if head.start_with?("GET")
+    file = head[%r{\AGET (/assets/[\w.]+\.js) }, 1]
+    more = "Content-Type: text/#{file ? "javascript" : "html"}\r\nSet-Cookie: session=1; HttpOnly" # your product asks for a password first
+    status, answer = 200, File.read("public/#{file || "index.html"}")
+  else # POST /collab-token
+    status, answer = token(head[/^cookie: session=(\w+)/i, 1], body)
+    more, answer = "Content-Type: application/json", answer.to_json
+  end
+  page.write("HTTP/1.1 #{status} \r\n#{more}\r\nConnection: close\r\n\r\n#{answer}")
   page.close
 end
