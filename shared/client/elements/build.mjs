@@ -1,5 +1,5 @@
 // Builds the package: dist/index.js for bundlers, which bring Lit and DOMPurify themselves, and dist/elements.min.js for a script tag, with both.
-// What shows HTML is a file of its own beside each, loaded when it is needed.
+// The code that shows HTML is a file of its own beside each, loaded when it is needed.
 import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
@@ -42,7 +42,7 @@ for (const file of (await readdir(catalogs)).filter((f) => f !== 'en.json')) {
 const [types, english] = await Promise.all(['dist/src/texts.d.ts', `${catalogs}/en.json`].map((file) => readFile(file, 'utf8')));
 await writeFile('dist/src/texts.d.ts', types.replace(/import .*en\.json';/, `declare const english: ${JSON.stringify(JSON.parse(english).elements)};`));
 
-// What the package must carry: our licence, and those of what is in the files with .min.
+// The notices of the package: its licence, and those of the code in the files with .min.
 const notice = async (name) => `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`;
 const notices = await Promise.all(['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'dompurify'].map(notice));
 await writeFile('dist/NOTICES.txt', `elements.min.js and html.min.js have parts of these packages.\n\n${notices.join('\n\n')}`);

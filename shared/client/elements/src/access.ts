@@ -40,7 +40,7 @@ interface Resource {
   accessRole?: 'viewer' | 'editor';
 }
 
-/** What a token says. The page does not verify it: the service does. */
+/** The claims of a token. The page does not verify it: the service does. */
 interface Claims {
   sub: string;
   name?: string;
@@ -55,7 +55,7 @@ interface Token {
   until: number; // when to fetch another, by the clock of this machine
 }
 
-/** What the service answers to a request that succeeded, and when, by its clock. */
+/** An answer of the service to a request that succeeded, with the time by its clock. */
 export interface Result {
   data: any;
   nextPageToken?: string;

@@ -26,7 +26,7 @@ export interface Written {
 
 /**
  * Where a comment is written, and where the reader chooses who sees a new thread. A mention is shown as @Name and handed on as {{userId}}.
- * What is written stays with the store as a draft, until it is sent or canceled. It draws nothing else while the reader types, and waits for
+ * The text stays with the store as a draft, until it is sent or canceled. It draws nothing else while the reader types, and waits for
  * nothing.
  */
 @customElement('collab-composer')

@@ -71,7 +71,7 @@ function nodeOf(template: TemplateResult): Node {
   return home;
 }
 
-/** What a comment says as plain text, and what its editor begins with. A parsed document runs and loads nothing. */
+/** The plain text of a comment, with which its editor begins. A parsed document runs and loads nothing. */
 export function plainOf(c: Comment): string {
   return c.commentText ?? new DOMParser().parseFromString(c.commentHtml ?? '', 'text/html').body.textContent ?? '';
 }

@@ -3,8 +3,8 @@ import {withNames} from './mentions.js';
 import type {Attachment, Person, Target} from './protocol.js';
 
 /**
- * What the reader wrote: the text as they see it, whom it may mention, and of a new thread the place, and the only people who will see it. It has
- * the id of the request that sent it and failed: where only the answer was lost, the same draft is written once.
+ * A text of the reader, as they see it, with the people whom it may mention, and for a new thread its place and the only people who will see it.
+ * id is the Idempotency-Key of the request that sent it and failed: where only the answer was lost, the draft is written once.
  */
 export interface Draft {
   id?: string | undefined;
@@ -28,7 +28,7 @@ export class Drafts {
   readonly #all = new Map<string, Draft>();
   #user = '';
 
-  /** name names them in the storage; user is the reader, '' where not known yet; unsent is what the reader sent and the server has not got, by place. */
+  /** name names them in the storage; user is the reader, '' until known; unsent has the drafts by place that were sent and did not arrive. */
   constructor(readonly name: string, readonly user: () => string, readonly unsent: () => [string, Draft][]) {
     addEventListener('pagehide', this.#keep);
     document.addEventListener('visibilitychange', this.#keep);
@@ -49,7 +49,7 @@ export class Drafts {
     return [...this.#all].flatMap(([place, draft]) => (place.startsWith('new ') ? draft : []));
   }
 
-  /** Says who the reader is: what somebody else wrote in this tab is forgotten. */
+  /** Sets the reader, and forgets the drafts of somebody else in this tab. */
   of(user: string): void {
     if (user === this.#user) return;
     if (this.#user) this.#all.clear();

@@ -2,7 +2,7 @@ import type {InboxElement} from './inbox.js';
 import type {ThreadElement} from './thread.js';
 import type {ThreadsElement} from './threads.js';
 
-/** What a framework may set on an element: these attributes, and those of every element, which Base has. */
+/** The attributes that a framework may set on an element: these, and those of every element, which Base has. */
 type Set<Base, Own, Needed extends keyof Own> = Base & Partial<Own> & Pick<Own, Needed>;
 
 type Reach = 'api' | 'token' | 'organization';

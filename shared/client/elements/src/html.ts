@@ -1,7 +1,7 @@
 /** Is loaded by itself once a comment has HTML, as DOMPurify is as large as all the rest. */
 import DOMPurify from 'dompurify';
 
-/** What may stay: simple formatting and links. Nothing that loads, nothing that looks like a part of the page. */
+/** The elements that stay: simple formatting and links. Nothing loads, and nothing looks like a part of the page. */
 const CLEAN = {
   ALLOWED_TAGS: [
     'a', 'b', 'blockquote', 'br', 'code', 'del', 'div', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'ins', 'li', 'mark', 'ol', 'p', 'pre', 's', 'small', 'span',

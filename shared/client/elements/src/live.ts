@@ -6,7 +6,7 @@ const PONG = 60_000; // ms for its answer, also where the browser slows the cloc
 const LONGEST = 300_000; // ms between two attempts to connect, unless the server asks for more
 const STEADY = 60_000; // ms after which a connection counts as one that lasts
 
-/** What follows the changes of a document, or of an inbox. */
+/** A follower of the changes of a document, or of an inbox. */
 interface Watcher {
   /** Something has changed: look within some ms. Where read is true, it is what the person has read. */
   hint(within: number, read: boolean): void;
@@ -18,7 +18,7 @@ interface Watcher {
   found(what: any): void;
 }
 
-/** What the tabs of a browser tell each other. */
+/** A message from one tab of a browser to the others. */
 interface Message {
   joined?: boolean; // a tab: who connects says how that goes
   live?: boolean;
@@ -44,8 +44,8 @@ function hold(name: string, held: () => void): () => void {
 }
 
 /**
- * What the tabs of a browser share of a document, or of an inbox: one connects, by which the service says that something changed, and one that
- * is seen looks for it and tells the others. Without TLS the browser has no locks, and each tab does both.
+ * The tabs of a browser that show a document, or an inbox. One tab connects, and hears from the service that something changed. One that is
+ * seen looks for it and tells the others. Without TLS the browser has no locks, and each tab does both.
  */
 export class Live {
   readonly #watchers = new Set<Watcher>();
@@ -212,7 +212,7 @@ export class Live {
 
 const all = new Map<Access, Live>();
 
-/** What a page shares of a document, or of an inbox. Its access has been used. */
+/** The Live of a document, or of an inbox, one for each page. Its access has been used. */
 export function liveOf(access: Access): Live {
   let live = all.get(access);
   if (!live) all.set(access, (live = new Live(access)));

@@ -1,6 +1,6 @@
 import type {Attachment, Comment, Failure, Level, Person, Target, Thread} from './protocol.js';
 
-/** What the reader did, and no look has shown yet. */
+/** A change by the reader that no look has shown yet. */
 export interface Pending {
   /** The request's id, and the key of a thread that it adds. */
   id: string;
@@ -50,7 +50,7 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...edited(c, p), pending: p} : c));
         break;
       case 'delete-comment':
-        // What could not be deleted is seen again.
+        // A comment that could not be deleted is shown again.
         shown.comments = p.failed ? shown.comments.map((c) => (c.commentId === p.commentId ? {...c, pending: p} : c)) : shown.comments.filter((c) => c.commentId !== p.commentId);
         break;
       case 'resolve-thread':

@@ -9,7 +9,7 @@ import {say} from './texts.js';
 const CHANNELS = ['inbox', 'email'] as const;
 const CHOICES = ['ALL', 'MINE', 'NONE'] as const;
 
-/** What the reader is told of a document: a line at the end of its threads, which asks the server once it is opened. */
+/** The reader's notification preferences for a document: a line at the end of its threads, which asks the server once it is opened. */
 @customElement('collab-preferences')
 export class Preferences extends LitElement {
   @property({attribute: false}) access!: Access;

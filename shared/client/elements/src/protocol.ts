@@ -1,4 +1,4 @@
-/** What the elements ask of the service, as the operations of a person: the reference at /docs describes them. */
+/** The requests of the elements, which are operations of a person: the reference at /docs describes them. */
 import {Failure, newId, type Access, type Result} from './access.js';
 
 export {Failure} from './access.js';
@@ -38,13 +38,13 @@ export interface Comment {
   lastUpdated: string;
 }
 
-/** Who sees a thread: those who may read the document, or only these people. */
+/** The readers of a thread: those who may read the document, or only these people. */
 export interface Visibility {
   type: 'public' | 'restricted';
   people?: Person[];
 }
 
-/** What somebody is told of a thread: default for as the document's preferences say. */
+/** The notifications that somebody gets about a thread; default: by the preferences for the document. */
 export const LEVELS = ['default', 'all', 'mentions', 'none'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -56,7 +56,7 @@ export interface Thread {
   createdAt: string;
   lastUpdated: string;
   visibility?: Visibility;
-  /** What the reader is told of it. */
+  /** The notifications that the reader gets about it. */
   level?: Level;
   comments: Comment[];
   commentsTruncated?: boolean;
@@ -75,13 +75,13 @@ export interface Notification {
   read: boolean;
 }
 
-/** What somebody is told of: ALL, MINE or NONE. */
+/** Notification preferences: ALL, MINE or NONE for each channel. */
 export interface Channels {
   inbox?: string;
   email?: string;
 }
 
-/** What the reader writes: id is that of the request, and does it once. */
+/** A change by the reader. id is the Idempotency-Key of the request. */
 interface Write {
   id: string;
   annotationId: string;
@@ -142,7 +142,7 @@ const threadOf = ({visibility, subscribedUsers, unsubscribedUsers, ...t}: Annota
 const THREADS = '/v2/commentannotations';
 const INBOX = '/v2/notifications';
 
-/** What each request does. */
+/** The requests by name. */
 const REQUESTS = {
   /** The newest threads, older ones by pageToken, those that changed since a time, or those of some ids. A since of 0 says that what is known is void. */
   async threads(to: Access, {annotationIds, since, pageToken}: {annotationIds?: string[]; since?: number; pageToken?: string}) {
@@ -189,7 +189,7 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, newId()));
     return {};
   },
-  /** Until when the reader has seen the comments of a thread, 0 where they have said nothing of it. */
+  /** The time until which the reader has seen the comments of a thread, 0 where that is not stored. */
   async 'read-until'(to: Access, {annotationId}: {annotationId: string}) {
     const {data} = await to.call(`${THREADS}/read/get`, {documentIds: [to.documentId]});
     const states = (data as {annotationId?: string; read: boolean; readAt: number}[]).filter((s) => !s.annotationId || s.annotationId === annotationId);

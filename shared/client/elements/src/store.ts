@@ -32,7 +32,7 @@ async function patient<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a tab tells the others: a thread that was read there, or what a look found that began at a time. */
+/** A message to the other tabs: a thread that was read in this one, or the answer to a look that began at a time. */
 interface Found {
   read?: string;
   page?: Answers['threads'];
@@ -75,7 +75,7 @@ export class Store {
     for (const p of this.#pending) if (p.failed?.status === 'OFFLINE') this.retry(p);
   };
 
-  /** What failed, or waits for what is under way, which the browser sends on when the page is left. */
+  /** Changes that failed, or wait for one under way, which the browser finishes when the page is left. */
   get #unsent(): Pending[] {
     const underWay = this.#pending.find((p) => !p.failed);
     return this.#pending.filter((p) => p !== underWay);
@@ -174,7 +174,7 @@ export class Store {
       const pending = this.#pending.filter((p) => p.thread === key);
       const known = this.#shown.get(key);
       let shown = known;
-      // What is pending is replaced, never changed.
+      // Pending changes are replaced, never modified.
       const unread = this.#unread.has(thread.annotationId);
       if (!known || known.unread !== unread || this.#sources.get(known) !== thread || known.pending.length !== pending.length || known.pending.some((p, i) => p !== pending[i])) {
         shown = {...overlay(thread, key, pending, this.user), unread};

@@ -1,6 +1,6 @@
 import {css} from 'lit';
 
-/** What all elements share. light-dark() follows the color-scheme of the page. */
+/** Styles of all elements. light-dark() follows the color-scheme of the page. */
 export const base = css`
   :host {
     --_ink: var(--collab-ink, light-dark(#1c2430, #e8ecf2));

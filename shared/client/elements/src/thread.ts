@@ -115,7 +115,7 @@ export class ThreadElement extends Connected {
     this.#end?.();
   }
 
-  /** What another tab found while nobody saw this one is seen now. */
+  /** Marks as read what another tab found while this one was hidden. */
   #reappeared = (): void => {
     if (this.open) this.requestUpdate();
   };
@@ -140,7 +140,7 @@ export class ThreadElement extends Connected {
     if (sought > 0) this.begin = Math.min(this.begin, sought);
   }
 
-  /** What is open on a page that is seen has been seen. */
+  /** Marks an open thread as read on a page that is visible. */
   protected override updated(): void {
     const {shown} = this;
     if (this.open && shown?.annotationId && (shown.unread || !this.#read) && !document.hidden) void this.#see(shown);
@@ -233,7 +233,7 @@ export class ThreadElement extends Connected {
       .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
   }
 
-  /** What the reader is told of the thread, and where they choose. */
+  /** The choice of the notifications that the reader gets about the thread. */
   #follow(t: ShownThread, store: Store): unknown {
     if (!t.annotationId) return nothing;
     return html`<label class="row follow soft" part="follow">${say('follow')}

@@ -581,7 +581,7 @@ test('a document begins with the newest threads, and learns of what comes, chang
   await Promise.all([store.look(), pass(0)]);
   assert.deepEqual([shown(), store.more], ['e f', true], 'what may be missing in between is loaded on demand');
 
-  // What is known is void.
+  // The known threads are void.
   answers['commentannotations/get'] = ({updatedAfter}) => (updatedAfter ? {error: 'FAILED_PRECONDITION'} : page([thread('g', 95)]));
   await Promise.all([store.look(), pass(0)]);
   assert.equal(shown(), 'g');

@@ -45,7 +45,7 @@ export function mayRepeat(code: Code): boolean {
   return REPEATED.has(code);
 }
 
-/** What an answer other than a result says went wrong. */
+/** The error in an answer that is no result. */
 export function failureOf(response: Response, text: string): ServiceError {
   const after = response.headers.get('Retry-After') ?? '';
   const ms = Number.isInteger(Number(after)) ? Number(after) * 1000 : Date.parse(after) - Date.now();

@@ -33,7 +33,7 @@ export interface Config {
   timeout?: number;
 }
 
-/** What can be said about one call. */
+/** Options of one call. */
 export interface CallOptions {
   /** In the place of a random one, so that another process may make the same call again: 1 to 255 characters of printable ASCII. */
   idempotencyKey?: string;
@@ -72,7 +72,7 @@ export class Client {
   /**
    * Runs the operation at a path and resolves to its result.
    *
-   * What failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is tried again after the time
+   * A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is tried again after the time
    * that Retry-After asks for, else after a growing random one, unless its time would be over before. Calls carry an Idempotency-Key, the same
    * at each attempt, so that nothing is written twice. Any other failure rejects with a ServiceError. A bulk operation resolves, with a failure for each item that failed.
    */
@@ -146,7 +146,7 @@ function check({baseURL, apiKey, authToken}: Config): void {
   if (!authToken) throw new TypeError('authToken must not be empty');
 }
 
-/** What a failed fetch says went wrong: its own message is "fetch failed", whatever happened. */
+/** The cause of a failed fetch, whose own message is always "fetch failed". */
 function reasonOf(error: unknown): string {
   for (let e: unknown = error; e instanceof Error; e = e.cause) {
     if (e instanceof AggregateError && e.errors[0] instanceof Error) return e.errors[0].message; // of several addresses

@@ -7,10 +7,10 @@ type Body<P extends Path> = paths[P] extends {post: {requestBody?: {content: {'a
 
 type Answer<P extends Path> = paths[P] extends {post: {responses: {[Status in 200 | 202]?: {content: {'application/json': infer A}}}}} ? A : never;
 
-/** What the operation at a path takes. */
+/** The data of the operation at a path. */
 export type Data<P extends Path> = Body<P> extends {data: infer D} ? D : never;
 
-/** What the operation at a path answers: its message, its data and, of a list, nextPageToken where there is more. */
+/** The answer of the operation at a path: its message, its data and, of a list, nextPageToken where there is more. */
 export type Result<P extends Path> = Answer<P> extends {result: infer R} ? R : never;
 
 /** The path of an operation whose request has a field. */
@@ -34,7 +34,7 @@ export type Grouped = boolean | null | undefined;
 /** Data, whose groupByDocumentId is G. */
 export type CallData<P extends Path, G extends Grouped> = P extends GroupedPath ? Data<P> & {groupByDocumentId?: G} : Data<P>;
 
-/** What a call answers: of a list that can be grouped an array, or an object of arrays by document id where G is true. */
+/** The answer of a call: of a list that can be grouped an array, or an object of arrays by document id where G is true. */
 export type CallResult<P extends Path, G extends Grouped> = P extends GroupedPath ? (G extends true ? GroupedResult<P> : ListResult<P>) : Result<P>;
 
 /** Data of a list that is not grouped. */

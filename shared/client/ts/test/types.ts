@@ -1,4 +1,4 @@
-// What must not compile. Nothing here runs: an error that is not there is one of the compiler.
+// Code that must not compile. Nothing here runs: an error that is not there is one of the compiler.
 import {Client} from '../src/index.js';
 
 export async function wrong(client: Client): Promise<void> {
@@ -28,7 +28,7 @@ export async function wrong(client: Client): Promise<void> {
   await client.call('/v2/organizations/get', {groupByDocumentId: false});
 }
 
-/** What must compile: the literal groupByDocumentId says of which shape the answer is. */
+/** Code that must compile: the literal groupByDocumentId says of which shape the answer is. */
 export async function right(client: Client): Promise<string[]> {
   const list = await client.call('/v2/commentannotations/get', {organizationId: 'a'});
   const ids = list.data.map((thread) => thread?.annotationId ?? 'unknown');
