@@ -81,7 +81,6 @@ e2e: check ## check the whole: a deployment to LocalStack, its pages in a browse
 	@echo '== go test -tags e2e (a line for each package as it ends)'
 	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */ | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
 	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m $$packages)
-	@cat $(LOCAL)/growth.txt
 
 # Pinned, and compiled at the first time: minutes. The CDK's packages are left out, which take minutes more.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
