@@ -79,8 +79,10 @@ test: check ## check every rule: format, vet, the tests of every package (eight 
 e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (13 minutes on two cores)
 	@go run ./localstack/install
 	@echo '== go test -tags e2e (a line for each package as it ends)'
-	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */ | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
-	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m $$packages)
+	@files=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */); \
+	packages=$$(echo "$$files" | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
+	tests=$$(sed -n 's/^func \(Test[A-Za-z]*\)(.*/\1/p' $$files | paste -s -d '|' -); \
+	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m -run "^($$tests)$$" $$packages)
 
 # Pinned, and compiled at the first time: minutes. The CDK's packages are left out, which take minutes more.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
