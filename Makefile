@@ -9,8 +9,9 @@ FUZZTIME ?= 10s
 ARCH     ?= arm64
 ARGS     ?= # for cdk
 
-# What was compiled in another folder is compiled here.
+# What was compiled in another folder is compiled here, and what was compiled for a function is compiled for everything: functions have no cgo.
 export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
+export CGO_ENABLED := 0
 
 # A program is built and takes the place of the shell, where "go run" would stay
 # in between, keep a SIGTERM to itself, and hide the exit code.
@@ -71,7 +72,7 @@ test: check ## check every rule: format, vet, the tests of every package (eight 
 	@$(call timed,go vet -tags e2e ./...)
 	@echo '== go test -race (a line for each package as it ends)'
 	@# A program that ends need not wait a second for what may still run in it.
-	@export GORACE=atexit_sleep_ms=0; $(call timed,go test -race -shuffle=on -vet=off -timeout 20m $(CONCURRENT))
+	@export GORACE=atexit_sleep_ms=0; $(call timed,CGO_ENABLED=1 go test -race -shuffle=on -vet=off -timeout 20m $(CONCURRENT))
 	@echo '== go test of what is one goroutine'
 	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
 	$(call timed,go test -shuffle=on -vet=off -timeout 10m $$packages)
@@ -79,9 +80,10 @@ test: check ## check every rule: format, vet, the tests of every package (eight 
 e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (13 minutes on two cores)
 	@go run ./localstack/install
 	@echo '== go test -tags e2e (a line for each package as it ends)'
-	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */ | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
-	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m $$packages)
-	@cat $(LOCAL)/growth.txt
+	@files=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */); \
+	packages=$$(echo "$$files" | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
+	tests=$$(sed -n 's/^func \(Test[A-Za-z]*\)(.*/\1/p' $$files | paste -s -d '|' -); \
+	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 30m -run "^($$tests)$$" $$packages)
 
 # Pinned, and compiled at the first time: minutes. The CDK's packages are left out, which take minutes more.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -129,7 +131,7 @@ aws: check ## build .local/aws, which deploys without Go and Python: compiled fu
 	@rm -rf $(LOCAL)/aws && mkdir -p $(LOCAL)/aws/functions && $(call build_programs,deploy) && for arch in $(ARCHS); do \
 		$(LOCAL)/bin/deploy build -c arch=$$arch && cp -R $(LOCAL)/functions/$$arch $(LOCAL)/aws/functions/ || exit 1; done
 	@for platform in $(PLATFORMS); do echo "Building infra and admin for $$platform (a minute the first time) ..."; \
-		export CGO_ENABLED=0 GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/'); \
+		export GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/'); \
 		for program in infra scripts/admin; do \
 			go build -buildvcs=true -ldflags '-s -w' -o $(LOCAL)/aws/$${program#*/}-$$platform ./$$program || exit 1; done; done
 	@cp LICENSE infra/release/* localstack/pins/cdk/* $(LOCAL)/aws/

@@ -52,8 +52,7 @@ func TestDeployment(t *testing.T) {
 	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
 		t.Fatalf("the release answers %d %s", a.status, a.body)
 	}
-	d.plainCDK(t, "diff", "--fail") // the same commit makes the same stack
-	d.deploy(t, "local", "--built")
+	d.diff(t)
 
 	t.Run("gateway errors", d.gatewayErrors)
 	r := d.subscribe(t)
@@ -141,7 +140,8 @@ func (d *deployment) release(t *testing.T) {
 	env := append(d.env(), "PATH="+bin)
 	settings := localstack.CloudSettings()
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npm"), "ci", "--no-audit", "--no-fund")
-	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "bootstrap"}, settings...)...)
+	// In a folder without an app, which would be run to know the account and region.
+	d.run(t, filepath.Join(d.unpacked, "functions"), env, filepath.Join(bin, "npx"), "cdk", "bootstrap", "aws://000000000000/"+localstack.Region)
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "deploy", "--require-approval", "never"}, settings...)...)
 }
 
@@ -183,6 +183,14 @@ func (d *deployment) admin(t *testing.T, args ...string) string {
 	}
 	must.Do(t, err)
 	return string(out)
+}
+
+// diff finds, as README says, that the sources make the stack that the release has made.
+func (d *deployment) diff(t *testing.T) {
+	t.Helper()
+	cdk, err := localstack.CDK(t.Context(), os.Stderr)
+	must.Do(t, err)
+	d.run(t, filepath.Join(d.root, "infra"), d.env(), cdk, append([]string{"diff", "--fail"}, localstack.CloudSettings()...)...)
 }
 
 // connect finds the API and the table.
@@ -355,17 +363,9 @@ func (d *deployment) set(t *testing.T, f lambdatypes.FunctionConfiguration, name
 	must.Do(t, updated.Wait(t.Context(), &lambda.GetFunctionInput{FunctionName: f.FunctionName}, patience))
 }
 
-// plainCDK runs a command as README says, with the CDK's own program in the folder of the app.
-func (d *deployment) plainCDK(t *testing.T, args ...string) {
-	t.Helper()
-	cdk, err := localstack.CDK(t.Context(), os.Stderr)
-	must.Do(t, err)
-	d.run(t, filepath.Join(d.root, "infra"), d.env(), cdk, append(args, localstack.CloudSettings()...)...)
-}
-
-// stopWrites deploys again with a setting alone changed, so that what writes is refused and what reads is not.
+// stopWrites deploys again, as `make deploy-local` does, with a setting alone changed, so that what writes is refused and what reads is not.
 func (d *deployment) stopWrites(t *testing.T) {
-	d.plainCDK(t, "deploy", "--require-approval", "never", "-c", "writes=off")
+	d.deploy(t, "local", "--built", "-c", "writes=off")
 	a := d.send(
 		t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`,
 	)

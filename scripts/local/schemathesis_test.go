@@ -34,11 +34,11 @@ func TestSchemathesis(t *testing.T) {
 	create := collab.CreateFlags{Organization: true, Document: true}
 	_, err = d.OpenDocument(t.Context(), "acme", "acme", "plan", create) // as in the examples
 	must(t, err)
-	const drawn = "10" // requests for each operation, and some 5,000 more that cover the document
-	cmd := exec.CommandContext(
+	const drawn = "10" // requests for each operation, and some 12,000 more that cover the document
+	cmd := exec.CommandContext( // with one worker: CPython's parser fails at times where two threads use it
 		t.Context(), program, "run", "../../shared/api/openapi.json", "--url", s.url, "--no-color", "--seed", "1",
 		"--header", credentials.KeyHeader+": key", "--header", credentials.TokenHeader+": token",
-		"--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2", "--generation-database", "none", "--checks",
+		"--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "1", "--generation-database", "none", "--checks",
 		"not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
 		"--max-failures", "10", "--warnings", "off",
 	)

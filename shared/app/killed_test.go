@@ -18,7 +18,6 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
-	"collabdata/shared/store"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
@@ -149,25 +148,17 @@ func (d *deployment) deliver(user, id string) {
 // events lists the events on things of a name, which nothing has delivered, by what they are about. It passes over those that were seen.
 func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	d.Helper()
-	for shard := range keys.DueShards {
-		items, err := d.Outbox.Query(
-			d.Context(), store.Scan{PK: keys.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true},
-		)
+	for _, it := range storetest.Scan(d, d.Outbox.Table) {
+		kind, p := keys.KindOf(it.Key())
+		if kind == nil || kind.Name != "pending work" || p.Kind != string(collab.EventWork) || seen[p.ID] {
+			continue
+		}
+		seen[p.ID] = true
+		ev, err := d.Outbox.Event(d.Context(), d.account, p.ID)
 		must.Do(d, err)
-		for _, it := range items {
-			_, id, err := keys.ParseWork(it.Text(keys.SK))
-			must.Do(d, err)
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-			ev, err := d.Outbox.Event(d.Context(), d.account, id)
-			must.Do(d, err)
-			about := fmt.Sprint(ev.Type, " ", ev.OrganizationID, " ", ev.DocumentID, " ", ev.AnnotationID)
-			about += ev.NotificationID
-			if strings.Contains(about, name) {
-				list = append(list, moment.ReplaceAllString(strings.ReplaceAll(about, name, "NAME"), "NOW"))
-			}
+		about := fmt.Sprint(ev.Type, " ", ev.OrganizationID, " ", ev.DocumentID, " ", ev.AnnotationID, ev.NotificationID)
+		if strings.Contains(about, name) {
+			list = append(list, moment.ReplaceAllString(strings.ReplaceAll(about, name, "NAME"), "NOW"))
 		}
 	}
 	slices.Sort(list)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"collabdata/shared/collab"
 )
@@ -69,8 +70,15 @@ const maxInteger = 1<<53 - 1
 
 // ShapeOf returns the shape of a type of requests. It panics where the type breaks the conventions of the package comment.
 func ShapeOf(t reflect.Type) *Shape {
-	return planner{}.shape(t, nil, t.String())
+	shape, known := shapes.Load(t)
+	if !known {
+		shape, _ = shapes.LoadOrStore(t, planner{}.shape(t, nil, t.String()))
+	}
+	return shape.(*Shape)
 }
+
+// shapes are what ShapeOf has returned, by type.
+var shapes sync.Map
 
 // planner remembers the structs it has met, so that types may be recursive.
 type planner map[structOf]*Object

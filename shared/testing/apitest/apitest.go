@@ -209,9 +209,10 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 // patience is how long a step waits for what is on its way.
 const patience = 2 * time.Minute // a deployment on a busy machine lags behind
 
-// await is run, again and again where the step waits.
+// await is run, again and again where the step waits, and less and less often: what it waits for needs the processor, too.
 func (s *step) await(ctx context.Context, target Target, vars variables) (problems string, err error) {
-	for end := time.Now().Add(patience); ; {
+	end := time.Now().Add(patience)
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		before := maps.Clone(vars)
 		problems, err = s.run(ctx, target, vars)
 		if !s.wait || err != nil || problems == "" || time.Now().After(end) {
@@ -219,6 +220,11 @@ func (s *step) await(ctx context.Context, target Target, vars variables) (proble
 		}
 		clear(vars)
 		maps.Copy(vars, before)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return problems, context.Cause(ctx)
+		}
 	}
 }
 
