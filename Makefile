@@ -9,7 +9,7 @@ FUZZTIME ?= 10s
 ARCH     ?= arm64
 ARGS     ?= # for cdk
 
-# What was compiled in another folder is compiled here, and what was compiled for a function is compiled for everything: functions have no cgo.
+# Other folders share what is compiled here (-trimpath), and functions share it with tests (no cgo).
 export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
 export CGO_ENABLED := 0
 
