@@ -71,8 +71,10 @@ type persons struct {
 }
 
 type thread struct {
-	Document, Creator, Status, Visibility string            // a type, for restricted with a user after a space
-	Comments                              map[string]string // authors by id
+	Document, Creator string
+	Status            string            // with the user who resolved it
+	Visibility        string            // a type, for restricted with a user after a space
+	Comments          map[string]string // authors by id
 }
 
 type personToken struct {
@@ -116,6 +118,12 @@ func (m *persons) sees(user, id string) bool {
 	}
 	kind, who, _ := strings.Cut(th.Visibility, " ")
 	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || th.Creator == user)
+}
+
+// known reports whether a user is one of those who may see a document, or will when it is made.
+func (m *persons) known(user, doc string) bool {
+	_, there := m.above[doc]
+	return (m.members[user] || m.grants[user+"@"+doc]) && (!there || m.may(user, doc))
 }
 
 // in returns the threads of documents that a user sees, all for "".
@@ -330,8 +338,8 @@ func (m *persons) step() {
 	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
 	sees, may := m.sees(me, id), m.may(me, doc)
 	th := m.threads[id]
-	operation := m.IntN(13)
-	writes := operation > 5
+	operation := m.IntN(14)
+	writes := operation > 5 && operation < 13
 	expired := !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
 	// status is that of the answer by what holds for every operation on one document, and what it is else.
 	status := func(otherwise int) int {
@@ -345,8 +353,7 @@ func (m *persons) step() {
 		}
 		return otherwise
 	}
-	// knows reports whether another may be named in the document.
-	knows := other == me || (m.members[other] || m.grants[other+"@"+doc]) && m.may(other, doc)
+	knows := other == me || m.known(other, doc) // the other may be named
 	call := func(path, data string, want int) any {
 		m.Helper()
 		code, answer := m.send(me, path, data)
@@ -399,7 +406,7 @@ func (m *persons) step() {
 		}
 	case 6:
 		if _, there := m.above[doc]; !there && tok.covers[doc] != "" && !m.removed[me] {
-			may, knows = true, other == me || m.members[other] && !m.removed[other]
+			may = true
 		}
 		kind, sent := m.visibility(other)
 		want := status(200)
@@ -446,7 +453,7 @@ func (m *persons) step() {
 		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"status": {"id": "`+to+`"}}`, status(200)); got != nil {
 			m.want("status", map[bool][]string{true: {id}}[sees], done(got))
 			if sees {
-				th.Status = to
+				th.Status = to + map[string]string{"RESOLVED": me}[to]
 			}
 		}
 	case 11:
@@ -469,6 +476,13 @@ func (m *persons) step() {
 				delete(m.threads, id)
 			}
 		}
+	case 13:
+		if _, there := m.above[doc]; !there {
+			may = tok.covers[doc] == "editor" && !m.removed[me]
+		}
+		if got := call("users/get", at, status(200)); got != nil {
+			m.want("people", slices.DeleteFunc(slices.Clone(people), func(u string) bool { return !m.known(u, doc) }), ids(got, "userId"))
+		}
 	}
 	if writes {
 		m.unchanged(doc)
@@ -490,6 +504,7 @@ func (m *persons) unchanged(doc string) {
 		var is struct {
 			AnnotationID string
 			Status       struct{ ID string }
+			ResolvedBy   string `json:"resolvedByUserId"`
 			Visibility   collab.Visibility
 			From         collab.User
 			Comments     []struct {
@@ -498,7 +513,7 @@ func (m *persons) unchanged(doc string) {
 			}
 		}
 		must.Do(m, json.Unmarshal(text, &is))
-		th := thread{doc, is.From.UserID, is.Status.ID, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
+		th := thread{doc, is.From.UserID, is.Status.ID + is.ResolvedBy, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
 		for _, c := range is.Comments {
 			th.Comments[c.CommentID.String()] = c.From.UserID
 		}

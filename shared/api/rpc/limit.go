@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -82,6 +81,3 @@ func (c *Call) take(k kind, n int) error {
 
 // Mentions counts people whom the call's person mentions. It fails with RESOURCE_EXHAUSTED beyond 200 an hour.
 func (c *Call) Mentions(n int) error { return c.take(mentions, n) }
-
-// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
-type FoldersOf func(ctx context.Context, account, organization string, documents []string) (map[string][]string, error)

@@ -16,15 +16,15 @@ const (
 )
 
 // fillGet requires a document.
-func fillGet(_ *collab.Person, data map[string]any, m *rpc.Refusals) {
+func fillGet(_ *collab.Person, data map[string]any, m *rpc.Violations) {
 	if _, ok := data["documentId"].(string); !ok {
-		m.Refuse("data.documentId", "is required")
+		m.Add("documentId", "is required")
 	}
 }
 
 // people fills a page with the users whom the call's person may mention: those of a document and of its organization who may see the
-// document. For a document that does not exist yet, these are the users of the organization. It fails with NOT_FOUND if the person may not
-// see the document.
+// document. For a document that does not exist yet, and that the person's first thread may make, these are the users of the organization. It
+// fails with NOT_FOUND if the person may not see the document.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
 	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", []string{*req.DocumentID})
 	if err != nil {
@@ -34,6 +34,10 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 	levels := []collab.Resource{{OrganizationRef: org}}
 	see := func(ids []string) ([]string, error) { return ids, nil }
 	if len(docs) == 0 {
+		named := call.Person.Resource(req.OrganizationID, collab.ResourceDocument, *req.DocumentID)
+		if named == nil || named.AccessRole != collab.RoleEditor {
+			return missing
+		}
 		_, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
 		if removed, failed := s.Directory.IsRemoved(ctx, org, call.Person.UserID); failed != nil {
 			return failed
