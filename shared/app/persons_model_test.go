@@ -329,17 +329,17 @@ func (m *persons) step() {
 	if m.IntN(12) == 0 || m.clock.After(m.tokens[me].expires) && m.IntN(2) == 0 {
 		m.token(me)
 	}
+	operation := m.IntN(14)
+	writes := operation > 5 && operation < 13
 	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "none")...)
 	id, other := "nothing", pick(m, people...)
-	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 {
+	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 && operation != 6 && operation != 13 {
 		id = pick(m, list...)
 		doc = m.threads[id].Document
 	}
 	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
 	sees, may := m.sees(me, id), m.may(me, doc)
 	th := m.threads[id]
-	operation := m.IntN(14)
-	writes := operation > 5 && operation < 13
 	expired := !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
 	// status is that of the answer by what holds for every operation on one document, and what it is else.
 	status := func(otherwise int) int {
