@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var personRuns = flag.Int("persons", 3, "how many random runs of persons there are")
+var personRuns = flag.Int("persons", 10, "how many random runs of persons there are")
 
 // TestPersons makes random requests of persons with tokens, and of their back end, and holds that each answer shows what a plain model of
 // who may see and write what says, that what is refused changes nothing, and that nothing that only back ends know of is in one.
@@ -199,10 +199,12 @@ func (m *persons) start() {
 	m.must("organizations/documents/add", `"documents": [{"documentId": "plan"}]`)
 	m.must("organizations/documents/add", `"folderId": "f", "documents": [{"documentId": "filed"}]`)
 	m.must("organizations/documents/add", `"folderId": "g", "documents": [{"documentId": "deep"}]`)
-	for _, u := range people[:2] {
+	for _, u := range people[1:] {
 		m.must("users/add", `"users": [`+m.user(u)+`]`)
 		m.members[u] = true
 	}
+	m.must("users/delete", `"userIds": ["dan"]`)
+	m.members["dan"], m.removed["dan"] = false, true
 	for _, u := range people {
 		m.token(u)
 	}
@@ -213,7 +215,7 @@ func (m *persons) token(user string) {
 	life := pick(m, time.Minute, time.Hour)
 	tok := &personToken{expires: m.clock.Add(life), covers: map[string]string{}}
 	var resources []collab.TokenResource
-	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new"} {
+	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new", "newer", "newest"} {
 		if m.IntN(3) > 0 {
 			continue
 		}
@@ -331,7 +333,7 @@ func (m *persons) step() {
 	}
 	operation := m.IntN(14)
 	writes := operation > 5 && operation < 13
-	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "none")...)
+	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "newer", "newest", "none")...)
 	id, other := "nothing", pick(m, people...)
 	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 && operation != 6 && operation != 13 {
 		id = pick(m, list...)
