@@ -239,7 +239,7 @@ func (m *persons) token(user string) {
 // backEnd changes who may see what, or what there is.
 func (m *persons) backEnd() {
 	user, doc, place := pick(m, people...), pick(m, m.documents()...), pick(m, "f", "g", "plan", "filed", "deep")
-	switch m.IntN(9) {
+	switch m.IntN(10) {
 	case 0, 1:
 		kind := pick(m, "public", "organizationPrivate", "restricted")
 		m.access[place] = kind
@@ -286,6 +286,13 @@ func (m *persons) backEnd() {
 			m.must("commentannotations/update", fmt.Sprintf(`"documentId": %q, "annotationIds": [%q], "updatedData": {"visibility": %s}`, doc, id, sent))
 			m.threads[id].Visibility = kind
 		}
+	case 9:
+		if m.off[doc] {
+			return
+		}
+		to := pick(m, "f", "g", "")
+		m.must("organizations/documents/move", fmt.Sprintf(`"documentIds": [%q], "folderId": %q`, doc, cmp.Or(to, "root")))
+		m.above[doc] = to
 	}
 }
 
