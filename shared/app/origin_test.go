@@ -80,7 +80,7 @@ func TestOrigins(t *testing.T) {
 	for _, kind := range []struct {
 		path string
 		most int
-	}{{get, 10}, {"/v2/commentannotations/add", 20}} {
+	}{{get, 10}, {"/v2/commentannotations/add", 20}, {"/v2/live/tickets/add", 20}} {
 		now = now.Add(10 * time.Second)
 		for range kind.most {
 			if a := send("POST", kind.path, "", token, body); a.StatusCode == 429 {

@@ -77,21 +77,22 @@ func (f Fields) check(shape *Shape, path string) {
 
 // refuse notes the members of a value that a person may not send. The decoder refuses those that are no fields.
 func (f Fields) refuse(value any, shape *Shape, path string, m *Violations) {
-	switch value := value.(type) {
-	case []any:
-		for i, v := range value {
+	if f == nil {
+		return
+	}
+	if list, ok := value.([]any); ok {
+		for i, v := range list {
 			f.refuse(v, shape, fmt.Sprintf("%s[%d]", path, i), m)
 		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(value)) {
-			at := PathOf(path, name)
-			field, open := fieldOf(shape, name)
-			switch within, ok := f[name]; {
-			case !ok && (field != nil || open):
-				m.note(at, "must be left out: only a back end may set it")
-			case ok && within != nil:
-				within.refuse(value[name], field.Shape, at, m)
-			}
+	}
+	object, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		at := PathOf(path, name)
+		field, open := fieldOf(shape, name)
+		if within, ok := f[name]; ok {
+			within.refuse(object[name], field.Shape, at, m)
+		} else if field != nil || open {
+			m.note(at, "must be left out: only a back end may set it")
 		}
 	}
 }
@@ -169,14 +170,11 @@ func newPersonRule(p Person, kind kind, data *Shape) *personRule {
 	}
 	rule := &personRule{p, ParseFields(p.Sends), ParseFields(p.Sees), kind, data}
 	rule.sends.check(data, "data")
-	if p.Self != "" {
-		ParseFields(p.Self).check(data, "data")
-	}
 	return rule
 }
 
-// body returns a person's request as a back end would send it. It refuses fields that a person may not send, checks that the token covers
-// the documents, and sets the fields that only a back end may send.
+// body returns a person's request as a back end would send it. It refuses fields that a person may not send, sets those that only a back end
+// may send, and checks that the token covers the documents.
 func (rule *personRule) body(x *exchange) ([]byte, error) {
 	if rule == nil {
 		return nil, collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")
@@ -199,13 +197,7 @@ func (rule *personRule) body(x *exchange) ([]byte, error) {
 	}
 	refusals := Violations{root: "data"}
 	rule.sends.refuse(data, rule.data, "data", &refusals)
-	if err := refusals.err(); err != nil {
-		return nil, err
-	}
-	if err := rule.covers(x, data); err != nil {
-		return nil, err
-	}
-	for name := range ParseFields(rule.Self) {
+	for _, name := range strings.Fields(rule.Self) {
 		field, _ := fieldOf(rule.data, name)
 		data[name] = map[bool]any{false: x.Person.UserID, true: []string{x.Person.UserID}}[field.Shape.Kind == KindArray]
 	}
@@ -213,6 +205,9 @@ func (rule *personRule) body(x *exchange) ([]byte, error) {
 		rule.Fill(x.Person, data, &refusals)
 	}
 	if err := refusals.err(); err != nil {
+		return nil, err
+	}
+	if err := rule.covers(x, data); err != nil {
 		return nil, err
 	}
 	return collab.EncodeJSON(sent)
