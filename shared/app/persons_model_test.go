@@ -72,7 +72,7 @@ type persons struct {
 
 type thread struct {
 	Document, Creator string
-	Status            string            // with the user who resolved it
+	Status            string            // with who resolved it, and who set it
 	Visibility        string            // a type, for restricted with a user after a space
 	Comments          map[string]string // authors by id
 }
@@ -462,7 +462,7 @@ func (m *persons) step() {
 		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"status": {"id": "`+to+`"}}`, status(200)); got != nil {
 			m.want("status", map[bool][]string{true: {id}}[sees], done(got))
 			if sees {
-				th.Status = to + map[string]string{"RESOLVED": me}[to]
+				th.Status = to + map[string]string{"RESOLVED": me}[to] + me
 			}
 		}
 	case 11:
@@ -514,6 +514,7 @@ func (m *persons) unchanged(doc string) {
 			AnnotationID string
 			Status       struct{ ID string }
 			ResolvedBy   string `json:"resolvedByUserId"`
+			SetBy        string `json:"statusUpdatedByUserId"`
 			Visibility   collab.Visibility
 			From         collab.User
 			Comments     []struct {
@@ -522,7 +523,7 @@ func (m *persons) unchanged(doc string) {
 			}
 		}
 		must.Do(m, json.Unmarshal(text, &is))
-		th := thread{doc, is.From.UserID, is.Status.ID + is.ResolvedBy, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
+		th := thread{doc, is.From.UserID, is.Status.ID + is.ResolvedBy + is.SetBy, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
 		for _, c := range is.Comments {
 			th.Comments[c.CommentID.String()] = c.From.UserID
 		}
