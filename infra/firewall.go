@@ -42,10 +42,11 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
 				},
 			}),
+			// In lower case, as the scheme may be written in any.
 			rateRule(2, "rate-per-person", personRateLimit, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
 					Name:                jsii.String("authorization"),
-					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
+					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("LOWERCASE")}},
 				},
 			}),
 		},

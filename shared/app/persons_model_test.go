@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var personRuns = flag.Int("persons", 3, "how many random runs of persons there are")
+var personRuns = flag.Int("persons", 10, "how many random runs of persons there are")
 
 // TestPersons makes random requests of persons with tokens, and of their back end, and holds that each answer shows what a plain model of
 // who may see and write what says, that what is refused changes nothing, and that nothing that only back ends know of is in one.
@@ -71,8 +71,10 @@ type persons struct {
 }
 
 type thread struct {
-	Document, Creator, Status, Visibility string            // a type, for restricted with a user after a space
-	Comments                              map[string]string // authors by id
+	Document, Creator string
+	Status            string            // with who resolved it, and who set it
+	Visibility        string            // a type, for restricted with a user after a space
+	Comments          map[string]string // authors by id
 }
 
 type personToken struct {
@@ -116,6 +118,12 @@ func (m *persons) sees(user, id string) bool {
 	}
 	kind, who, _ := strings.Cut(th.Visibility, " ")
 	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || th.Creator == user)
+}
+
+// known reports whether a user is one of those who may see a document, or will when it is made.
+func (m *persons) known(user, doc string) bool {
+	_, there := m.above[doc]
+	return (m.members[user] || m.grants[user+"@"+doc]) && (!there || m.may(user, doc))
 }
 
 // in returns the threads of documents that a user sees, all for "".
@@ -191,10 +199,12 @@ func (m *persons) start() {
 	m.must("organizations/documents/add", `"documents": [{"documentId": "plan"}]`)
 	m.must("organizations/documents/add", `"folderId": "f", "documents": [{"documentId": "filed"}]`)
 	m.must("organizations/documents/add", `"folderId": "g", "documents": [{"documentId": "deep"}]`)
-	for _, u := range people[:2] {
+	for _, u := range people[1:] {
 		m.must("users/add", `"users": [`+m.user(u)+`]`)
 		m.members[u] = true
 	}
+	m.must("users/delete", `"userIds": ["dan"]`)
+	m.members["dan"], m.removed["dan"] = false, true
 	for _, u := range people {
 		m.token(u)
 	}
@@ -205,7 +215,7 @@ func (m *persons) token(user string) {
 	life := pick(m, time.Minute, time.Hour)
 	tok := &personToken{expires: m.clock.Add(life), covers: map[string]string{}}
 	var resources []collab.TokenResource
-	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new"} {
+	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new", "newer", "newest"} {
 		if m.IntN(3) > 0 {
 			continue
 		}
@@ -229,7 +239,7 @@ func (m *persons) token(user string) {
 // backEnd changes who may see what, or what there is.
 func (m *persons) backEnd() {
 	user, doc, place := pick(m, people...), pick(m, m.documents()...), pick(m, "f", "g", "plan", "filed", "deep")
-	switch m.IntN(9) {
+	switch m.IntN(11) {
 	case 0, 1:
 		kind := pick(m, "public", "organizationPrivate", "restricted")
 		m.access[place] = kind
@@ -276,6 +286,19 @@ func (m *persons) backEnd() {
 			m.must("commentannotations/update", fmt.Sprintf(`"documentId": %q, "annotationIds": [%q], "updatedData": {"visibility": %s}`, doc, id, sent))
 			m.threads[id].Visibility = kind
 		}
+	case 9:
+		if m.off[doc] {
+			return
+		}
+		to := pick(m, "f", "g", "")
+		m.must("organizations/documents/move", fmt.Sprintf(`"documentIds": [%q], "folderId": %q`, doc, cmp.Or(to, "root")))
+		m.above[doc] = to
+	case 10:
+		if list := m.in("", doc); len(list) > 0 && !m.off[doc] {
+			id := pick(m, list...)
+			m.must("commentannotations/comments/delete", fmt.Sprintf(`"documentId": %q, "annotationId": %q`, doc, id))
+			clear(m.threads[id].Comments)
+		}
 	}
 }
 
@@ -321,17 +344,17 @@ func (m *persons) step() {
 	if m.IntN(12) == 0 || m.clock.After(m.tokens[me].expires) && m.IntN(2) == 0 {
 		m.token(me)
 	}
-	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "none")...)
+	operation := m.IntN(14)
+	writes := operation > 5 && operation < 13
+	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "newer", "newest", "none")...)
 	id, other := "nothing", pick(m, people...)
-	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 {
+	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 && operation != 6 && operation != 13 {
 		id = pick(m, list...)
 		doc = m.threads[id].Document
 	}
 	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
 	sees, may := m.sees(me, id), m.may(me, doc)
 	th := m.threads[id]
-	operation := m.IntN(13)
-	writes := operation > 5
 	expired := !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
 	// status is that of the answer by what holds for every operation on one document, and what it is else.
 	status := func(otherwise int) int {
@@ -345,8 +368,7 @@ func (m *persons) step() {
 		}
 		return otherwise
 	}
-	// knows reports whether another may be named in the document.
-	knows := other == me || (m.members[other] || m.grants[other+"@"+doc]) && m.may(other, doc)
+	knows := other == me || m.known(other, doc) // the other may be named
 	call := func(path, data string, want int) any {
 		m.Helper()
 		code, answer := m.send(me, path, data)
@@ -385,21 +407,22 @@ func (m *persons) step() {
 			m.want("comments", len(th.Comments), len(got.([]any)))
 		}
 	case 5:
-		if got := call("commentannotations/read/set", at+`, "read": true, "annotationIds": `+quoted(id, "nothing2"), status(200)); got != nil {
-			m.want("read", map[bool][]string{true: {id}}[sees], done(got))
+		named := pick(m, "", `, "annotationIds": `+quoted(id, "nothing2")) // all of the document, or two
+		if got := call("commentannotations/read/set", at+`, "read": true`+named, status(200)); got != nil {
+			m.want("read", map[bool][]string{true: {id}}[sees && named != ""], done(got))
 		}
 		may = true
 		expired = !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
 		if got := call("commentannotations/read/get", `"documentIds": `+quoted(doc), status(200)); got != nil {
 			for _, a := range ids(got, "annotationId") {
-				if !m.sees(me, a) {
+				if a == "" && !m.may(me, doc) || a != "" && !m.sees(me, a) {
 					m.Errorf("%s is listed as read", a)
 				}
 			}
 		}
 	case 6:
 		if _, there := m.above[doc]; !there && tok.covers[doc] != "" && !m.removed[me] {
-			may, knows = true, other == me || m.members[other] && !m.removed[other]
+			may = true
 		}
 		kind, sent := m.visibility(other)
 		want := status(200)
@@ -446,7 +469,7 @@ func (m *persons) step() {
 		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"status": {"id": "`+to+`"}}`, status(200)); got != nil {
 			m.want("status", map[bool][]string{true: {id}}[sees], done(got))
 			if sees {
-				th.Status = to
+				th.Status = to + map[string]string{"RESOLVED": me}[to] + me
 			}
 		}
 	case 11:
@@ -465,6 +488,13 @@ func (m *persons) step() {
 			if own {
 				delete(m.threads, id)
 			}
+		}
+	case 13:
+		if _, there := m.above[doc]; !there {
+			may = tok.covers[doc] == "editor" && !m.removed[me]
+		}
+		if got := call("users/get", at, status(200)); got != nil {
+			m.want("people", slices.DeleteFunc(slices.Clone(people), func(u string) bool { return !m.known(u, doc) }), ids(got, "userId"))
 		}
 	}
 	if writes {
@@ -487,6 +517,8 @@ func (m *persons) unchanged(doc string) {
 		var is struct {
 			AnnotationID string
 			Status       struct{ ID string }
+			ResolvedBy   string `json:"resolvedByUserId"`
+			SetBy        string `json:"statusUpdatedByUserId"`
 			Visibility   collab.Visibility
 			From         collab.User
 			Comments     []struct {
@@ -495,7 +527,7 @@ func (m *persons) unchanged(doc string) {
 			}
 		}
 		must.Do(m, json.Unmarshal(text, &is))
-		th := thread{doc, is.From.UserID, is.Status.ID, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
+		th := thread{doc, is.From.UserID, is.Status.ID + is.ResolvedBy + is.SetBy, strings.Join(append([]string{string(is.Visibility.Type)}, is.Visibility.UserIDs...), " "), map[string]string{}}
 		for _, c := range is.Comments {
 			th.Comments[c.CommentID.String()] = c.From.UserID
 		}

@@ -3,6 +3,7 @@ package collab
 import (
 	"errors"
 	"net/url"
+	"strings"
 )
 
 // Person is whom a token speaks for: see package credentials.
@@ -85,11 +86,15 @@ func (p *Person) In(org string, kinds ...ResourceType) bool {
 	return false
 }
 
-// CheckOrigin reports what is no origin of a page: a scheme, a host and, unless it is the scheme's own, a port.
+// CheckOrigin reports what is no origin of a page as browsers send it: a scheme, a host in lower case and, unless it is the scheme's own, a
+// port.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
-		return errors.New("must be an exact origin such as https://app.example.com")
+	if err == nil {
+		port, ok := map[string]string{"https": "443", "http": "80"}[u.Scheme]
+		if ok && u.Host != "" && u.Port() != port && origin == strings.ToLower(u.Scheme+"://"+u.Host) && !strings.Contains(origin, "*") {
+			return nil
+		}
 	}
-	return nil
+	return errors.New("must be an exact origin such as https://app.example.com")
 }

@@ -92,6 +92,7 @@ func TestForged(t *testing.T) {
 		{"signature empty", parts[0] + "." + parts[1] + ".", invalid},
 		{"signature cut", good[:len(good)-4], invalid},
 		{"signature changed", parts[0] + "." + parts[1] + "." + strings.Repeat("A", len(parts[2])), invalid},
+		{"signature with unused bits", good[:len(good)-1] + string(good[len(good)-1]+1), invalid},
 		{"signature no base64", parts[0] + "." + parts[1] + ".!", invalid},
 		{"signature of another text", parts[0] + "." + strings.Split(with("ann", "bob"), ".")[1] + "." + parts[2], invalid},
 		{"signed with the other key", forge(goodHeader, goodClaims, "secret of k3"), invalid},

@@ -62,6 +62,7 @@ func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity
 	var unavailable error
 	parsed, err := jwt.NewParser(
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuedAt(), jwt.WithExpirationRequired(), jwt.WithLeeway(skew), jwt.WithTimeFunc(c.Now),
+		jwt.WithStrictDecoding(), // else one token has several texts, and the firewall counts each by itself
 	).ParseWithClaims(token, &claims, func(t *jwt.Token) (any, error) {
 		stage, account, _ := strings.Cut(claims.Issuer, "/")
 		if stage != c.Stage || collab.CheckID(account, collab.MaxID) != nil {

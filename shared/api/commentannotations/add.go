@@ -100,7 +100,7 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person: rpc.Person{
-			Sends: "organizationId documentId commentAnnotations{targetElement location visibility commentData" + sentComment + "}",
+			Sends: "organizationId documentId commentAnnotations{" + placeFields + " " + visibilityFields + " commentData" + sentComment + "}",
 			Sees:  "*{success message code annotationId commentIds}", Editor: true, Fill: fillAdd,
 		},
 		Operation: rpc.Method((*Service).Add), Description: `

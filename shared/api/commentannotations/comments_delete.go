@@ -26,7 +26,7 @@ type DeleteCommentResult struct {
 func CommentsDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentIds", Sees: seenItems, Editor: true, Fill: ownAlone,
+			Sends: "organizationId documentId annotationId commentIds", Sees: seenItems, Editor: true, Self: "userIds",
 		},
 		Operation: rpc.Method((*Service).DeleteComments), Description: `
 Deletes comments. It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the

@@ -53,7 +53,7 @@ const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 func CommentsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable | rpc.ReadProviders,
 		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentIds userIds pageSize pageToken", Sees: seenComment, Fill: readAs("asUserId"),
+			Sends: "organizationId documentId annotationId commentIds userIds pageSize pageToken", Sees: seenComment, Self: "asUserId",
 		},
 		Operation: rpc.Method((*Service).GetComments), Requires: collab.AdvancedQueries, Description: `
 Lists the comments of a comment annotation, in pages. The response has those that pass all filters given: with commentIds in their order,

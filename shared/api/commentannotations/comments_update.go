@@ -62,7 +62,7 @@ func (d *CommentData) Validate(m *rpc.Violations) {
 func CommentsUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentIds updatedData" + sentComment, Sees: seenItems, Editor: true, Fill: fillCommentUpdate,
+			Sends: "organizationId documentId annotationId commentIds updatedData" + sentComment, Sees: seenItems, Editor: true, Self: "userIds", Fill: fillCommentUpdate,
 		},
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is

@@ -29,7 +29,7 @@ type DocumentCount struct {
 func CountGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/count/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds statusIds", Sees: "*{total totalIsAtLeast unread unreadIsAtLeast}", Fill: readAs("asUserId"),
+			Sends: "organizationId documentIds statusIds", Sees: "*{total totalIsAtLeast unread unreadIsAtLeast}", Self: "asUserId",
 		},
 		Operation: rpc.Method((*Service).CountGet), Requires: collab.AdvancedQueries, Description: `
 Counts the comment annotations of documents, and those that a user has not seen. It counts annotations, not comments. The counts are by

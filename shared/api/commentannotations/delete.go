@@ -19,7 +19,7 @@ type DeleteRequest struct {
 // Delete is POST /v2/commentannotations/delete.
 func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/delete", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
-		Person:    rpc.Person{Sends: "organizationId documentId annotationIds", Sees: seenItems, Editor: true, Fill: fillDelete},
+		Person:    rpc.Person{Sends: "organizationId documentId annotationIds", Sees: seenItems, Editor: true, Self: "userIds", Fill: named},
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes comment annotations with their comments. It deletes those of a document that pass all selectors given: annotationIds, locationIds
 and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. A deleted annotation is out of

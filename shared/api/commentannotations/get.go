@@ -91,7 +91,7 @@ func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
 		Person: rpc.Person{
 			Sends: "organizationId documentId documentIds annotationIds locationIds userIds statusIds order updatedAfter includeDeleted unreadOnly pageSize pageToken",
-			Sees:  seenAnnotation, Fill: readAs("asUserId", "unreadFor"),
+			Sees:  seenAnnotation, Self: "asUserId unreadFor",
 		},
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists comment annotations by document, folder, location, creator, status, times or id, in pages. The response has those that pass all

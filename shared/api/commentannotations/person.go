@@ -13,48 +13,30 @@ import (
 
 // Fields that a person receives, and the comment that a person sends.
 const (
-	seenUser       = "{userId name photoUrl}"
-	seenComment    = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId organizationUserGroupId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
-	seenAttachment = "attachments{attachmentId name size type url thumbnail mimeType}"
-	seenAnnotation = "annotationId documentId from" + seenUser + " color status{id name type color} location targetElement resolvedByUserId visibility createdAt lastUpdated " +
-		"subscribedUsers unsubscribedUsers unread deleted commentsTruncated comments{" + seenComment + "}"
+	placeFields      = "location{id locationName} targetElement{elementId targetText occurrence selectAllContent}"
+	visibilityFields = "visibility{type organizationId userIds}"
+	followFields     = "{*{user{userId} type level}}"
+	seenUser         = "{userId name photoUrl}"
+	seenComment      = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId organizationUserGroupId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
+	seenAttachment   = "attachments{attachmentId name size type url thumbnail mimeType}"
+	seenAnnotation   = "annotationId documentId from" + seenUser + " color status{id name type color} " + placeFields + " resolvedByUserId " + visibilityFields + " createdAt lastUpdated " +
+		"subscribedUsers" + followFields + " unsubscribedUsers" + followFields + " unread deleted commentsTruncated comments{" + seenComment + "}"
 	seenItems   = "*{success message code id}"
 	sentComment = "{commentText commentHtml taggedUserContacts{userId organizationUserGroupId} " + seenAttachment + "}"
 )
 
-// readAs returns a Fill that sets fields to the person's id.
-func readAs(fields ...string) func(*collab.Person, map[string]any, *rpc.Refusals) {
-	return func(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
-		for _, name := range fields {
-			data[name] = p.UserID
-		}
-	}
-}
-
 // named requires ids of annotations.
-func named(data map[string]any, m *rpc.Refusals) {
+func named(_ *collab.Person, data map[string]any, m *rpc.Violations) {
 	if list, ok := data["annotationIds"].([]any); !ok || len(list) > collab.MaxIDsPerFilter {
-		m.Refuse("data.annotationIds", "must name 1 to %d annotations", collab.MaxIDsPerFilter)
+		m.Add("annotationIds", "must name 1 to %d annotations", collab.MaxIDsPerFilter)
 	}
 }
 
-// fillRead makes a person mark annotations for themself, and limits how many.
-func fillRead(p *collab.Person, data map[string]any, m *rpc.Refusals) {
-	data["userId"] = p.UserID
+// namedOrAll limits how many annotations a request names, if it names any.
+func namedOrAll(p *collab.Person, data map[string]any, m *rpc.Violations) {
 	if data["annotationIds"] != nil {
-		named(data, m)
+		named(p, data, m)
 	}
-}
-
-// fillDelete restricts a deletion to annotations that the person names and wrote.
-func fillDelete(p *collab.Person, data map[string]any, m *rpc.Refusals) {
-	named(data, m)
-	ownAlone(p, data, m)
-}
-
-// ownAlone restricts a request to what the person wrote.
-func ownAlone(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
-	data["userIds"] = []string{p.UserID}
 }
 
 // writtenBy makes a person the author of comments, and notifies those whom they concern.
@@ -67,12 +49,12 @@ func writtenBy(p *collab.Person, comments any) {
 	}
 }
 
-func fillAdd(p *collab.Person, data map[string]any, m *rpc.Refusals) {
+func fillAdd(p *collab.Person, data map[string]any, m *rpc.Violations) {
 	list, _ := data["commentAnnotations"].([]any)
 	for i, a := range list {
 		annotation, ok := a.(map[string]any)
 		if comments, _ := annotation["commentData"].([]any); ok && len(comments) == 0 {
-			m.Refuse(fmt.Sprintf("data.commentAnnotations[%d].commentData", i), "must have a comment")
+			m.Add(fmt.Sprintf("commentAnnotations[%d].commentData", i), "must have a comment")
 		}
 		writtenBy(p, annotation["commentData"])
 	}
@@ -83,22 +65,22 @@ func fillAdd(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 	}
 }
 
-func fillComments(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
+func fillComments(p *collab.Person, data map[string]any, _ *rpc.Violations) {
 	writtenBy(p, data["commentData"])
 }
 
-func fillCommentUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
-	ownAlone(p, data, m)
+func fillCommentUpdate(_ *collab.Person, data map[string]any, _ *rpc.Violations) {
 	data["triggerNotification"] = true
 }
 
 // fillUpdate restricts a status to open and resolved, and records the person as the one who set it.
-func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
-	named(data, m)
-	if list, ok := data["updatedData"].([]any); ok && len(list) == 1 {
-		data["updatedData"] = list[0]
+func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Violations) {
+	named(p, data, m)
+	changed := data["updatedData"]
+	if list, ok := changed.([]any); ok && len(list) == 1 {
+		changed = list[0]
 	}
-	changes, _ := data["updatedData"].(map[string]any)
+	changes, _ := changed.(map[string]any)
 	sent, ok := changes["status"]
 	if !ok {
 		return
@@ -109,7 +91,7 @@ func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 		changes["resolvedByUserId"] = p.UserID
 	case openStatus:
 	default:
-		m.Refuse("data.updatedData.status.id", "must be %s or %s: only a back end may set another", openStatus, resolvedStatus)
+		m.Add("updatedData.status.id", "must be %s or %s: only a back end may set another", openStatus, resolvedStatus)
 		return
 	}
 	changes["status"], changes["statusUpdatedByUserId"] = defaultStatuses[status["id"].(string)], p.UserID
@@ -127,14 +109,11 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 	return call.Sight
 }
 
-// viewers returns what the call's person may see of a document, nil for a back end. It fails with NOT_FOUND if that is nothing.
+// viewers returns what the call's person may see of a document that begin opened, nil for a back end.
 func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef) (collab.Viewers, error) {
 	sight := s.mine(call)
 	if sight == nil {
 		return nil, nil
-	}
-	if err := checkDocument(ctx, sight, doc); err != nil {
-		return nil, err
 	}
 	found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
 	return found[doc], err

@@ -20,7 +20,7 @@ type ReadSetRequest struct {
 // ReadSet is POST /v2/commentannotations/read/set.
 func ReadSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/set", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
-		Person:    rpc.Person{Sends: "organizationId documentId annotationIds read", Sees: seenItems, Fill: fillRead},
+		Person:    rpc.Person{Sends: "organizationId documentId annotationIds read", Sees: seenItems, Self: "userId", Fill: namedOrAll},
 		Operation: rpc.Method((*Service).ReadSet), Description: `
 Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
 the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without

@@ -65,7 +65,7 @@ var (
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person: rpc.Person{
-			Sends: "organizationId documentId annotationIds updatedData{status{id} visibility}", Sees: seenItems, Editor: true, Fill: fillUpdate,
+			Sends: "organizationId documentId annotationIds updatedData{status{id} " + visibilityFields + "}", Sees: seenItems, Editor: true, Fill: fillUpdate,
 		},
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates comment annotations, or replaces users in them. It updates those of a document that pass all selectors given: annotationIds,

@@ -45,8 +45,7 @@ type Ticket struct {
 func TicketsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/live/tickets/add", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.AddTickets,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds inbox", Sees: "url expiresAt", Inbox: true, Counts: true,
-			Fill: func(p *collab.Person, data map[string]any, _ *rpc.Refusals) { data["userId"] = p.UserID },
+			Sends: "organizationId documentIds inbox", Sees: "url expiresAt", Self: "userId", Inbox: true,
 		},
 		Operation: rpc.Method((*Service).TicketsAdd), Description: `
 Lets a person's page connect, so that it is told when something changes instead of asking again and again. The answer's address takes one

@@ -86,7 +86,7 @@ type Metadata struct {
 func ConfigGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/get", Grants: rpc.ReadTable,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds getOrganizationConfig", Sees: "config{inbox email} metadata{organizationId documentId} mailFrequency mailHour timeZone", Inbox: true, Fill: own("userId"),
+			Sends: "organizationId documentIds getOrganizationConfig", Sees: "config{inbox email} metadata{organizationId documentId} mailFrequency mailHour timeZone", Inbox: true, Self: "userId",
 		},
 		Operation: rpc.Method((*Service).ConfigGet), Requires: collab.NotificationPreferences, Description: `
 Returns a user's notification preferences. They are by document and channel: the user's preference for the document, else for the

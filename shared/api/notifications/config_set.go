@@ -103,7 +103,7 @@ type ConfigSetResult struct {
 func ConfigSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders,
 		Person: rpc.Person{
-			Sends: "organizationId documentIds annotationIds level config{inbox email} mailFrequency mailHour timeZone", Sees: "*{success message userId documentId}", Inbox: true, Fill: fillConfig,
+			Sends: "organizationId documentIds annotationIds level config{inbox email} mailFrequency mailHour timeZone", Sees: "*{success message userId documentId}", Inbox: true, Self: "userIds",
 		},
 		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
 Sets users' notification preferences. With config it replaces those of up to 30 users for up to 30 documents, or without documentIds for the

@@ -120,7 +120,7 @@ func Get() rpc.Endpoint {
 			Sends: "organizationId documentId notificationIds createdAfter unreadOnly order pageSize pageToken",
 			Sees: "notificationId documentId annotationId commentIds actionUser{userId name photoUrl} displayHeadlineMessage displayBodyMessage location " +
 				"timestamp createdAt read readAt clicked clickedAt",
-			Inbox: true, Fill: own("userId"),
+			Inbox: true, Self: "userId",
 		},
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone

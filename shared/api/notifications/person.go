@@ -11,18 +11,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// own returns a Fill that sets a field to the person's id.
-func own(field string) func(*collab.Person, map[string]any, *rpc.Refusals) {
-	return func(p *collab.Person, data map[string]any, _ *rpc.Refusals) { data[field] = p.UserID }
-}
-
-func fillConfig(p *collab.Person, data map[string]any, _ *rpc.Refusals) {
-	data["userIds"] = []string{p.UserID}
-}
-
 // fillUpdate marks notifications as read by the person, unless the request says clicked. It refuses ids of other people.
-func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
-	data["userId"] = p.UserID
+func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Violations) {
 	list, _ := data["notifications"].([]any)
 	for i, v := range list {
 		n, ok := v.(map[string]any)
@@ -33,7 +23,7 @@ func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Refusals) {
 		for _, field := range []string{"readByUserIds", "clickedByUserIds"} {
 			users, ok := n[field].([]any)
 			if ok && (len(users) != 1 || users[0] != p.UserID) {
-				m.Refuse(fmt.Sprintf("data.notifications[%d].%s", i, field), "must name you alone: only a back end may name others")
+				m.Add(fmt.Sprintf("notifications[%d].%s", i, field), "must name you alone: only a back end may name others")
 			}
 			said = said || n[field] != nil
 		}

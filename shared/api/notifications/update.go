@@ -116,7 +116,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
 		Person: rpc.Person{
-			Sends: "organizationId readUntil notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Fill: fillUpdate,
+			Sends: "organizationId readUntil notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Self: "userId", Fill: fillUpdate,
 		},
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates notifications, and marks them as read or clicked. It changes up to 500. A notification that is read or clicked stays so. Fields that are left out stay;

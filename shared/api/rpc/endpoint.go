@@ -77,7 +77,11 @@ func (e Endpoint) Status() int {
 // Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for
 // it.
 func (e Endpoint) Handler(s *Server, services Services) http.Handler {
-	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires, Accepted: e.Accepted, Person: e.Person})
+	o := Options{Idempotent: e.Idempotent(), Requires: e.Requires, Accepted: e.Accepted, Person: e.Person}
+	if e.Grants&(WriteTable|AddTickets) != 0 {
+		o.Counts = writes
+	}
+	return e.Operation.handler(s, services, o)
 }
 
 // Services are what operations are methods of: one pointer of each type.

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -28,7 +27,7 @@ var bounds = [...]struct {
 	mentions: {200, time.Hour, "too many people mentioned; try again later"},
 }
 
-// remembered is the least number of counts that a limiter keeps, of those last used. It keeps at most twice as many.
+// remembered is how many counts a limiter keeps: when there are more, all begin anew.
 const remembered = 10_000
 
 // count identifies the actions of a kind by one person.
@@ -37,12 +36,11 @@ type count struct {
 	kind          kind
 }
 
-// limiter limits the actions of each person in this process; the gateway's firewall limits requests to all processes. It forgets counts
-// that were not used for long, which are free again by then. Its zero value is ready for use.
+// limiter limits the actions of each person in this process; the gateway's firewall limits requests to all processes. Its zero value is ready
+// for use.
 type limiter struct {
-	mu      sync.Mutex
-	now     map[count]time.Time // when a count is free again
-	earlier map[count]time.Time // the map before now
+	mu   sync.Mutex
+	free map[count]time.Time // when a count is free again
 }
 
 // take counts n more at a time, or returns how long to wait for them.
@@ -50,10 +48,7 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	b := bounds[c.kind]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	back, ok := l.now[c]
-	if !ok {
-		back = l.earlier[c]
-	}
+	back := l.free[c]
 	if back.Before(now) {
 		back = now
 	}
@@ -61,10 +56,10 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	if wait := back.Sub(now) - b.period; wait > 0 {
 		return wait
 	}
-	if len(l.now) >= remembered || l.now == nil {
-		l.now, l.earlier = map[count]time.Time{}, l.now
+	if len(l.free) >= remembered || l.free == nil {
+		l.free = map[count]time.Time{}
 	}
-	l.now[c] = back
+	l.free[c] = back
 	return 0
 }
 
@@ -82,6 +77,3 @@ func (c *Call) take(k kind, n int) error {
 
 // Mentions counts people whom the call's person mentions. It fails with RESOURCE_EXHAUSTED beyond 200 an hour.
 func (c *Call) Mentions(n int) error { return c.take(mentions, n) }
-
-// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
-type FoldersOf func(ctx context.Context, account, organization string, documents []string) (map[string][]string, error)

@@ -2,11 +2,14 @@ package rpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,17 +21,16 @@ import (
 type Person struct {
 	Sends string // the fields of data that a person may send: see Fields
 	Sees  string // the fields of the answer's data that reach a person: see Fields
+	Self  string // the fields that name the person, an array of ids or an id; only a back end may send them
 
 	Editor bool // the token needs this role on the documents that the request names; else any role is enough
-
-	Counts bool // a request counts as a change, although it stores nothing that lasts
 
 	// Inbox: the request need not name a document, although the token covers less than the organization. The operation leaves out what the
 	// token does not cover.
 	Inbox bool
 
-	// Fill sets the fields that only a back end may send, and checks the values of those that a person sends.
-	Fill func(p *collab.Person, data map[string]any, m *Refusals)
+	// Fill sets further fields that only a back end may send, and checks the values of those that a person sends.
+	Fill func(p *collab.Person, data map[string]any, m *Violations)
 }
 
 // MaxPersonBody is the largest body of a person's request, in bytes.
@@ -59,194 +61,162 @@ func ParseFields(text string) Fields {
 	return stack[0]
 }
 
-func (f Fields) of(name string) (within Fields, ok bool) {
-	if within, ok = f[name]; !ok {
-		within, ok = f["*"]
+// check panics if a name is not a field of the shape, or has members that are not named.
+func (f Fields) check(shape *Shape, path string) {
+	if (f == nil) != (objectOf(shape) == nil) {
+		panic("rpc: the members of " + path + " must be named, if it has some")
 	}
-	return within, ok
+	for name, within := range f {
+		field, _ := fieldOf(shape, name)
+		if field == nil {
+			panic("rpc: " + path + " has no field " + name)
+		}
+		within.check(field.Shape, path+"."+name)
+	}
 }
 
-// prune copies the next value with only the members in f. It calls leave, unless that is nil, with the path of each other member.
-func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, leave func(jsontext.Pointer)) error {
-	if kind := from.PeekKind(); f == nil || kind != '{' && kind != '[' {
+// refuse notes the members of a value that a person may not send. The decoder refuses those that are no fields.
+func (f Fields) refuse(value any, shape *Shape, path string, m *Violations) {
+	if f == nil {
+		return
+	}
+	if list, ok := value.([]any); ok {
+		for i, v := range list {
+			f.refuse(v, shape, fmt.Sprintf("%s[%d]", path, i), m)
+		}
+	}
+	object, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		at := PathOf(path, name)
+		field, open := fieldOf(shape, name)
+		if within, ok := f[name]; ok {
+			within.refuse(object[name], field.Shape, at, m)
+		} else if field != nil || open {
+			m.note(at, "must be left out: only a back end may set it")
+		}
+	}
+}
+
+// objectOf returns the object of a shape, or that of the elements of an array, nil if there is none.
+func objectOf(shape *Shape) *Object {
+	for shape.Elem != nil {
+		shape = shape.Elem
+	}
+	return shape.Object
+}
+
+// fieldOf returns the field of objectOf that has a name, nil if there is none, and whether the object takes members of any name.
+func fieldOf(shape *Shape, name string) (field *Field, open bool) {
+	o := objectOf(shape)
+	if o == nil {
+		return nil, false
+	}
+	if i, ok := o.byName[name]; ok {
+		field = &o.Fields[i]
+	}
+	return field, o.Open
+}
+
+// prune copies the next value with only the members in f. It panics if that is no JSON: the program made it.
+func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
+	kind := from.PeekKind()
+	if f == nil || kind != '{' && kind != '[' {
 		value, err := from.ReadValue()
-		if err == nil {
-			err = to.WriteValue(value)
-		}
-		return err
+		made(cmp.Or(err, to.WriteValue(value)))
+		return
 	}
-	open, err := from.ReadToken()
+	token, err := from.ReadToken()
+	made(cmp.Or(err, to.WriteToken(token)))
+	for next := from.PeekKind(); next != '}' && next != ']'; next = from.PeekKind() {
+		within := f
+		if kind == '{' {
+			token, err := from.ReadToken()
+			made(err)
+			name := token.String()
+			of, ok := f[name]
+			if !ok {
+				of, ok = f["*"]
+			}
+			if !ok {
+				made(from.SkipValue())
+				continue
+			}
+			made(to.WriteToken(jsontext.String(name)))
+			within = of
+		}
+		within.prune(from, to)
+	}
+	token, err = from.ReadToken()
+	made(cmp.Or(err, to.WriteToken(token)))
+}
+
+func made(err error) {
 	if err != nil {
-		return err
+		panic(err)
 	}
-	object := open.Kind() == '{'
-	if err := to.WriteToken(open); err != nil {
-		return err
-	}
-	for kind := from.PeekKind(); kind != '}' && kind != ']'; kind = from.PeekKind() {
-		within, ok := f, true
-		if object {
-			name, err := from.ReadToken()
-			if err != nil {
-				return err
-			}
-			if within, ok = f.of(name.String()); ok {
-				if err := to.WriteToken(jsontext.String(name.String())); err != nil {
-					return err
-				}
-			} else if leave != nil {
-				leave(from.StackPointer())
-			}
-		}
-		if ok {
-			err = within.prune(from, to, leave)
-		} else {
-			err = from.SkipValue()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	end, err := from.ReadToken()
-	if err == nil {
-		err = to.WriteToken(end)
-	}
-	return err
 }
-
-// Prune returns a JSON text with only the members in f.
-func (f Fields) Prune(text collab.JSON) collab.JSON {
-	var b bytes.Buffer
-	if err := f.prune(jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)), nil); err != nil {
-		panic(err) // the program made the text
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// Refusals collects the reasons to refuse a person's request.
-type Refusals struct{ Violations }
-
-// Refuse adds a violation at a path, such as `data.commentIds[0]`.
-func (r *Refusals) Refuse(path, format string, args ...any) {
-	r.note(path, fmt.Sprintf(format, args...))
-}
-
-// onlyBackEnds is the violation of a field that a person may not send.
-const onlyBackEnds = "must be left out: only a back end may set it"
 
 // personRule is a Person with its texts parsed.
 type personRule struct {
 	Person
 	sends, sees Fields
-	writes      bool // the operation counts as a write
+	kind        kind
+	data        *Shape
 }
 
-func newPersonRule(p Person, writes bool, shape *Shape) *personRule {
+func newPersonRule(p Person, kind kind, data *Shape) *personRule {
 	if p.Sends == "" {
 		return nil
 	}
-	rule := &personRule{p, ParseFields(p.Sends), ParseFields(p.Sees), writes}
-	rule.sends.check(shape, "data")
+	rule := &personRule{p, ParseFields(p.Sends), ParseFields(p.Sees), kind, data}
+	rule.sends.check(data, "data")
 	return rule
 }
 
-// check panics if a name is not a field of the shape.
-func (f Fields) check(shape *Shape, path string) {
-	for name, within := range f {
-		at := PathOf(path, name)
-		field := fieldOf(shape, name)
-		if field == nil {
-			panic("rpc: a person may send " + at + ", which is no field")
-		}
-		within.check(field.Shape, at)
-	}
-}
-
-// fieldOf returns the field that has a name in an object, or in the objects of an array. It returns nil if there is none.
-func fieldOf(shape *Shape, name string) *Field {
-	for shape.Elem != nil {
-		shape = shape.Elem
-	}
-	if shape.Object == nil {
-		return nil
-	}
-	if i, ok := shape.Object.byName[name]; ok {
-		return &shape.Object.Fields[i]
-	}
-	return nil
-}
-
-// body returns a person's request as a back end would send it. It refuses fields that a person may not send, checks that the token covers
-// the documents, and sets the fields that only a back end may send.
-func (rule *personRule) body(x *exchange, body []byte, shape *Shape) ([]byte, error) {
+// body returns a person's request as a back end would send it. It refuses fields that a person may not send, sets those that only a back end
+// may send, and checks that the token covers the documents.
+func (rule *personRule) body(x *exchange) ([]byte, error) {
 	if rule == nil {
 		return nil, collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")
 	}
-	if len(body) > MaxPersonBody {
+	if len(x.body) > MaxPersonBody {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "the body of a person's request must be at most 131072 bytes")
 	}
-	kind := looks
-	if rule.writes {
-		kind = writes
-	}
-	if err := x.take(kind, 1); err != nil {
+	if err := x.take(rule.kind, 1); err != nil {
 		return nil, err
 	}
-	if !jsontext.Value(body).IsValid() {
-		return nil, errNoJSON
-	}
-	var refusals Refusals
-	all := Fields{"data": rule.sends}
-	if err := all.prune(jsontext.NewDecoder(bytes.NewBuffer(body)), jsontext.NewEncoder(new(bytes.Buffer)), func(at jsontext.Pointer) {
-		// The decoder refuses unknown fields.
-		if path := pointerPath("", at); known(shape.Object.Fields[0].Shape, path) {
-			refusals.note(path, onlyBackEnds)
-		}
-	}); err != nil {
-		return nil, err
-	}
-	if err := refusals.err(); err != nil {
-		return nil, err
-	}
-	var sent struct {
-		Data map[string]any `json:"data"`
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
+	var sent map[string]any
+	dec := json.NewDecoder(bytes.NewReader(x.body))
 	dec.UseNumber()
-	if err := dec.Decode(&sent); err != nil || sent.Data == nil {
+	if !jsontext.Value(x.body).IsValid() || dec.Decode(&sent) != nil {
 		return nil, errNoJSON
 	}
-	if err := rule.covers(x, sent.Data); err != nil {
-		return nil, err
+	data, ok := sent["data"].(map[string]any)
+	if !ok {
+		return nil, errNoJSON
+	}
+	refusals := Violations{root: "data"}
+	rule.sends.refuse(data, rule.data, "data", &refusals)
+	for _, name := range strings.Fields(rule.Self) {
+		field, _ := fieldOf(rule.data, name)
+		if data[name] = x.Person.UserID; field.Shape.Kind == KindArray {
+			data[name] = []string{x.Person.UserID}
+		}
 	}
 	if rule.Fill != nil {
-		rule.Fill(x.Person, sent.Data, &refusals)
+		rule.Fill(x.Person, data, &refusals)
 	}
 	if err := refusals.err(); err != nil {
 		return nil, err
 	}
-	filled, err := collab.EncodeJSON(map[string]any{"data": sent.Data})
-	return filled, err
+	if err := rule.covers(x, data); err != nil {
+		return nil, err
+	}
+	return collab.EncodeJSON(sent)
 }
 
 // errNoJSON makes the caller decode the body, which fails with a more precise error.
 var errNoJSON = errors.New("the body is no JSON object with data")
-
-// known reports whether a path of data names a field, or a member of an open object.
-func known(shape *Shape, path string) bool {
-	for _, name := range strings.Split(path, ".")[1:] {
-		name, _, _ = strings.Cut(name, "[")
-		field := fieldOf(shape, name)
-		if field == nil {
-			for shape.Elem != nil {
-				shape = shape.Elem
-			}
-			return shape.Object != nil && shape.Object.Open
-		}
-		shape = field.Shape
-	}
-	return true
-}
 
 // covers fails with PERMISSION_DENIED if the token does not cover the organization or a document of a request, or not with the role that
 // the operation needs. It ignores values that are not text: validation refuses them.
@@ -322,5 +292,10 @@ func (rule *personRule) seen(data any) any {
 	}
 	var s segments
 	s.value(data)
-	return rule.sees.Prune(bytes.Join(s, nil))
+	var b bytes.Buffer
+	rule.sees.prune(jsontext.NewDecoder(bytes.NewReader(bytes.Join(s, nil))), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)))
+	return collab.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
+
+// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
+type FoldersOf func(ctx context.Context, account, organization string, documents []string) (map[string][]string, error)

@@ -101,7 +101,7 @@ type Call struct {
 	failed     int       // items
 	unfinished bool      // an item failed that a repetition of the request may carry out
 	cause      error     // of a failure that the caller cannot mend, for the log
-	body       []byte
+	body       []byte    // as it was sent
 }
 
 // Unread says how much a user has not read.
@@ -141,6 +141,7 @@ type Options struct {
 	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
 	Accepted   bool           // success is 202: see Endpoint.Status
 	Person     Person
+	Counts     kind // as what a person's request counts
 }
 
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
@@ -153,7 +154,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	}
 	shape := ShapeOf(reflect.TypeFor[envelope]())
 	organization := shape.organizationField()
-	rule := newPersonRule(o.Person, o.Idempotent || o.Person.Counts, shape.Object.Fields[0].Shape)
+	rule := newPersonRule(o.Person, o.Counts, shape.Object.Fields[0].Shape)
 	run := func(x *exchange) (response, error) {
 		if x.Person != nil {
 			if err := checkOrigin(x); err != nil {
@@ -164,9 +165,10 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		if err != nil {
 			return response{}, err
 		}
+		x.body = body
 		var e envelope
 		if x.Person != nil {
-			filled, err := rule.body(x, body, shape)
+			filled, err := rule.body(x)
 			if err == errNoJSON {
 				err = cmp.Or(decode(body, shape, reflect.ValueOf(&e).Elem(), nil), err)
 			}
@@ -207,7 +209,6 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		if err := x.Quota.Admit(asked...); err != nil {
 			return response{}, err
 		}
-		x.body = body
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
 			if events := x.Events(); len(events) > 0 {

@@ -21,7 +21,7 @@ const MaxViolations = 100
 // Violations collects what is wrong with a request.
 type Violations struct {
 	root  string            // path of what is decoded
-	dec   *jsontext.Decoder // the value that it read last is the one that is checked
+	dec   *jsontext.Decoder // the value that it read last is the one that is checked; nil for that at root
 	found []collab.FieldError
 	more  bool // there are violations beyond MaxViolations
 }
@@ -75,7 +75,6 @@ func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	return len(d.found) == 0
 }
 
-// add notes a violation of the value that was read last.
 // SearchKey refuses a key to find names by that has not 2 to 100 characters. Nil is none.
 func (m *Violations) SearchKey(key *string) {
 	if n := utf8.RuneCountInString(collab.Deref(key)); key != nil && (n < 2 || n > 100) {
@@ -83,6 +82,7 @@ func (m *Violations) SearchKey(key *string) {
 	}
 }
 
+// add notes a violation of the value that was read last.
 func (m *Violations) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
 
 func (m *Violations) note(path, message string) {
@@ -115,7 +115,12 @@ func (m *Violations) err() error {
 }
 
 // at returns the path of the value that was read last.
-func (m *Violations) at() string { return pointerPath(m.root, m.dec.StackPointer()) }
+func (m *Violations) at() string {
+	if m.dec == nil {
+		return m.root
+	}
+	return pointerPath(m.root, m.dec.StackPointer())
+}
 
 // pointerPath returns the path of what a JSON pointer leads to from root. Names that are numbers look like indexes.
 func pointerPath(root string, p jsontext.Pointer) string {

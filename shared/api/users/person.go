@@ -16,34 +16,29 @@ const (
 )
 
 // fillGet requires a document.
-func fillGet(_ *collab.Person, data map[string]any, m *rpc.Refusals) {
+func fillGet(_ *collab.Person, data map[string]any, m *rpc.Violations) {
 	if _, ok := data["documentId"].(string); !ok {
-		m.Refuse("data.documentId", "is required")
+		m.Add("documentId", "is required")
 	}
 }
 
 // people fills a page with the users whom the call's person may mention: those of a document and of its organization who may see the
-// document. For a document that does not exist yet, these are the users of the organization. It fails with NOT_FOUND if the person may not
-// see the document.
+// document. For a document that does not exist yet, and that the person's first thread may make, these are the users of the organization. It
+// fails with NOT_FOUND if the person may not see the document.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
-	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", []string{*req.DocumentID})
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return err
 	}
 	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
 	levels := []collab.Resource{{OrganizationRef: org}}
 	see := func(ids []string) ([]string, error) { return ids, nil }
-	if len(docs) == 0 {
-		_, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
-		if removed, failed := s.Directory.IsRemoved(ctx, org, call.Person.UserID); failed != nil {
-			return failed
-		} else if removed || collab.CodeOf(err) != collab.NotFound {
-			return missing
-		}
-	} else {
-		levels = append(levels, collab.Resource{OrganizationRef: org, Document: docs[0]})
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
+	switch named := call.Person.Resource(req.OrganizationID, collab.ResourceDocument, *req.DocumentID); {
+	case err == nil:
+		levels = append(levels, collab.Resource{OrganizationRef: org, Document: doc})
 		see = func(ids []string) (may []string, err error) {
-			viewers, err := s.Access.Viewers(ctx, call.Settings, docs, ids, false)
+			viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, ids, false)
 			for _, v := range slices.Concat(viewers...) {
 				if v.May {
 					may = append(may, v.User)
@@ -51,6 +46,14 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 			}
 			return may, err
 		}
+	case collab.CodeOf(err) == collab.NotFound && named != nil && named.AccessRole == collab.RoleEditor:
+		if removed, err := s.Directory.IsRemoved(ctx, org, call.Person.UserID); err != nil || removed {
+			return cmp.Or(err, missing)
+		}
+	case collab.CodeOf(err) == collab.NotFound || collab.CodeOf(err) == collab.FailedPrecondition:
+		return missing
+	default:
+		return err
 	}
 	if me, err := see([]string{call.Person.UserID}); err != nil || len(me) == 0 {
 		return cmp.Or(err, missing)

@@ -304,6 +304,10 @@ func (s *step) request(ctx context.Context, base string, vars variables) (req *h
 		if err != nil {
 			return nil, "", err
 		}
+		if h.name == "Authorization" { // without others, unless they follow
+			req.Header.Del(credentials.KeyHeader)
+			req.Header.Del(credentials.TokenHeader)
+		}
 		req.Header.Set(h.name, value)
 	}
 	return req, body, nil
