@@ -217,7 +217,7 @@ func (a *arena) attack(ctx context.Context, c call) (status int) {
 	return status
 }
 
-// addAll makes calls that come before the attack. What the account's quota refuses is not there.
+// addAll makes calls that come before the attack. Calls that the account's quota refuses add nothing.
 func (a *arena) addAll(calls []call) error {
 	for _, c := range calls {
 		if status := a.attack(a.t.Context(), c); status != http.StatusOK && status != http.StatusTooManyRequests {
@@ -281,7 +281,7 @@ type pass struct{ inbox, webhook, read time.Duration }
 const patience = 2 * time.Minute
 
 // notify notifies a user of the victim, and returns how long it took until it could be read and until the webhook arrived, and the
-// slowest read meanwhile. What did not come within patience took that long. It fails where a request is refused.
+// slowest read meanwhile. A read without an answer counts as patience. It fails where a request is refused.
 func (a *arena) notify(id string) (p pass) {
 	a.t.Helper()
 	got := make(chan time.Time, 1)

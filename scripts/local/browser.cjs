@@ -18,7 +18,7 @@ async function main() {
   await browser.close();
 }
 
-// tryWebhooks does what the page says to type; what arrives is seen at once, and leaves open what is read. What arrived comes again.
+// tryWebhooks types the commands of the page: a delivery shows at once, leaves the open one open, and can be replayed.
 async function tryWebhooks(context) {
   const page = await open(context, '/webhooks');
   await page.getByText('Nothing has arrived yet').waitFor();

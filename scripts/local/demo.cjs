@@ -69,7 +69,7 @@ async function main() {
   if (!ann.hints.includes('{"changed":{"documentId":"launch-plan"}}')) problems.add(`nothing told Ann's window of Bob's answer: ${ann.hints}`);
   if (!bob.hints.includes('{"changed":{"inbox":true}}')) problems.add(`nothing told Bob's window of his inbox: ${bob.hints}`);
 
-  // What fails can be tried again, and is not sent twice.
+  // A failed comment can be tried again, and is not sent twice.
   bob.expected = true;
   await bob.route('**/comments/add', (route) => route.abort());
   await thread.getByRole('textbox').fill('By the way');
@@ -94,7 +94,7 @@ async function main() {
   await bob.getByRole('button', {name: 'Resolved 2'}).click();
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
 
-  // What he is told of, he says himself, and it stays.
+  // He chooses his notifications, and the choice stays.
   await bob.getByText('Notifications for this document').click();
   await bob.getByLabel('Email').selectOption('NONE');
   await check(bob, 'preferences');
@@ -490,7 +490,7 @@ async function reading(browser) {
   const how = await picture.evaluate((img) => `${img.loading} ${img.referrerPolicy} ${img.src === img.closest('a').href}`);
   if (how !== 'lazy no-referrer true') problems.add(`the picture is shown ${how}`);
 
-  // Who may only read is told nothing of writing.
+  // Nothing says to a viewer that one can write.
   await page.evaluate(() => (document.querySelector('collab-threads').token += '?as=viewer'));
   await page.getByRole('button', {name: 'Comment', exact: true}).waitFor({state: 'detached'});
   await page.getByRole('button', {name: /^Unread/}).click();
@@ -636,7 +636,7 @@ async function attack(browser) {
     await inbox.getByRole('button', {name: 'Show older'}).click();
     await inbox.locator('li').nth(shown).waitFor();
   }
-  // What waits for a pointer, a key or the focus gets it; what must not be there is looked for.
+  // Elements that wait for a pointer, a key or the focus get it.
   await page.evaluate(() => {
     const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
     for (const e of all(document)) {

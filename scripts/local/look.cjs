@@ -1,4 +1,4 @@
-// What scripts share that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program),
+// Shared code of the scripts that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program),
 // "screenshots" (folder), "service" (address, where it is another one)}, and what a script asks for beside. They print what is wrong, one line each.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
@@ -31,7 +31,7 @@ async function open(context, at, status = 200) {
 
 // runAxe notes what keeps people out.
 async function runAxe(page, shown) {
-  // What is far out of sight keeps the colours of the scheme before, as the browser does not paint it.
+  // Elements far out of sight keep the colors of the scheme before, as the browser does not paint them.
   await page.evaluate(() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync('* { content-visibility: visible !important; transition: none !important }');

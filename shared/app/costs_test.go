@@ -190,7 +190,7 @@ func TestCosts(t *testing.T) {
 			}
 		}
 	}
-	// What a million comments come to: by the rows above, and by what the sentence adds to them.
+	// The cost of a million comments, by the rows above and the additions of the sentence.
 	const requests, deliveries, mails = 5.20, 5.00, 100.0
 	sum := comment.price() + commentEvent.price() + grouped.price()
 	fresh += fmt.Sprintf(

@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// What a function has for a call that the table refuses, and for one that succeeds.
+// Time of a function for a call that the table refuses, and for one that succeeds.
 const (
 	short = platform.FunctionTime - platform.OperationTime + 3*time.Second
 	long  = platform.FunctionTime
@@ -133,7 +133,7 @@ func TestKeyAndPassingFailure(t *testing.T) {
 	}
 }
 
-// TestKeyAndTime has the first attempt at an add of comments do nothing. What a later one adds has the later one's time.
+// TestKeyAndTime has the first attempt at an add of comments do nothing. Comments that a later one adds have the later one's time.
 func TestKeyAndTime(t *testing.T) {
 	d := newDeployment(t)
 	text := "first"

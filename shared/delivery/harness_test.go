@@ -297,7 +297,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// drain has the process take what is in the queues, until there is nothing more or it is dead. What failed is put back in the end. It
+// drain has the process take what is in the queues, until there is nothing more or it is dead. Failed messages are put back in the end. It
 // returns how many messages were done and how many failed.
 func (w *world) drain(p *process) (done, failed int) {
 	w.Helper()

@@ -152,7 +152,7 @@ func reset(rw http.ResponseWriter, _ *http.Request) {
 	conn.Close()
 }
 
-// TestDisabled: an endpoint that has only failed for five days is disabled; the others of the account learn of it. What waits for it goes
+// TestDisabled: an endpoint that has only failed for five days is disabled; the others of the account learn of it. Its pending deliveries go
 // on when it is enabled again.
 func TestDisabled(t *testing.T) {
 	a, w := newAccount(t)

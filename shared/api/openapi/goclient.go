@@ -316,7 +316,7 @@ type use struct {
 	cleared  bool // it is within a Field
 }
 
-// typeOf returns the Go type of a schema. What a request may leave out is left out where it has its zero value, and is a pointer where
+// typeOf returns the Go type of a schema. A field that a request may leave out is left out where it has its zero value, and is a pointer where
 // that value means something.
 func (g *goClient) typeOf(schema object, u use) string {
 	if g.clears[u.field] {

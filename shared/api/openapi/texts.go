@@ -48,7 +48,7 @@ var occasions = map[collab.EventType]string{
 	collab.DocumentDeleted:         "A document was deleted",
 	collab.FolderDeleted:           "A folder was deleted, with what was in it",
 	collab.OrganizationDeleted:     "An organization was deleted",
-	collab.UserErased:              "The data of a person are being deleted: whoever has copies deletes them, too",
+	collab.UserErased:              "The data of a person are being deleted: delete your copies, too",
 	collab.CommentDeleted:          "Comments of a comment annotation were deleted, by one call",
 	collab.CommentUpdated:          "Comments of a comment annotation were changed, by one call",
 	collab.NotificationAdded:       "A notification was added",

@@ -99,7 +99,7 @@ func validKey(key string) bool {
 }
 
 // settle finishes or frees a claim. Success and ALREADY_EXISTS bind the key, unless a repetition may carry out an item that failed;
-// any other failure frees it. What the request did is done even where that fails: the lease ends by itself, and a repetition then finds
+// any other failure frees it. The work of the request stays even where that fails: the lease ends by itself, and a repetition then finds
 // by the seed what was done.
 func (s *Server) settle(x *exchange, claim request.Claim, a response, err error) {
 	if err != nil {

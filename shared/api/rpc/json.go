@@ -50,7 +50,7 @@ func (Whole[T]) StoredType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (w Whole[T]) segments(s *segments) { *s = append(*s, EncodeStored(w.Data)) }
 
-// EncodeStored returns the text of a value that has Stored parts. What was sent is valid and has each name once, so that is not checked
+// EncodeStored returns the text of a value that has Stored parts. The sent text is valid and has each name once, so that is not checked
 // again.
 func EncodeStored(v any) collab.JSON {
 	text, err := jsonv2.Marshal(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

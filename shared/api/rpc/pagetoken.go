@@ -18,7 +18,7 @@ var ErrPageToken = errors.New("the page token is not one of this query")
 
 // PageScope is the list that a position lies in. Its tokens are base64url without padding of one byte of version, 16 bytes of SHA-256 over
 // scope and position, and the position. The hash finds mistakes: a token that was cut, or sent with another query. It grants nothing, as
-// anyone can compute it: whoever reads a position builds keys from the caller's own account and filters.
+// anyone can compute it: the reader of a position builds keys from the caller's own account and filters.
 type PageScope struct {
 	Account string
 	Path    string // of the endpoint

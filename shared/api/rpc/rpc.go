@@ -40,7 +40,7 @@
 //	partial           struct: its required fields may be left out, and its Validate is not called
 //	each=RULE         array: the rule of its elements; may be repeated
 //
-// A string type with a method Values() []string takes those values alone. What a field means is in a doc tag: see package openapi.
+// A string type with a method Values() []string takes those values alone. The meaning of a field is in a doc tag: see package openapi.
 //
 // Handle panics on a request type that breaks these conventions, so that a test that builds the handlers finds it.
 package rpc
@@ -83,7 +83,7 @@ type Call struct {
 	Path string // of the endpoint, such as /v2/commentannotations/add
 
 	// Again reports that this same request was carried out before, and that its answer was not kept as it showed a Secret. The operation
-	// answers as then, from what is there, and writes nothing. What it made then carries its ids.
+	// answers as then, from what is there, and writes nothing. Its earlier writes carry its ids.
 	Again bool
 
 	Message       string  // set by the operation, or its Page: result.message

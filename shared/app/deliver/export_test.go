@@ -1,4 +1,4 @@
 package deliver
 
-// What the tests of this package, which use the local server's worker, call.
+// Exports for the tests of this package, which use the local server's worker.
 var NewHandler, FromEnvironment = newHandler, fromEnvironment

@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRoutes: the gateway's events begin, answer and end connections, and whoever has no ticket is refused.
+// TestRoutes: the gateway's events begin, answer and end connections, and a connection without a ticket is refused.
 func TestRoutes(t *testing.T) {
 	w := newWorld(t)
 	route := live.Routes(w.pages, slog.New(slog.DiscardHandler))

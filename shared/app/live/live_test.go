@@ -645,7 +645,7 @@ func TestLifetime(t *testing.T) {
 	old.expect(t, bye, "")
 }
 
-// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it. What the write itself costs is in
+// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it. The cost of the write itself is in
 // TestCosts of package app.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)

@@ -244,7 +244,7 @@ func (w *writer) round(i int) {
 }
 
 // TestWriters has 16 writers in processes of their own, which die and are begun anew, add, change and delete documents, threads and
-// comments of a few ids through faults, and repeat what failed. What was acknowledged is there in the end, or was deleted; what was deleted
+// comments of a few ids through faults, and repeat failed calls. An acknowledged write is there in the end, or was deleted; what was deleted
 // is not; nothing of what was deleted is in what was added again; and once the jobs are done nothing is stored that does not show.
 func TestWriters(t *testing.T) {
 	tb := storetest.New(t)
@@ -413,7 +413,7 @@ func (d *write) covers(w *write) bool {
 }
 
 // deleted reports whether what a write has written may have been deleted since it began, or before by another process that it did not hear
-// of. What is alive in the end, and was there before it, no deletion has taken along.
+// of. No deletion has taken along things that were there before it and are alive in the end.
 func (h *history) deleted(w *write, alive map[string]*write) bool {
 	return slices.ContainsFunc(h.list, func(d *write) bool {
 		if on := alive[strings.TrimSuffix(d.doc+"/"+d.ann, "/")]; d.what != "comment" && d.what != w.what && on != nil && on.to < w.from {

@@ -23,7 +23,7 @@ type operation struct {
 }
 
 // TestRandomWrites has clients of several processes write one thread through a network that refuses, conflicts and loses answers; each add
-// that fails is repeated under the same ids, as with an Idempotency-Key. What was acknowledged is there once, what was not is there once or
+// that fails is repeated under the same ids, as with an Idempotency-Key. An acknowledged write is there once, what was not is there once or
 // not at all, nothing in part, and no writer undoes another's change.
 func TestRandomWrites(t *testing.T) {
 	tb := storetest.New(t)

@@ -7,7 +7,7 @@ import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} 
 import {say, whyOf} from './texts.js';
 
 const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
-const BEGIN = 250; // threads, if there are so many, that are known before the reader asks for older ones
+const BEGIN = 250; // threads at most that are known before the reader asks for older ones
 const ASKED = 30; // threads that one request asks for by id
 const ECHO = 5_000; // ms in which a hint may be of what was read here
 const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered

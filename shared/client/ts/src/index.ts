@@ -155,7 +155,7 @@ function reasonOf(error: unknown): string {
   return String(error);
 }
 
-/** Waits so many milliseconds, or rejects when the signal ends the call. */
+/** Waits a number of milliseconds, or rejects when the signal ends the call. */
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
