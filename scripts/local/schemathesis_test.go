@@ -34,7 +34,7 @@ func TestSchemathesis(t *testing.T) {
 	create := collab.CreateFlags{Organization: true, Document: true}
 	_, err = d.OpenDocument(t.Context(), "acme", "acme", "plan", create) // as in the examples
 	must(t, err)
-	const drawn = "10" // requests for each operation, and some 12,000 more that cover the document
+	const drawn = "10"          // requests for each operation, and some 12,000 more that cover the document
 	cmd := exec.CommandContext( // with one worker: CPython's parser fails at times where two threads use it
 		t.Context(), program, "run", "../../shared/api/openapi.json", "--url", s.url, "--no-color", "--seed", "1",
 		"--header", credentials.KeyHeader+": key", "--header", credentials.TokenHeader+": token",
