@@ -177,8 +177,8 @@ func (n *newcomer) finds(t *testing.T, path, text string) {
 	t.Errorf("%s never shows %q", path, text)
 }
 
-// TestNewcomer does what the README says, in a fresh clone: it starts the server, and runs every example of the README and of both
-// clients, in order, and what projects outside of it do by the clients' READMEs, all twice.
+// TestNewcomer does what the README says, in a fresh clone: it starts the server, makes a release, and runs every example of the README and
+// of both clients, in order, and what projects outside of it do with the release by the clients' READMEs, all twice.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	local, err := localstack.Dir()
@@ -189,8 +189,9 @@ func TestNewcomer(t *testing.T) {
 	n.serve(t)
 	typescript := filepath.Join("shared", "client", "ts")
 	n.do(t, "", "go", "build", "-o", filepath.Join(".local", "bin", "example"), "./shared/client/example")
-	npm := n.npmProject(t)
-	projects := []*outside{n.goModule(t), npm, n.pythonEnvironment(t)}
+	archive := n.release(t)
+	npm := n.npmProject(t, archive("collabdata-client")+".tgz", archive("collabdata-elements")+".tgz")
+	projects := []*outside{n.goModule(t, archive("collabdata")+".tar.gz"), npm, n.pythonEnvironment(t, archive("collabdata")+"-py3-none-any.whl")}
 	for _, which := range []string{"first", "second"} {
 		out := n.do(t, "", "sh", "-c", n.examples(t))
 		for line := range strings.Lines(out) {

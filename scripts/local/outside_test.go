@@ -62,7 +62,6 @@ func (n *newcomer) block(t *testing.T, readme, language string) string {
 func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	t.Helper()
 	readme := filepath.Join(n.dir, "shared", "client", "elements", "README.md")
-	o.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", n.pack(t, "elements", o))
 	o.do(t, "mkdir", "public")
 	o.do(t, "cp", "-R", "node_modules/collabdata-elements/dist", "public/assets")
 	o.write(t, "public/index.html", n.block(t, readme, "html"))
@@ -127,17 +126,15 @@ func (o *outside) serve(t *testing.T, port string, command []string) *server {
 	}
 }
 
-// goModule is a module that gets the client of a renamed fork from the address that the fork has, which leads to the folder of the fork.
-func (n *newcomer) goModule(t *testing.T) *outside {
+// goModule is a module that gets the client from the address of a renamed fork of the sources, which leads to the folder of the fork.
+func (n *newcomer) goModule(t *testing.T, sources string) *outside {
 	t.Helper()
-	fork := &outside{dir: filepath.Join(t.TempDir(), "fork"), env: append(n.environment(),
-		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")}
-	here := &outside{dir: n.dir, env: fork.env}
-	here.do(t, "git", "add", "--all")
-	here.do(t, "git", "commit", "--quiet", "--allow-empty", "--message=as it is")
-	here.do(t, "git", "clone", "--quiet", ".", fork.dir)
+	fork := &outside{dir: t.TempDir(), env: append(n.environment(), identity...)}
+	fork.do(t, "tar", "-xzf", sources, "--strip-components=1")
 	fork.do(t, "sh", "-euc", n.block(t, filepath.Join(fork.dir, "shared", "client", "README.md"), "sh"))
-	fork.do(t, "git", "commit", "--quiet", "--all", "--message=rename")
+	fork.do(t, "git", "init", "--quiet")
+	fork.do(t, "git", "add", "--all")
+	fork.do(t, "git", "commit", "--quiet", "--message=rename")
 
 	app := &outside{dir: t.TempDir(), run: []string{"./app"}, want: "Is this final?\ntrue\n"}
 	cache := strings.TrimSpace(fork.do(t, "go", "env", "GOMODCACHE"))
@@ -154,29 +151,18 @@ func (n *newcomer) goModule(t *testing.T) *outside {
 	return app
 }
 
-// npmProject is a project with the packed client.
-func (n *newcomer) npmProject(t *testing.T) *outside {
+// npmProject is a project with the packages of the clients.
+func (n *newcomer) npmProject(t *testing.T, packages ...string) *outside {
 	t.Helper()
 	app := &outside{dir: t.TempDir(), env: n.environment(), run: []string{"node", "main.js"}, want: "Is this final?\nNOT_FOUND\n"}
-	packed := n.pack(t, "ts", app)
 	app.do(t, "npm", "init", "--yes")
 	app.do(t, "npm", "pkg", "set", "type=module")
-	app.do(
-		t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed, "typescript@5.9.3",
-		"@types/node@20.19.43",
-	)
+	app.do(t, "npm", append([]string{
+		"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5.9.3", "@types/node@20.19.43",
+	}, packages...)...)
 	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
 	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "main.ts")
 	return app
-}
-
-// pack installs what a package of the clone is made with and packs it into a project. It returns the path of the archive.
-func (n *newcomer) pack(t *testing.T, name string, into *outside) string {
-	t.Helper()
-	source := &outside{dir: filepath.Join(n.dir, "shared", "client", name), env: into.env}
-	source.do(t, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
-	printed := strings.Fields(source.do(t, "npm", "pack", "--silent", "--pack-destination", into.dir))
-	return filepath.Join(into.dir, printed[len(printed)-1])
 }
 
 // freePort returns a port that nobody listens on.
@@ -216,28 +202,17 @@ refused = comment_annotations_get_comments.sync(client=client, body=CommentAnnot
 print(refused.error.status.value)
 `
 
-// pythonEnvironment is an environment with the Python client.
-func (n *newcomer) pythonEnvironment(t *testing.T) *outside {
+// pythonEnvironment is an environment with the wheel of the Python client.
+func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 	t.Helper()
 	python, err := localstack.CheckTool(t.Context(), "python", os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.do(t, ".", "make", "wheel")
-	wheels, err := filepath.Glob(filepath.Join(n.dir, ".local", "wheel", "collabdata-*.whl"))
-	if err != nil || len(wheels) != 1 {
-		t.Fatalf("make wheel made %q (%v)", wheels, err)
-	}
 	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n"}
-	app.install(t, python, wheels[0])
+	app.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel) // beside what the tests' Python has
+	app.env = append(app.env, "PYTHONPATH="+filepath.Join(app.dir, "packages"))
 	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython
 	app.run = []string{python, "-c", program, "http://127.0.0.1:" + n.port}
 	return app
-}
-
-// install installs a wheel beside what the tests' Python has.
-func (o *outside) install(t *testing.T, python, wheel string) {
-	t.Helper()
-	o.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel)
-	o.env = append(o.env, "PYTHONPATH="+filepath.Join(o.dir, "packages"))
 }

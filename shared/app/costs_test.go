@@ -143,7 +143,7 @@ func TestCosts(t *testing.T) {
 	}{
 		{"annotations added, with a comment each", add},
 		{"comments added", comment},
-		{"updates of one annotation, but for its status", change},
+		{"updates of one annotation, except its status", change},
 		{"updates of its status", of("update", resolved, key)},
 		{"of which the `Idempotency-Key` takes", comment.minus(of("comments/add", toThread+text+"]", ""))},
 		{"what an event adds to a comment", commentEvent},
