@@ -9,11 +9,12 @@ const {url, service = url, browser: program, screenshots} = given;
 const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
-// open returns a page that notes errors, but for those that are expected, and what the service tells it as hints.
+// open returns a page that notes errors, except expected ones, its connections as sockets, and their messages as hints.
 async function open(context, at, status = 200) {
   const page = await context.newPage();
   page.expected = status !== 200;
   page.hints = [];
+  page.sockets = [];
   const note = (text) => page.expected || problems.add(`${at}: ${text}`);
   page.on('console', (m) => m.type() === 'error' && !m.text().includes('429') && note(`console: ${m.text()}`)); // see below
   page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
@@ -23,7 +24,7 @@ async function open(context, at, status = 200) {
   });
   // A robot is faster than a person may be: the elements wait, and ask again.
   page.on('response', (r) => r.status() >= 400 && r.status() !== 429 && note(`${r.url()} answered ${r.status()}`));
-  page.on('websocket', (socket) => socket.on('framereceived', ({payload}) => page.hints.push(payload)));
+  page.on('websocket', (socket) => page.sockets.push(socket.on('framereceived', ({payload}) => page.hints.push(payload))));
   const answer = await page.goto(url + at);
   if (answer.status() !== status) problems.add(`${at} answered ${answer.status()}, want ${status}`);
   return page;

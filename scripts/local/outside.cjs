@@ -32,6 +32,7 @@ async function main() {
   await page.keyboard.press('Escape');
 
   // Bob mentions her: the page shows it by itself, and the inbox counts it until she opens the thread.
+  await until(() => page.sockets.filter((socket) => !socket.isClosed()).length === 2);
   const before = await unread();
   const {annotationId} = (await call('/v2/commentannotations/get', {organizationId, documentId, order: 'desc'})).find((t) => t.comments[0].commentText.startsWith(text));
   await call('/v2/commentannotations/comments/add', {organizationId, documentId, annotationId, commentData: [{
