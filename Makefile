@@ -77,7 +77,7 @@ test: check ## check every rule: format, vet, the tests of every package (eight 
 	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
 	$(call timed,go test -shuffle=on -vet=off -timeout 10m $$packages)
 
-e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (13 minutes on two cores)
+e2e: check ## check the whole: a deployment to LocalStack, its pages in a browser, what a newcomer does (10 minutes on two cores)
 	@go run ./localstack/install
 	@echo '== go test -tags e2e (a line for each package as it ends)'
 	@files=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */); \
