@@ -123,7 +123,8 @@ func (m *persons) sees(user, id string) bool {
 // known reports whether a user is one of those who may see a document, or will when it is made.
 func (m *persons) known(user, doc string) bool {
 	_, there := m.above[doc]
-	return (m.members[user] || m.grants[user+"@"+doc]) && (!there || m.may(user, doc))
+	granted := slices.ContainsFunc(m.up(doc), func(id string) bool { return m.grants[user+"@"+id] })
+	return (m.members[user] || granted) && (!there || m.may(user, doc))
 }
 
 // in returns the threads of documents that a user sees, all for "".

@@ -86,8 +86,8 @@ func (p *Person) In(org string, kinds ...ResourceType) bool {
 	return false
 }
 
-// CheckOrigin reports what is no origin of a page as browsers send it: a scheme, a host in lower case and, unless it is the scheme's own, a
-// port.
+// CheckOrigin returns an error unless a text is the origin of a page as browsers send it: a scheme, a host in lower case and, unless it is
+// the scheme's own, a port.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err == nil {

@@ -148,19 +148,34 @@ func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error 
 	return errs
 }
 
-// known returns users of a document and its organization by id, as they are stored, with their addresses.
-func (s *Service) known(ctx context.Context, doc collab.DocumentRef, ids []string) (map[string]collab.User, error) {
+// known returns users of an organization, a document and its folders by id, as they are stored, with their addresses. It looks for users of
+// folders only if one of the named is missing.
+func (s *Service) known(ctx context.Context, doc collab.DocumentRef, me string, named []string) (map[string]collab.User, error) {
 	found := map[string]collab.User{}
-	for _, in := range []collab.Resource{{OrganizationRef: doc.OrganizationRef, Document: doc}, {OrganizationRef: doc.OrganizationRef}} {
-		members, err := s.Directory.MembersAt(ctx, in, ids)
-		if err != nil {
-			return nil, err
+	look := func(levels ...collab.Resource) error {
+		for _, in := range levels {
+			members, err := s.Directory.MembersAt(ctx, in, append(named, me))
+			if err != nil {
+				return err
+			}
+			for id, m := range members {
+				if _, there := found[id]; !there {
+					found[id] = m.User
+				}
+			}
 		}
-		for id, m := range members {
-			found[id] = m.User
-		}
+		return nil
 	}
-	return found, nil
+	err := look(collab.Resource{OrganizationRef: doc.OrganizationRef}, collab.Resource{OrganizationRef: doc.OrganizationRef, Document: doc})
+	missing := func(id string) bool { return found[id].UserID == "" }
+	if err != nil || !slices.ContainsFunc(named, missing) {
+		return found, err
+	}
+	levels, err := s.Directory.Levels(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	return found, look(levels[1 : len(levels)-1]...)
 }
 
 // mostNamed is the largest number of people that a person's request names, counted each time.
@@ -226,7 +241,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 		return err
 	}
 	named := slices.DeleteFunc(rpc.Distinct(slices.Concat(tagged, others)), func(id string) bool { return id == me })
-	users, err := s.known(ctx, doc, append(named, me))
+	users, err := s.known(ctx, doc, me, named)
 	if err != nil {
 		return err
 	}

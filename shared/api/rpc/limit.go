@@ -27,7 +27,7 @@ var bounds = [...]struct {
 	mentions: {200, time.Hour, "too many people mentioned; try again later"},
 }
 
-// remembered is how many counts a limiter keeps: when there are more, all begin anew.
+// remembered is the number of counts that a limiter keeps. One more clears them all.
 const remembered = 10_000
 
 // count identifies the actions of a kind by one person.

@@ -77,7 +77,7 @@ func ShapeOf(t reflect.Type) *Shape {
 	return shape.(*Shape)
 }
 
-// shapes are what ShapeOf has returned, by type.
+// shapes holds the results of ShapeOf by type.
 var shapes sync.Map
 
 // planner remembers the structs it has met, so that types may be recursive.

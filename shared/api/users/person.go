@@ -22,7 +22,7 @@ func fillGet(_ *collab.Person, data map[string]any, m *rpc.Violations) {
 	}
 }
 
-// people fills a page with the users whom the call's person may mention: those of a document and of its organization who may see the
+// people fills a page with the users whom the call's person may mention: those of a document, its folders and its organization who may see the
 // document. For a document that does not exist yet, and that the person's first thread may make, these are the users of the organization. It
 // fails with NOT_FOUND if the person may not see the document.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
@@ -36,7 +36,9 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
 	switch named := call.Person.Resource(req.OrganizationID, collab.ResourceDocument, *req.DocumentID); {
 	case err == nil:
-		levels = append(levels, collab.Resource{OrganizationRef: org, Document: doc})
+		if levels, err = s.Directory.Levels(ctx, doc); err != nil {
+			return err
+		}
 		see = func(ids []string) (may []string, err error) {
 			viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, ids, false)
 			for _, v := range slices.Concat(viewers...) {

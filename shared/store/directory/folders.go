@@ -384,14 +384,36 @@ func (s *Store) FoldersOf(ctx context.Context, acct, organization string, docume
 	}
 	of := make(map[string][]string, len(list))
 	for _, d := range list {
-		for id := d.Folder; ; {
-			f, there := folders[id]
-			if !there {
-				break
-			}
-			of[d.ID] = append(of[d.ID], id)
-			id = f.Parent
-		}
+		of[d.ID] = above(folders, d.Folder)
 	}
 	return of, nil
+}
+
+// above returns a folder and those above it that exist, the nearest first.
+func above(folders collab.Folders, id string) []string {
+	return slices.DeleteFunc(folders.Up(id), func(id string) bool {
+		_, there := folders[id]
+		return !there
+	})
+}
+
+// Levels returns the resources whose users may see a document: the document, the folders it is in, the nearest first, and the organization.
+// Strongly consistent.
+func (s *Store) Levels(ctx context.Context, doc collab.DocumentRef) ([]collab.Resource, error) {
+	org := doc.OrganizationRef
+	levels := []collab.Resource{{OrganizationRef: org, Document: doc}}
+	list, err := s.DocumentsByID(ctx, org, []string{doc.Document})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range list {
+		folders, err := s.FoldersAbove(ctx, org, []string{d.Folder})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range above(folders, d.Folder) {
+			levels = append(levels, collab.Resource{OrganizationRef: org, Folder: folders[id].Ref(org)})
+		}
+	}
+	return append(levels, collab.Resource{OrganizationRef: org}), nil
 }
