@@ -374,46 +374,46 @@ func (s *Store) FoldersOf(ctx context.Context, acct, organization string, docume
 	if err != nil {
 		return nil, err
 	}
+	found, err := s.foldersOf(ctx, org, documents)
+	of := make(map[string][]string, len(found))
+	for document, folders := range found {
+		of[document] = collab.Map(folders, func(f collab.Folder) string { return f.ID })
+	}
+	return of, err
+}
+
+// foldersOf is FoldersOf in an organization that is open.
+func (s *Store) foldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.Folder, error) {
 	list, err := s.DocumentsByID(ctx, org, documents)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := s.FoldersAbove(ctx, org, collab.Map(list, func(d collab.Document) string { return d.Folder }))
+	above, err := s.FoldersAbove(ctx, org, collab.Map(list, func(d collab.Document) string { return d.Folder }))
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[string][]string, len(list))
+	of := make(map[string][]collab.Folder, len(list))
 	for _, d := range list {
-		of[d.ID] = above(folders, d.Folder)
+		for _, id := range above.Up(d.Folder) {
+			if f, there := above[id]; there {
+				of[d.ID] = append(of[d.ID], f)
+			}
+		}
 	}
 	return of, nil
-}
-
-// above returns a folder and those above it that exist, the nearest first.
-func above(folders collab.Folders, id string) []string {
-	return slices.DeleteFunc(folders.Up(id), func(id string) bool {
-		_, there := folders[id]
-		return !there
-	})
 }
 
 // Levels returns the resources whose users may see a document: the document, the folders it is in, the nearest first, and the organization.
 // Strongly consistent.
 func (s *Store) Levels(ctx context.Context, doc collab.DocumentRef) ([]collab.Resource, error) {
 	org := doc.OrganizationRef
-	levels := []collab.Resource{{OrganizationRef: org, Document: doc}}
-	list, err := s.DocumentsByID(ctx, org, []string{doc.Document})
+	folders, err := s.foldersOf(ctx, org, []string{doc.Document})
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range list {
-		folders, err := s.FoldersAbove(ctx, org, []string{d.Folder})
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range above(folders, d.Folder) {
-			levels = append(levels, collab.Resource{OrganizationRef: org, Folder: folders[id].Ref(org)})
-		}
+	levels := []collab.Resource{{OrganizationRef: org, Document: doc}}
+	for _, f := range folders[doc.Document] {
+		levels = append(levels, collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
 	}
 	return append(levels, collab.Resource{OrganizationRef: org}), nil
 }

@@ -181,10 +181,12 @@ func (s *Store) deleteHead(
 // checkUnanswered fails with FAILED_PRECONDITION if an annotation has a comment of somebody else than its creator.
 func (s *Store) checkUnanswered(ctx context.Context, doc collab.DocumentRef, a *collab.Annotation) error {
 	for c, err := range s.ListComments(ctx, doc, a.ID, 0, collab.MaxPageSize) {
-		if err != nil && collab.CodeOf(err) != collab.NotFound {
+		switch {
+		case collab.CodeOf(err) == collab.NotFound:
+			return nil // it is gone by now
+		case err != nil:
 			return err
-		}
-		if err == nil && c.AuthorID != a.CreatorID {
+		case c.AuthorID != a.CreatorID:
 			return collab.Errorf(collab.FailedPrecondition, "annotation %q has comments of others: it stays", a.ID)
 		}
 	}
