@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/golden"
 	"collabdata/shared/testing/must"
 )
 
@@ -121,17 +122,20 @@ func TestPersonFields(t *testing.T) {
 	}
 }
 
-// TestPersonSees holds that what a row names of an answer is there, and that it names each member that reaches a person.
+// TestPersonSees lists every field that a person can receive. Each is one of the answer's type, and none brings members without names.
 func TestPersonSees(t *testing.T) {
+	var list []string
 	for _, e := range api.Endpoints() {
 		if e.Person.Sees != "" {
-			seen(t, e.Path, rpc.ParseFields(e.Person.Sees), e.Operation.Data)
+			list = append(list, seen(t, e.Path+" data", rpc.ParseFields(e.Person.Sees), e.Operation.Data)...)
 		}
 	}
+	slices.Sort(list)
+	golden.Check(t, "testdata/person.txt", strings.Join(list, "\n")+"\n")
 }
 
-// seen compares fields with those of a type of answers.
-func seen(t *testing.T, path string, f rpc.Fields, of reflect.Type) {
+// seen returns the paths of fields, which it compares with a type of answers.
+func seen(t *testing.T, path string, f rpc.Fields, of reflect.Type) (list []string) {
 	switch v := reflect.Zero(of).Interface().(type) {
 	case interface{ ItemType() reflect.Type }:
 		of = v.ItemType()
@@ -144,8 +148,10 @@ func seen(t *testing.T, path string, f rpc.Fields, of reflect.Type) {
 		of = of.Elem()
 	}
 	if (f == nil) != (of.Kind() != reflect.Struct) {
-		t.Errorf("%s: the members of %v must be named, if it has some", path, of)
-		return
+		t.Fatalf("%s: the members of %v must be named, if it has some", path, of)
+	}
+	if f == nil {
+		return []string{path}
 	}
 	for name, within := range f {
 		i := slices.IndexFunc(reflect.VisibleFields(of), func(field reflect.StructField) bool {
@@ -154,7 +160,8 @@ func seen(t *testing.T, path string, f rpc.Fields, of reflect.Type) {
 		if i < 0 {
 			t.Errorf("%s has no %s", path, name)
 		} else {
-			seen(t, path+"."+name, within, reflect.VisibleFields(of)[i].Type)
+			list = append(list, seen(t, path+"."+name, within, reflect.VisibleFields(of)[i].Type)...)
 		}
 	}
+	return list
 }
