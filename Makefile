@@ -9,7 +9,7 @@ FUZZTIME ?= 10s
 ARCH     ?= arm64
 ARGS     ?= # for cdk
 
-# Other folders share what is compiled here (-trimpath), and functions share it with tests (no cgo).
+# One build cache serves all folders (-trimpath), and functions and tests (no cgo).
 export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
 export CGO_ENABLED := 0
 

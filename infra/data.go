@@ -57,7 +57,7 @@ var (
 	writeItems  = append([]string{"dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem"}, changeItems...)
 )
 
-// Patterns of partition keys. Only the operator writes those that no function may write; no function reaches the operator's list of accounts.
+// Patterns of partition keys. The operator alone writes the other partitions. No function reaches the operator's list of accounts.
 var (
 	dataItems     = keys.Organization("*", "").PK // what operations work on, of all accounts
 	quotaItems    = keys.Quota("*").PK            // what accounts have used: every endpoint charges it

@@ -42,7 +42,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
 				},
 			}),
-			// In lower case, as the scheme may be written in any.
+			// The scheme is valid in upper and lower case.
 			rateRule(2, "rate-per-person", personRateLimit, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
 					Name:                jsii.String("authorization"),

@@ -49,7 +49,7 @@ type Settings struct {
 	Dashboard           bool   // dashboard: on or off
 	Live                bool   // live: on or off: whether pages are told of changes; off where Concurrency is below liveConcurrency
 	Tracing             bool   // tracing: on or off: whether X-Ray traces requests
-	Writes              bool   // writes: on or off: whether others than the operator's commands may write the table
+	Writes              bool   // writes: on or off: whether functions may write the table
 	Concurrency         int    // concurrency: functions that the AWS account runs in the region at the same time, of all stages
 	// allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
 	AllowedPrivateCIDRs []netip.Prefix

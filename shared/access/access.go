@@ -158,7 +158,7 @@ func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct s
 	return c.accounts.PermissionProvider(ctx, acct)
 }
 
-// askAll asks a provider about those who may see documents apart from its answer, and puts the answers into the standings. It begins no question
+// askAll asks a provider about the users whom all other rules let see documents, and puts the answers into the standings. It begins no question
 // at the time until or later: these documents have no standings.
 func (c *Checker) askAll(
 	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, standings [][]collab.Standing, until time.Time,

@@ -72,7 +72,7 @@ type persons struct {
 
 type thread struct {
 	Document, Creator string
-	Status            string            // with who resolved it, and who set it
+	Status            string            // with the users who resolved it and set it
 	Visibility        string            // a type, for restricted with a user after a space
 	Comments          map[string]string // authors by id
 }
@@ -120,7 +120,7 @@ func (m *persons) sees(user, id string) bool {
 	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || th.Creator == user)
 }
 
-// known reports whether a user is one of those who may see a document, or will when it is made.
+// known reports whether a user of a document, its folders or the organization may see the document, or will once it is made.
 func (m *persons) known(user, doc string) bool {
 	_, there := m.above[doc]
 	granted := slices.ContainsFunc(m.up(doc), func(id string) bool { return m.grants[user+"@"+id] })

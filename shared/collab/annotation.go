@@ -327,7 +327,7 @@ type AnnotationChange struct {
 // AnnotationDeletion says what a call deletes of the annotations that it names.
 type AnnotationDeletion struct {
 	Selector   Selector // annotations that it excludes stay, and fail with NOT_FOUND; its IDs are ignored
-	Unanswered bool     // annotations with comments of others than their creator stay, and fail with FAILED_PRECONDITION
+	Unanswered bool     // annotations stay if anybody except their creator has commented, and fail with FAILED_PRECONDITION
 	Notify     bool     // each records an event
 }
 

@@ -153,7 +153,7 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	return p
 }
 
-// check reports where the scenario has not led to what it must; at most this number of mails may have been sent twice.
+// check reports a wrong result of the scenario. The parameter twice is the most mails that may have been sent twice.
 func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver, twice int) {
 	for user, want := range s.inbox {
 		if got := a.inbox(user); len(got) != want {

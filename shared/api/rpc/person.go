@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +28,7 @@ type Person struct {
 	// token does not cover.
 	Inbox bool
 
-	// Fill sets further fields that only a back end may send, and checks the values of those that a person sends.
+	// Fill sets further fields that only a back end may send, and checks values that the person sent.
 	Fill func(p *collab.Person, data map[string]any, m *Violations)
 }
 
@@ -75,7 +74,7 @@ func (f Fields) check(shape *Shape, path string) {
 	}
 }
 
-// refuse notes the members of a value that a person may not send. The decoder refuses those that are no fields.
+// refuse notes the members of a value that only a back end may send. The decoder refuses unknown members.
 func (f Fields) refuse(value any, shape *Shape, path string, m *Violations) {
 	if f == nil {
 		return
@@ -97,7 +96,7 @@ func (f Fields) refuse(value any, shape *Shape, path string, m *Violations) {
 	}
 }
 
-// objectOf returns the object of a shape, or that of the elements of an array, nil if there is none.
+// objectOf returns the object of a shape, or of the elements of an array, nil if there is none.
 func objectOf(shape *Shape) *Object {
 	for shape.Elem != nil {
 		shape = shape.Elem
@@ -122,11 +121,13 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
 	kind := from.PeekKind()
 	if f == nil || kind != '{' && kind != '[' {
 		value, err := from.ReadValue()
-		made(cmp.Or(err, to.WriteValue(value)))
+		made(err)
+		made(to.WriteValue(value))
 		return
 	}
 	token, err := from.ReadToken()
-	made(cmp.Or(err, to.WriteToken(token)))
+	made(err)
+	made(to.WriteToken(token))
 	for next := from.PeekKind(); next != '}' && next != ']'; next = from.PeekKind() {
 		within := f
 		if kind == '{' {
@@ -147,9 +148,11 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
 		within.prune(from, to)
 	}
 	token, err = from.ReadToken()
-	made(cmp.Or(err, to.WriteToken(token)))
+	made(err)
+	made(to.WriteToken(token))
 }
 
+// made panics if there is an error.
 func made(err error) {
 	if err != nil {
 		panic(err)
@@ -173,8 +176,8 @@ func newPersonRule(p Person, kind kind, data *Shape) *personRule {
 	return rule
 }
 
-// body returns a person's request as a back end would send it. It refuses fields that a person may not send, sets those that only a back end
-// may send, and checks that the token covers the documents.
+// body returns a person's request as a back end would send it. It refuses fields that only a back end may send, sets them itself, and checks
+// that the token covers the documents.
 func (rule *personRule) body(x *exchange) ([]byte, error) {
 	if rule == nil {
 		return nil, collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")

@@ -244,8 +244,8 @@ func (w *writer) round(i int) {
 }
 
 // TestWriters has 16 writers in processes of their own, which die and are begun anew, add, change and delete documents, threads and
-// comments of a few ids through faults, and repeat failed calls. An acknowledged write is there in the end, or was deleted; what was deleted
-// is not; nothing of what was deleted is in what was added again; and once the jobs are done nothing is stored that does not show.
+// comments of a few ids through faults, and repeat failed calls. In the end, an acknowledged write is there or was deleted. A deleted
+// thing is not there, and nothing of it is in a later one with its id; and once the jobs are done nothing is stored that does not show.
 func TestWriters(t *testing.T) {
 	tb := storetest.New(t)
 	h := &history{start: time.Now(), seen: map[string]bool{}}

@@ -182,7 +182,7 @@ func (th *thread) touch(ctx context.Context, r *pass, f store.Found) error {
 	return th.touched
 }
 
-// lastAnswer returns the sort key of the last comment in a thread by others than the people, "" for none. It deletes theirs after it.
+// lastAnswer returns the sort key of the last comment in a thread by anybody else, "" for none. It deletes theirs after it.
 func (th *thread) lastAnswer(ctx context.Context, r *pass, f store.Found) (string, error) {
 	th.answering.Do(func() { th.answered, th.failed = th.deleteEnd(ctx, r, f) })
 	return th.answered, th.failed

@@ -23,8 +23,8 @@ type operation struct {
 }
 
 // TestRandomWrites has clients of several processes write one thread through a network that refuses, conflicts and loses answers; each add
-// that fails is repeated under the same ids, as with an Idempotency-Key. An acknowledged write is there once, what was not is there once or
-// not at all, nothing in part, and no writer undoes another's change.
+// that fails is repeated under the same ids, as with an Idempotency-Key. An acknowledged write is there once. Any other
+// is there once or not at all. None is there in part, and no writer undoes another's change.
 func TestRandomWrites(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)

@@ -209,7 +209,7 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 // patience is how long a step waits for what is on its way.
 const patience = 2 * time.Minute // a deployment on a busy machine lags behind
 
-// await is run, again and again where the step waits, and less and less often: what it waits for needs the processor, too.
+// await runs the step. A step that waits runs again after a growing pause, which leaves the processor to the work that it waits for.
 func (s *step) await(ctx context.Context, target Target, vars variables) (problems string, err error) {
 	end := time.Now().Add(patience)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
