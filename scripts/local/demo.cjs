@@ -374,9 +374,9 @@ async function restricted(browser) {
   const seen = bell.locator('collab-thread[open]');
   await seen.getByText('Are you there?').waitFor();
   const dot = seen.getByText('Unread');
-  await want('that what nobody sees is unread', dot);
+  await want('the dot of a reply on a hidden page', dot);
   await hide(bell, false);
-  await dot.waitFor({state: 'detached'}).catch(() => problems.add('what is open on a page that is seen again is unread'));
+  await dot.waitFor({state: 'detached'}).catch(() => problems.add('an open thread stays unread on a page that is seen again'));
   await polling.close();
   await inbox.click();
   if (before > 1) await bell.getByRole('button', {name: 'Mark all as read'}).click();
