@@ -38,7 +38,7 @@ func (s *service) definition(
 		if e.Public { // a page for people
 			methods["get"] = operation
 		}
-		if e.Person.Sends != "" {
+		if e.Person != rpc.BackEnd {
 			methods["options"] = preflight()
 		}
 		paths[e.Path] = methods

@@ -10,11 +10,11 @@ import (
 	"text/tabwriter"
 
 	"collabdata/scripts/admin/answer"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/api/rpc"
 )
 
 // printJSON prints the data of an answer.
-func printJSON(out io.Writer, r *operator.Result) error {
+func printJSON(out io.Writer, r *rpc.Result) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, r.Data, "", "  "); err != nil {
 		return err
@@ -24,7 +24,7 @@ func printJSON(out io.Writer, r *operator.Result) error {
 }
 
 // printTables prints the data of an answer as tables: aligned for a person, else with tabs between the values.
-func printTables(out io.Writer, key string, r *operator.Result, aligned bool) error {
+func printTables(out io.Writer, key string, r *rpc.Result, aligned bool) error {
 	v, err := answer.Parse(r.Data)
 	if err != nil || v.Empty() {
 		return err

@@ -99,7 +99,7 @@ func Endpoints() []rpc.Endpoint {
 func Handler(s *rpc.Server, services rpc.Services, identify func(http.Handler) http.Handler) http.Handler {
 	handlers, forPages := make(map[string]http.Handler), make(map[string]bool)
 	for _, e := range Endpoints() {
-		forPages[e.Path] = e.Person.Sends != ""
+		forPages[e.Path] = e.Person != rpc.BackEnd
 		handlers[e.Path] = e.Handler(s, services)
 		if !e.Public {
 			handlers[e.Path] = identify(handlers[e.Path])

@@ -146,7 +146,7 @@ func (s *Service) identify(server *rpc.Server) func(http.Handler) http.Handler {
 	checker := &credentials.Checker{
 		Keys: s.keys, Now: s.config.Now, Headers: s.config.Headers, Stage: s.config.Stage,
 	}
-	return func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) }
+	return func(next http.Handler) http.Handler { return auth.Require(checker, server, next) }
 }
 
 // HandlerFor is Handler for callers who need no credentials: a caller with access to the table may speak for any account.
@@ -156,6 +156,13 @@ func (s *Service) HandlerFor(id collab.Identity) http.Handler {
 			next.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), id)))
 		})
 	})
+}
+
+// Call calls an endpoint in process, in the name of an identity: see rpc.Server.Call.
+func (s *Service) Call(ctx context.Context, e rpc.Endpoint, id collab.Identity, request any) (*rpc.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, platform.OperationTime)
+	defer cancel()
+	return s.server().Call(ctx, e, s.services(), id, request)
 }
 
 func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.Handler) http.Handler {
@@ -174,7 +181,7 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
 		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas,
-		ReadOnly: s.config.ReadOnly, Folders: s.Directory.FoldersOf, Send: s.Events.Send, SendJobs: s.Events.SendJobs,
+		ReadOnly: s.config.ReadOnly, Directory: s.Directory, Send: s.Events.Send, SendJobs: s.Events.SendJobs,
 	}
 }
 

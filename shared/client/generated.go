@@ -811,15 +811,23 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 	return data, err
 }
 
-// GenerateToken makes a token with which the page of a person calls the service itself, by POST /v2/auth/generate_token.
+// GenerateToken creates a token with which the page of a person calls the service, by POST /v2/auth/generate_token.
 //
 // Your back end calls it for a person whom it has signed in, and gives the token to the page of that person: see
-// [Persons](#persons). The token covers the resources, which need not exist, as far as the person may see them by the service's
-// own rules. It holds until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator
-// rotates the signing keys twice. An email is not in the token: where one is sent, the user is stored as by users/add, with name,
-// picture and role, at each resource that exists.
+// [Persons](#persons). The token covers the resources, as far as the person may see them by the service's own rules. It holds
+// until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator rotates the signing keys
+// twice.
 //
-// INVALID_ARGUMENT when the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.
+// A person never creates an organization or a document: createOrganization and createDocument do it here. A token opens an
+// organization or a document only if the token was issued after that was added. Get another token for one that was added, or
+// deleted and added again, since.
+//
+// With userProperties the user is stored as by users/add, with name, email, picture and role, at each resource that exists. Only
+// changes are written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the call creates and
+// stores nothing.
+//
+// INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.
+// UNAVAILABLE if a document or an organization to create was deleted a moment ago.
 func (o Auth) GenerateToken(ctx context.Context, request *AuthGenerateTokenRequest, options ...Option) (*PersonToken, error) {
 	data, _, err := call[*PersonToken](ctx, o.client, "/v2/auth/generate_token", request, writing(options))
 	return data, err
@@ -3316,19 +3324,23 @@ type AuthGenerateTokenRequest struct {
 	UserProperties *UserProperties `json:"userProperties,omitzero"`
 	// The resources that the token covers; required
 	Permissions TokenPermissions `json:"permissions"`
-	// Seconds until it expires; 3,600 where it is left out
+	// Seconds until it expires; 3,600 by default
 	ExpiresIn *int64 `json:"expiresIn,omitzero"`
+	// Add organizations of the resources that do not exist
+	CreateOrganization bool `json:"createOrganization,omitzero"`
+	// Add documents among the resources that do not exist
+	CreateDocument bool `json:"createDocument,omitzero"`
 }
 
 // UserProperties is the value of userProperties: how others see the person.
 type UserProperties struct {
 	// Shown beside what the person writes: at most 1000 bytes
 	Name string `json:"name,omitzero"`
-	// Kept with the user, and never in the token: at most 320 bytes
+	// Stored with the user, and never in the token: at most 320 bytes
 	Email string `json:"email,omitzero"`
 	// Address of a picture: at most 2000 bytes
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// Kept with the user beside an email; it grants nothing
+	// Stored with the user; it grants nothing
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 }
 
@@ -3348,7 +3360,7 @@ type TokenPermission struct {
 	OrganizationID string `json:"organizationId,omitzero"`
 	// viewer reads, editor writes, too; editor where it is left out
 	AccessRole Role `json:"accessRole,omitzero"`
-	// Of a document: its name, where the person's first thread makes it: at most 1000 bytes
+	// Of a document: its name, if createDocument adds it: at most 1000 bytes
 	DocumentName string `json:"documentName,omitzero"`
 }
 

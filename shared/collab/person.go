@@ -12,7 +12,15 @@ type Person struct {
 	Name      string
 	PhotoURL  string
 	Resources []TokenResource
+	IssuedAt  Millis // of the token, in full seconds
 }
+
+// tokenSkew is how much earlier than an addition a token may have been issued that opens it: the
+// second that IssuedAt lacks, and the difference between clocks.
+const tokenSkew = 5_000
+
+// Issued reports whether the token was issued after a resource was added, by its incarnation.
+func (p *Person) Issued(incarnation int64) bool { return incarnation <= p.IssuedAt+tokenSkew }
 
 // User returns the person's user object, without an address.
 func (p *Person) User() User {
@@ -32,7 +40,6 @@ type TokenResource struct {
 	ID             string       `json:"id"`
 	OrganizationID string       `json:"organizationId,omitempty"` // of a folder or a document
 	AccessRole     Role         `json:"accessRole"`
-	DocumentName   string       `json:"documentName,omitempty"` // of a document that the person's first thread makes
 }
 
 // Organization returns the organization of a resource.

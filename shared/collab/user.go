@@ -8,15 +8,15 @@ import (
 
 // User is the user object of the contract.
 type User struct {
-	UserID      string  `json:"userId" rule:"required,id" dynamodbav:"-"`
-	Name        *string `json:"name,omitempty" dynamodbav:"name,omitempty"`
+	UserID      string  `json:"userId" rule:"required,id" person:"out" dynamodbav:"-"`
+	Name        *string `json:"name,omitempty" person:"out" dynamodbav:"name,omitempty"`
 	Email       *string `json:"email,omitempty" dynamodbav:"mail,omitempty"`
 	UserDetails `dynamodbav:"-"`
 }
 
 // UserDetails are the fields of a user object that the service does not read. They are given back as sent, and grant nothing.
 type UserDetails struct {
-	PhotoURL       *string `json:"photoUrl,omitempty" doc:"Address of a picture"`
+	PhotoURL       *string `json:"photoUrl,omitempty" person:"out" doc:"Address of a picture"`
 	OrganizationID *string `json:"organizationId,omitempty" doc:"The user's organization, as your application names it"`
 	Color          *string `json:"color,omitempty" doc:"Of the user's picture and cursor"`
 	TextColor      *string `json:"textColor,omitempty" doc:"Of the text on it"`

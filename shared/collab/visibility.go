@@ -27,9 +27,9 @@ const MaxVisibleTo = 100
 
 // Visibility says who may see a thread, of those who may see its document. nil is public.
 type Visibility struct {
-	Type           VisibilityType `json:"type" rule:"required" dynamodbav:"type" doc:"public: everyone who may see the document; organizationPrivate: of these, the members of the organization; restricted: of these, userIds and the annotation's creator"`
-	OrganizationID string         `json:"organizationId,omitempty" rule:"id" dynamodbav:"org,omitempty" doc:"The organization of the request; required for organizationPrivate"`
-	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" dynamodbav:"users,omitempty" doc:"1 to 100 different users; required for restricted, and for it alone"`
+	Type           VisibilityType `json:"type" rule:"required" person:"in,out" dynamodbav:"type" doc:"public: everyone who may see the document; organizationPrivate: of these, the members of the organization; restricted: of these, userIds and the annotation's creator"`
+	OrganizationID string         `json:"organizationId,omitempty" rule:"id" person:"in,out" dynamodbav:"org,omitempty" doc:"The organization of the request; required for organizationPrivate"`
+	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" person:"in,out" dynamodbav:"users,omitempty" doc:"1 to 100 different users; required for restricted, and for it alone"`
 }
 
 // Narrow returns v, nil where it is public, or zero.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/shared/api/auth"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
@@ -205,7 +206,7 @@ func TestRequire(t *testing.T) {
 	server := &rpc.Server{Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	var seen collab.Identity
 	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { seen, _ = collab.IdentityOf(r.Context()) })
-	h := credentials.Require(&credentials.Checker{Keys: newKeyring(), Now: server.Now}, server, next)
+	h := auth.Require(&credentials.Checker{Keys: newKeyring(), Now: server.Now}, server, next)
 
 	r := httptest.NewRequest("POST", "/v2/organizations/get", strings.NewReader("not looked at"))
 	r.Header = header("key", "first")

@@ -98,6 +98,6 @@ func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity
 		return collab.Identity{}, errDenied()
 	}
 	return collab.Identity{Account: signing.Account, Settings: signing.Settings, Person: &collab.Person{
-		UserID: claims.Subject, Name: claims.Name, PhotoURL: claims.PhotoURL, Resources: claims.Resources,
+		UserID: claims.Subject, Name: claims.Name, PhotoURL: claims.PhotoURL, Resources: claims.Resources, IssuedAt: claims.IssuedAt.UnixMilli(),
 	}}, nil
 }

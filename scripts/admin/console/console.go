@@ -229,7 +229,7 @@ func (s *Console) read(p *shown, e rpc.Endpoint, whole bool) error {
 }
 
 // add adds the answer of an operation to a page.
-func (s *Console) add(p *shown, e rpc.Endpoint, res *operator.Result, whole bool) error {
+func (s *Console) add(p *shown, e rpc.Endpoint, res *rpc.Result, whole bool) error {
 	v, err := answer.Parse(res.Data)
 	if err != nil {
 		return err
@@ -449,7 +449,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 		s.render(w, http.StatusOK, p)
 		return
 	}
-	var res *operator.Result
+	var res *rpc.Result
 	if err == nil {
 		res, err = s.Operator.Call(p.ctx, p.values.Get("accountId"), e.Path, data)
 	}

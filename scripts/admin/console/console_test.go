@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/app/operator"
 	"collabdata/shared/queue"
@@ -53,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) call(account, path, data string) *operator.Result {
+func (w *world) call(account, path, data string) *rpc.Result {
 	w.t.Helper()
 	res, err := w.Operator.Call(w.t.Context(), account, path, json.RawMessage(data))
 	if err != nil {

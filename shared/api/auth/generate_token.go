@@ -12,10 +12,12 @@ import (
 
 // GenerateTokenRequest is the data of POST /v2/auth/generate_token.
 type GenerateTokenRequest struct {
-	UserID         string           `json:"userId" rule:"required,id" doc:"The person: your back end has signed them in"`
-	UserProperties *UserProperties  `json:"userProperties" rule:"notnull" doc:"How others see the person"`
-	Permissions    TokenPermissions `json:"permissions" rule:"required" doc:"The resources that the token covers"`
-	ExpiresIn      *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires; 3,600 where it is left out"`
+	UserID             string           `json:"userId" rule:"required,id" doc:"The person: your back end has signed them in"`
+	UserProperties     *UserProperties  `json:"userProperties" rule:"notnull" doc:"How others see the person"`
+	Permissions        TokenPermissions `json:"permissions" rule:"required" doc:"The resources that the token covers"`
+	ExpiresIn          *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires; 3,600 by default"`
+	CreateOrganization bool             `json:"createOrganization" doc:"Add organizations of the resources that do not exist"`
+	CreateDocument     bool             `json:"createDocument" doc:"Add documents among the resources that do not exist"`
 
 	names []collab.ResourceName
 }
@@ -23,9 +25,9 @@ type GenerateTokenRequest struct {
 // UserProperties are what is said of a person.
 type UserProperties struct {
 	Name     string `json:"name" rule:"max=1000" doc:"Shown beside what the person writes"`
-	Email    string `json:"email" rule:"max=320" doc:"Kept with the user, and never in the token"`
+	Email    string `json:"email" rule:"max=320" doc:"Stored with the user, and never in the token"`
 	PhotoURL string `json:"photoUrl" rule:"max=2000" doc:"Address of a picture"`
-	IsAdmin  *bool  `json:"isAdmin" doc:"Kept with the user beside an email; it grants nothing"`
+	IsAdmin  *bool  `json:"isAdmin" doc:"Stored with the user; it grants nothing"`
 }
 
 // TokenPermissions are what a token covers.
@@ -37,14 +39,14 @@ type TokenPermissions struct {
 type TokenPermission struct {
 	Resource
 	AccessRole   collab.Role `json:"accessRole" doc:"viewer reads, editor writes, too; editor where it is left out"`
-	DocumentName *string     `json:"documentName" rule:"notnull,max=1000" doc:"Of a document: its name, where the person's first thread makes it"`
+	DocumentName *string     `json:"documentName" rule:"notnull,max=1000" doc:"Of a document: its name, if createDocument adds it"`
 }
 
 // Validate is that of Resource.
 func (p *TokenPermission) Validate(m *rpc.Violations) {
 	p.Resource.Validate(m)
 	if p.DocumentName != nil && p.Type != collab.ResourceDocument {
-		m.Add("documentName", "must stand with a document alone")
+		m.Add("documentName", "requires the type document")
 	}
 }
 
@@ -60,29 +62,33 @@ type PersonToken struct {
 
 // GenerateToken is POST /v2/auth/generate_token.
 func GenerateToken() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/auth/generate_token", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/auth/generate_token", Grants: rpc.ReadTable | rpc.WriteTable, AlwaysOn: true,
 		Operation: rpc.Method((*Service).GenerateToken), Description: `
-Makes a token with which the page of a person calls the service itself. Your back end calls it for a person whom it has signed in, and gives
-the token to the page of that person: see [Persons](#persons). The token covers the resources, which need not exist, as far as the person may see them by
+Creates a token with which the page of a person calls the service. Your back end calls it for a person whom it has signed in, and gives
+the token to the page of that person: see [Persons](#persons). The token covers the resources, as far as the person may see them by
 the service's own rules. It holds until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator
-rotates the signing keys twice. An email is not in the token: where one is sent, the user is stored as by users/add, with name, picture and
-role, at each resource that exists.
+rotates the signing keys twice.
 
-INVALID_ARGUMENT when the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.`}
+A person never creates an organization or a document: createOrganization and createDocument do it here. A token opens an organization or
+a document only if the token was issued after that was added. Get another token for one that was added, or deleted and added again, since.
+
+With userProperties the user is stored as by users/add, with name, email, picture and role, at each resource that exists. Only changes are
+written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the call creates and stores nothing.
+
+INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents. UNAVAILABLE
+if a document or an organization to create was deleted a moment ago.`}
 }
 
-// defaultExpiry is how long a token holds.
+// defaultExpiry is the life of a token, in seconds.
 const defaultExpiry = 3600
 
-// GenerateToken makes a token of a person, and stores the person where there is an address. It fails with INVALID_ARGUMENT where the token
-// would be longer than credentials.MaxToken.
+// GenerateToken creates the organizations and documents that a token covers, stores the person, and
+// returns the token. It fails with INVALID_ARGUMENT if the token would be longer than credentials.MaxToken.
 func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest) (*PersonToken, error) {
 	said := collab.Deref(req.UserProperties)
 	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL}
 	for _, r := range req.Permissions.Resources {
-		covered := collab.TokenResource{
-			Type: r.Type, ID: r.ID, AccessRole: cmp.Or(r.AccessRole, collab.RoleEditor), DocumentName: collab.Deref(r.DocumentName),
-		}
+		covered := collab.TokenResource{Type: r.Type, ID: r.ID, AccessRole: cmp.Or(r.AccessRole, collab.RoleEditor)}
 		if r.Type != collab.ResourceOrganization {
 			covered.OrganizationID = r.OrganizationID
 		}
@@ -105,8 +111,8 @@ func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *Genera
 		return nil, collab.Errorf(collab.InvalidArgument,
 			"data.permissions.resources make a token of %d bytes, and it must be at most %d: name a folder or the organization", len(token), credentials.MaxToken)
 	}
-	if said.Email != "" && !call.Again {
-		if err := s.keep(ctx, call, req, p); err != nil {
+	if !call.Again && !call.ReadOnly {
+		if err := s.prepare(ctx, call, req, p); err != nil {
 			return nil, err
 		}
 	}
@@ -114,28 +120,42 @@ func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *Genera
 	return &PersonToken{token}, nil
 }
 
-// keep stores a person with their address at each of the resources that exists, unless the same is there.
-func (s *Service) keep(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest, p collab.Person) error {
-	user := p.User()
-	user.Email, user.IsAdmin = &req.UserProperties.Email, req.UserProperties.IsAdmin
+// prepare creates what a token covers, as far as the request asks for it, and stores the person at
+// each of the resources that exist, unless the same is stored.
+func (s *Service) prepare(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest, p collab.Person) error {
+	var open []collab.Resource
+	var roles []collab.Role
 	for i, name := range req.names {
-		in, err := s.Directory.OpenResources(ctx, call.Account, []collab.ResourceName{name})
+		create := collab.CreateFlags{
+			Organization: req.CreateOrganization, Document: req.CreateDocument, Name: collab.Deref(req.Permissions.Resources[i].DocumentName),
+		}
+		in, err := s.Directory.OpenResource(ctx, call.Account, name, create)
 		switch collab.CodeOf(err) {
 		case "":
+			open, roles = append(open, in), append(roles, p.Resources[i].AccessRole)
 		case collab.NotFound, collab.FailedPrecondition:
-			continue
 		default:
 			return err
 		}
-		there, err := s.Directory.MembersAt(ctx, in[0], []string{req.UserID})
-		if err != nil {
-			return err
-		}
-		if m, ok := there[req.UserID]; ok && string(rpc.JSON(m.User)) == string(rpc.JSON(user.Over(m.User))) {
+	}
+	if req.UserProperties == nil {
+		return nil
+	}
+	user := p.User()
+	user.IsAdmin = req.UserProperties.IsAdmin
+	if req.UserProperties.Email != "" {
+		user.Email = &req.UserProperties.Email
+	}
+	stored, err := s.Directory.MemberOf(ctx, open, req.UserID)
+	if err != nil {
+		return err
+	}
+	for i, in := range open {
+		if m := stored[i]; m != nil && string(rpc.JSON(m.User)) == string(rpc.JSON(user.Over(m.User))) {
 			continue
 		}
-		if err := s.Directory.ChangeMembers(ctx, call.Request, in[0], []string{req.UserID}, true, func(_ int, m *collab.Member) {
-			m.User, m.Role = user.Over(m.User), cmp.Or(m.Role, p.Resources[i].AccessRole)
+		if err := s.Directory.ChangeMembers(ctx, call.Request, in, []string{req.UserID}, true, func(_ int, m *collab.Member) {
+			m.User, m.Role = user.Over(m.User), cmp.Or(m.Role, roles[i])
 		})[0]; err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ type AddRequest struct {
 	Target
 	CreateFlags
 	VerifyFlag
-	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500" person:"in"`
 
 	list []newAnnotation // of them, converted once
 }
@@ -27,9 +27,9 @@ type AddRequest struct {
 type NewAnnotation struct {
 	AnnotationFields
 	Status      *Status             `json:"status"`
-	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
+	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90; further ones are added by comments/add"`
 	Comments    []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
-	Visibility  *collab.Visibility  `json:"visibility"`
+	Visibility  *collab.Visibility  `json:"visibility" person:"in"`
 	KeptFields
 }
 
@@ -52,16 +52,16 @@ type AnnotationComment struct {
 	Context             collab.JSON  `json:"context" rule:"object"`
 	TriggerNotification bool         `json:"triggerNotification"`
 	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted; nothing is kept of what users did yet"`
-	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts"`
-	Attachments         []Attachment `json:"attachments"`
+	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts" person:"in"`
+	Attachments         []Attachment `json:"attachments" person:"in"`
 	KeptCommentFields
 }
 
 // AddResult is what became of one annotation.
 type AddResult struct {
 	rpc.Outcome
-	AnnotationID string  `json:"annotationId" doc:"Its id; empty where it was refused before it was given one"`
-	CommentIDs   []int64 `json:"commentIds" doc:"Its comments, in the order sent; none where it failed"`
+	AnnotationID string  `json:"annotationId" person:"out" doc:"Its id; empty where it was refused before it was given one"`
+	CommentIDs   []int64 `json:"commentIds" person:"out" doc:"Its comments, in the order sent; none where it failed"`
 	FindingID    string  `json:"findingId,omitempty" doc:"That of agent.reason of its first comment"`
 }
 
@@ -99,10 +99,7 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 // Add is POST /v2/commentannotations/add.
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
-		Person: rpc.Person{
-			Sends: "organizationId documentId commentAnnotations{" + placeFields + " " + visibilityFields + " commentData" + sentComment + "}",
-			Sees:  "*{success message code annotationId commentIds}", Editor: true, Fill: fillAdd,
-		},
+		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).Add), Description: `
 Adds comment annotations with their comments. Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000
 comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.

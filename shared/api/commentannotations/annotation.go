@@ -12,44 +12,44 @@ import (
 
 // Annotation is an annotation as it is answered: what was stored is answered as it was sent.
 type Annotation struct {
-	AnnotationID  string                       `json:"annotationId"`
-	DocumentID    string                       `json:"documentId"`
-	From          rpc.Stored[collab.User]      `json:"from,omitzero" doc:"The creator: the author of its first comment"`
-	Color         rpc.Stored[string]           `json:"color,omitzero" doc:"The color of its status"`
-	Status        rpc.Stored[AnnotationStatus] `json:"status"`
-	Location      rpc.Stored[Location]         `json:"location,omitzero"`
-	TargetElement rpc.Stored[TargetElement]    `json:"targetElement,omitzero"`
+	AnnotationID  string                       `json:"annotationId" person:"out"`
+	DocumentID    string                       `json:"documentId" person:"out"`
+	From          rpc.Stored[collab.User]      `json:"from,omitzero" person:"out" doc:"The creator: the author of its first comment"`
+	Color         rpc.Stored[string]           `json:"color,omitzero" person:"out" doc:"The color of its status"`
+	Status        rpc.Stored[AnnotationStatus] `json:"status" person:"out"`
+	Location      rpc.Stored[Location]         `json:"location,omitzero" person:"out"`
+	TargetElement rpc.Stored[TargetElement]    `json:"targetElement,omitzero" person:"out"`
 	AssignedTo    rpc.Stored[collab.User]      `json:"assignedTo,omitzero"`
 	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
 	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
 	KeptFields
 	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed its status, where an update said so"`
-	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" doc:"The user who resolved it, where an update said so"`
+	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The user who resolved it, where an update said so"`
 	SourceType            SourceType              `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
-	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" doc:"By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or assigned. A person sees the own entry alone"`
-	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" doc:"As subscribedUsers, those with level mentions or none"`
-	Visibility            collab.Visibility       `json:"visibility" doc:"The people who may see it, of those who may see the document"`
+	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or assigned. A person sees the own entry alone"`
+	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"As subscribedUsers, those with level mentions or none"`
+	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"The people who may see it, of those who may see the document"`
 	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"The same"`
 	HasDraftComments      bool                    `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
 	Metadata              AnnotationMetadata      `json:"metadata" doc:"Where it is"`
-	CreatedAt             collab.Timestamp        `json:"createdAt"`
-	LastUpdated           collab.Timestamp        `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
-	Comments              []Comment               `json:"comments"`
-	Unread                *bool                   `json:"unread,omitzero" doc:"With unreadFor: whether it has comments that this user has not seen"`
-	Deleted               bool                    `json:"deleted,omitzero" doc:"With includeDeleted: it is gone"`
-	CommentsTruncated     bool                    `json:"commentsTruncated,omitzero"`
+	CreatedAt             collab.Timestamp        `json:"createdAt" person:"out"`
+	LastUpdated           collab.Timestamp        `json:"lastUpdated" person:"out" doc:"The latest of its own and of every comment written"`
+	Comments              []Comment               `json:"comments" person:"out"`
+	Unread                *bool                   `json:"unread,omitzero" person:"out" doc:"With unreadFor: whether it has comments that this user has not seen"`
+	Deleted               bool                    `json:"deleted,omitzero" person:"out" doc:"With includeDeleted: it is gone"`
+	CommentsTruncated     bool                    `json:"commentsTruncated,omitzero" person:"out"`
 }
 
 // Subscription is a user who follows an annotation, or has muted it.
 type Subscription struct {
-	User  SubscribedUser   `json:"user" doc:"By id"`
-	Type  SubscriptionType `json:"type" doc:"manual: it was set"`
-	Level collab.Level     `json:"level" doc:"The level that was set"`
+	User  SubscribedUser   `json:"user" person:"out" doc:"By id"`
+	Type  SubscriptionType `json:"type" person:"out" doc:"manual: it was set"`
+	Level collab.Level     `json:"level" person:"out" doc:"The level that was set"`
 }
 
 // SubscribedUser is the user of a Subscription.
 type SubscribedUser struct {
-	UserID string `json:"userId"`
+	UserID string `json:"userId" person:"out"`
 }
 
 // SubscriptionType is how a user came to follow an annotation.
@@ -79,8 +79,8 @@ type AnnotationMetadata struct {
 // AnnotationFields are the fields that an annotation to add has in v1 and v2.
 type AnnotationFields struct {
 	AnnotationID  *string        `json:"annotationId" rule:"id" doc:"Unique in its document; generated where it is left out"`
-	Location      *Location      `json:"location"`
-	TargetElement *TargetElement `json:"targetElement"`
+	Location      *Location      `json:"location" person:"in"`
+	TargetElement *TargetElement `json:"targetElement" person:"in"`
 	AssignedTo    *collab.User   `json:"assignedTo"`
 	Context       collab.JSON    `json:"context" rule:"object"`
 	Priority      *Priority      `json:"priority"`
@@ -93,7 +93,7 @@ type UpdatedData struct {
 	Location      rpc.Opt[Location]      `json:"location" rule:"partial"`
 	TargetElement rpc.Opt[TargetElement] `json:"targetElement"`
 	From          rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
-	Status        rpc.Opt[Status]        `json:"status" rule:"partial"`
+	Status        rpc.Opt[Status]        `json:"status" rule:"partial" person:"in"`
 	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`
 	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
 	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
@@ -102,7 +102,7 @@ type UpdatedData struct {
 	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
 	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
 	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
-	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" doc:"Replaced whole; null: public"`
+	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" person:"in" doc:"Replaced whole; null: public"`
 	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
 	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
@@ -124,23 +124,23 @@ var sources = map[bool]SourceType{false: "rest-api", true: "agent"}
 
 // AnnotationStatus is a status as it is answered.
 type AnnotationStatus struct {
-	ID   string      `json:"id"`
-	Type collab.JSON `json:"type,omitzero" schema:"StatusType|object" doc:"default, ongoing or terminal; an object where version 1 gave one"`
+	ID   string      `json:"id" person:"out"`
+	Type collab.JSON `json:"type,omitzero" person:"out" schema:"StatusType|object" doc:"default, ongoing or terminal; an object where version 1 gave one"`
 	StatusLook
 }
 
 // Location is where in a document an annotation belongs.
 type Location struct {
-	ID           string  `json:"id" rule:"required,id"`
-	LocationName *string `json:"locationName,omitempty"`
+	ID           string  `json:"id" rule:"required,id" person:"in,out"`
+	LocationName *string `json:"locationName,omitempty" person:"in,out"`
 }
 
 // TargetElement is what an annotation is anchored on.
 type TargetElement struct {
-	ElementID        *string `json:"elementId,omitempty" doc:"Id of a DOM element"`
-	TargetText       *string `json:"targetText,omitempty"`
-	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" doc:"Which occurrence of targetText"`
-	SelectAllContent *bool   `json:"selectAllContent,omitempty" doc:"It is anchored on the whole text of the element"`
+	ElementID        *string `json:"elementId,omitempty" person:"in,out" doc:"Id of a DOM element"`
+	TargetText       *string `json:"targetText,omitempty" person:"in,out"`
+	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" person:"in,out" doc:"Which occurrence of targetText"`
+	SelectAllContent *bool   `json:"selectAllContent,omitempty" person:"in,out" doc:"It is anchored on the whole text of the element"`
 }
 
 // Priority is the priority of an annotation.
@@ -153,7 +153,7 @@ type Priority struct {
 
 // Status is the status of an annotation: one of the default ones, or one with an icon of its own.
 type Status struct {
-	ID   string      `json:"id" rule:"required,id"`
+	ID   string      `json:"id" rule:"required,id" person:"in"`
 	Type *StatusType `json:"type,omitempty"`
 	StatusLook
 }
@@ -168,8 +168,8 @@ const terminal = "terminal" // type of statuses that end an annotation
 
 // StatusLook is how a status is shown.
 type StatusLook struct {
-	Name       *string `json:"name,omitempty"`
-	Color      *string `json:"color,omitempty"`
+	Name       *string `json:"name,omitempty" person:"out"`
+	Color      *string `json:"color,omitempty" person:"out"`
 	LightColor *string `json:"lightColor,omitempty"`
 	SVG        *string `json:"svg,omitempty" doc:"Its icon as SVG; a status of your own has this or iconUrl"`
 	IconURL    *string `json:"iconUrl,omitempty" doc:"Address of its icon; a status of your own has this or svg"`
@@ -213,18 +213,18 @@ func completeStatus(status collab.JSON, id string) collab.JSON {
 
 // Comment is a comment as it is answered.
 type Comment struct {
-	CommentID              int64                    `json:"commentId"`
-	CommentText            *string                  `json:"commentText,omitzero"`
-	CommentHTML            *string                  `json:"commentHtml,omitzero"`
+	CommentID              int64                    `json:"commentId" person:"out"`
+	CommentText            *string                  `json:"commentText,omitzero" person:"out"`
+	CommentHTML            *string                  `json:"commentHtml,omitzero" person:"out"`
 	Context                collab.JSON              `json:"context,omitzero" rule:"object"`
 	IsCommentResolverUsed  *bool                    `json:"isCommentResolverUsed,omitzero"`
 	IsCommentTextAvailable *bool                    `json:"isCommentTextAvailable,omitzero"`
-	From                   rpc.Stored[collab.User]  `json:"from"`
-	TaggedUserContacts     rpc.Stored[[]Tag]        `json:"taggedUserContacts,omitzero"`
-	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero"`
+	From                   rpc.Stored[collab.User]  `json:"from" person:"out"`
+	TaggedUserContacts     rpc.Stored[[]Tag]        `json:"taggedUserContacts,omitzero" person:"out"`
+	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero" person:"out"`
 	KeptCommentFields
-	CreatedAt   collab.Timestamp `json:"createdAt"`
-	LastUpdated collab.Timestamp `json:"lastUpdated"`
+	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
+	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
 }
 
 // reader is who gets an answer.

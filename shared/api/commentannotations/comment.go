@@ -10,8 +10,8 @@ import (
 // CommentFields are the fields that a comment to add has in every operation.
 type CommentFields struct {
 	CommentID              *int64      `json:"commentId" rule:"commentid" doc:"Unique in its annotation; generated where it is left out"`
-	CommentText            *string     `json:"commentText"`
-	CommentHTML            *string     `json:"commentHtml"`
+	CommentText            *string     `json:"commentText" person:"in"`
+	CommentHTML            *string     `json:"commentHtml" person:"in"`
 	IsCommentResolverUsed  *bool       `json:"isCommentResolverUsed"`
 	IsCommentTextAvailable *bool       `json:"isCommentTextAvailable"`
 	From                   collab.User `json:"from" rule:"required"`
@@ -23,8 +23,8 @@ type NewComment struct {
 	CommentFields
 	Context             collab.JSON  `json:"context" rule:"object"`
 	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
-	TaggedUserContacts  []Tag        `json:"taggedUserContacts"`
-	Attachments         []Attachment `json:"attachments"`
+	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
+	Attachments         []Attachment `json:"attachments" person:"in"`
 	KeptCommentFields
 }
 

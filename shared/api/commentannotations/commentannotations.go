@@ -52,8 +52,8 @@ type Threads interface {
 
 // Target is the document that a request is about.
 type Target struct {
-	OrganizationID string `json:"organizationId" rule:"required,id"`
-	DocumentID     string `json:"documentId" rule:"required,docid"`
+	OrganizationID string `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentID     string `json:"documentId" rule:"required,docid" person:"in"`
 }
 
 // begin returns the document that a request is about. It fails like Directory.OpenDocument, like request.Request.Raises, and with NOT_FOUND
@@ -62,38 +62,17 @@ func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create Cr
 	if err := call.Raises(raise); err != nil {
 		return collab.DocumentRef{}, err
 	}
-	make := collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument}
-	if call.Person != nil && make.Document {
-		make.Name = call.Person.Resource(t.OrganizationID, collab.ResourceDocument, t.DocumentID).DocumentName
-	}
-	doc, err := s.open(ctx, call, t, make)
+	doc, err := s.open(ctx, call, t, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
 	if sight := s.mine(call); sight != nil && err == nil {
 		err = checkDocument(ctx, sight, doc)
 	}
 	return doc, err
 }
 
-// open is Directory.OpenDocument. For a person what is disabled does not exist, and nothing is made in an organization that they were taken
-// out of.
+// open is Directory.OpenDocument. For a person, a disabled document does not exist.
 func (s *Service) open(ctx context.Context, call *rpc.Call, t Target, create collab.CreateFlags) (collab.DocumentRef, error) {
-	if call.Person == nil {
-		return s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
-	}
-	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, collab.CreateFlags{})
-	if collab.CodeOf(err) == collab.NotFound && create.Document {
-		removed := false
-		org, missing := s.Directory.OpenOrganization(ctx, call.Account, t.OrganizationID)
-		if missing == nil {
-			if removed, err = s.Directory.IsRemoved(ctx, org, call.Person.UserID); err != nil {
-				return doc, err
-			}
-		}
-		if removed {
-			create = collab.CreateFlags{}
-		}
-		doc, err = s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
-	}
-	if collab.CodeOf(err) == collab.FailedPrecondition {
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
+	if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
 		err = collab.NoDocument(t.OrganizationID, t.DocumentID)
 	}
 	return doc, err
@@ -107,9 +86,9 @@ type CreateFlags struct {
 
 // TaggedUser is a user whom a comment tags, or a group. Its `text` is a field of Tag, as not every request has it.
 type TaggedUser struct {
-	UserID  string       `json:"userId,omitempty" rule:"id" doc:"The user; required unless there is an organizationUserGroupId"`
-	Contact *collab.User `json:"contact,omitempty"`
-	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" doc:"In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified"`
+	UserID  string       `json:"userId,omitempty" rule:"id" person:"in,out" doc:"The user; required unless there is an organizationUserGroupId"`
+	Contact *collab.User `json:"contact,omitempty" person:"out"`
+	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified"`
 }
 
 // Validate demands a user or a group, and that the contact is the user.
@@ -128,19 +107,19 @@ func (t *TaggedUser) Validate(m *rpc.Violations) {
 // Tag is a user whom a comment tags, and the text of the tag.
 type Tag struct {
 	TaggedUser
-	Text *string `json:"text,omitempty" doc:"How the tag is written"`
+	Text *string `json:"text,omitempty" person:"out" doc:"How the tag is written"`
 }
 
 // Attachment is a file that a comment carries.
 type Attachment struct {
-	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0" doc:"Unique in its comment"`
-	Name         *string     `json:"name,omitempty" doc:"File name"`
+	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0" person:"in,out" doc:"Unique in its comment"`
+	Name         *string     `json:"name,omitempty" person:"in,out" doc:"File name"`
 	BucketPath   *string     `json:"bucketPath,omitempty" doc:"Its path in your storage"`
-	Size         *int64      `json:"size,omitempty" rule:"min=0" doc:"In bytes"`
-	Type         *string     `json:"type,omitempty" doc:"The kind of file, such as image, video or document"`
-	URL          *string     `json:"url,omitempty" doc:"Address to download it from"`
-	Thumbnail    *string     `json:"thumbnail,omitempty" doc:"Address of a small picture of it"`
-	MimeType     *string     `json:"mimeType,omitempty" doc:"Its MIME type"`
+	Size         *int64      `json:"size,omitempty" rule:"min=0" person:"in,out" doc:"In bytes"`
+	Type         *string     `json:"type,omitempty" person:"in,out" doc:"The kind of file, such as image, video or document"`
+	URL          *string     `json:"url,omitempty" person:"in,out" doc:"Address to download it from"`
+	Thumbnail    *string     `json:"thumbnail,omitempty" person:"in,out" doc:"Address of a small picture of it"`
+	MimeType     *string     `json:"mimeType,omitempty" person:"in,out" doc:"Its MIME type"`
 	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object" doc:"Free-form, of your own"`
 }
 

@@ -12,8 +12,8 @@ type AddCommentsRequest struct {
 	Target
 	CreateFlags
 	VerifyFlag
-	AnnotationID string       `json:"annotationId" rule:"required,id"`
-	CommentData  []NewComment `json:"commentData" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90, of which there must be one; send further ones in another request"`
+	AnnotationID string       `json:"annotationId" rule:"required,id" person:"in"`
+	CommentData  []NewComment `json:"commentData" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90, of which there must be one; send further ones in another request"`
 	Comments     []NewComment `json:"comments" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: exactly one of the two"`
 }
 
@@ -39,9 +39,7 @@ func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 // CommentsAdd is POST /v2/commentannotations/comments/add.
 func CommentsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
-		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentData" + sentComment, Editor: true, Fill: fillComments,
-		},
+		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).AddComments), Description: `
 Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
 content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The

@@ -11,23 +11,21 @@ import (
 // DeleteCommentsRequest deletes comments of an annotation: those of the ids, those of the authors, or all.
 type DeleteCommentsRequest struct {
 	Target
-	AnnotationID string   `json:"annotationId" rule:"required,id"`
-	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to delete; repeats count once; left out: all of the annotation"`
-	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"Only comments that any of these users wrote"`
+	AnnotationID string   `json:"annotationId" rule:"required,id" person:"in"`
+	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to delete; repeats count once; left out: all of the annotation"`
+	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments that any of these users wrote"`
 }
 
 // DeleteCommentResult is what became of one comment.
 type DeleteCommentResult struct {
 	rpc.Outcome
-	ID int64 `json:"id"`
+	ID int64 `json:"id" person:"out"`
 }
 
 // CommentsDelete is POST /v2/commentannotations/comments/delete.
 func CommentsDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
-		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentIds", Sees: seenItems, Editor: true, Self: "userIds",
-		},
+		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).DeleteComments), Description: `
 Deletes comments. It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the
 annotation. The annotation stays, with its creator, and its

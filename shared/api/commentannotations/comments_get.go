@@ -12,9 +12,9 @@ import (
 type GetCommentsRequest struct {
 	Target
 	AsUser
-	AnnotationID string   `json:"annotationId" rule:"required,id"`
-	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=30,each=commentid" doc:"These, in whose order the response is; null stands for one that does not exist"`
-	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those that any of these users wrote"`
+	AnnotationID string   `json:"annotationId" rule:"required,id" person:"in"`
+	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=30,each=commentid" person:"in" doc:"These, in whose order the response is; null stands for one that does not exist"`
+	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Those that any of these users wrote"`
 	rpc.PageRequest
 }
 
@@ -52,9 +52,7 @@ const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 // CommentsGet is POST /v2/commentannotations/comments/get.
 func CommentsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable | rpc.ReadProviders,
-		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentIds userIds pageSize pageToken", Sees: seenComment, Self: "asUserId",
-		},
+		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).GetComments), Requires: collab.AdvancedQueries, Description: `
 Lists the comments of a comment annotation, in pages. The response has those that pass all filters given: with commentIds in their order,
 null for one that does not exist (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by

@@ -13,10 +13,10 @@ import (
 type UpdateCommentsRequest struct {
 	Target
 	VerifyFlag
-	AnnotationID string               `json:"annotationId" rule:"required,id"`
-	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once; this or userIds is required"`
-	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
-	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty"`
+	AnnotationID string               `json:"annotationId" rule:"required,id" person:"in"`
+	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to change; repeats count once; this or userIds is required"`
+	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
+	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty" person:"in"`
 	// as in comments/add
 	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
 }
@@ -24,14 +24,14 @@ type UpdateCommentsRequest struct {
 // CommentData is what an update makes of comments: a field left out stays, null clears it, the author is merged, everything else
 // replaced whole.
 type CommentData struct {
-	CommentText            rpc.Opt[string]        `json:"commentText"`
-	CommentHTML            rpc.Opt[string]        `json:"commentHtml"`
+	CommentText            rpc.Opt[string]        `json:"commentText" person:"in"`
+	CommentHTML            rpc.Opt[string]        `json:"commentHtml" person:"in"`
 	Context                rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
 	IsCommentResolverUsed  rpc.Opt[bool]          `json:"isCommentResolverUsed"`
 	IsCommentTextAvailable rpc.Opt[bool]          `json:"isCommentTextAvailable"`
 	From                   rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
-	TaggedUserContacts     rpc.Opt[[]Tag]         `json:"taggedUserContacts"`
-	Attachments            rpc.Opt[[]Attachment]  `json:"attachments"`
+	TaggedUserContacts     rpc.Opt[[]Tag]         `json:"taggedUserContacts" person:"in"`
+	Attachments            rpc.Opt[[]Attachment]  `json:"attachments" person:"in"`
 	Actions                rpc.Opt[[]collab.JSON] `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
 	Progress               rpc.Opt[Progress]      `json:"progress" doc:"Replaced whole"`
 	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
@@ -41,7 +41,7 @@ type CommentData struct {
 // UpdateCommentsResult is what became of one comment.
 type UpdateCommentsResult struct {
 	rpc.Outcome
-	ID int64 `json:"id"`
+	ID int64 `json:"id" person:"out"`
 }
 
 // Validate demands that comments are named, by their ids or their authors.
@@ -61,9 +61,7 @@ func (d *CommentData) Validate(m *rpc.Violations) {
 // CommentsUpdate is POST /v2/commentannotations/comments/update.
 func CommentsUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
-		Person: rpc.Person{
-			Sends: "organizationId documentId annotationId commentIds updatedData" + sentComment, Sees: seenItems, Editor: true, Self: "userIds", Fill: fillCommentUpdate,
-		},
+		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
 merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. With

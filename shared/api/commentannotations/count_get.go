@@ -10,27 +10,25 @@ import (
 
 // CountGetRequest counts the annotations of documents.
 type CountGetRequest struct {
-	OrganizationID string `json:"organizationId" rule:"required,id"`
+	OrganizationID string `json:"organizationId" rule:"required,id" person:"in"`
 	AsUser
-	DocumentIDs []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"In the order of the response; of those that do not exist there are 0"`
+	DocumentIDs []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" person:"in" doc:"In the order of the response; of those that do not exist there are 0"`
 	UserID      *string  `json:"userId" rule:"notnull,id" doc:"Of whom unread is counted; where it is left out, of asUserId; without either there is no unread"`
-	StatusIDs   []string `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only annotations in any of these statuses"`
+	StatusIDs   []string `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Only annotations in any of these statuses"`
 }
 
 // DocumentCount is how many annotations a document has.
 type DocumentCount struct {
-	Total           int64  `json:"total" doc:"Its annotations"`
-	TotalIsAtLeast  bool   `json:"totalIsAtLeast,omitzero" doc:"True where counting ended before the end"`
-	Unread          *int64 `json:"unread,omitzero" doc:"Those with a comment that the user has not seen; one's own comments are seen"`
-	UnreadIsAtLeast bool   `json:"unreadIsAtLeast,omitzero" doc:"As totalIsAtLeast"`
+	Total           int64  `json:"total" person:"out" doc:"Its annotations"`
+	TotalIsAtLeast  bool   `json:"totalIsAtLeast,omitzero" person:"out" doc:"True where counting ended before the end"`
+	Unread          *int64 `json:"unread,omitzero" person:"out" doc:"Those with a comment that the user has not seen; one's own comments are seen"`
+	UnreadIsAtLeast bool   `json:"unreadIsAtLeast,omitzero" person:"out" doc:"As totalIsAtLeast"`
 }
 
 // CountGet is POST /v2/commentannotations/count/get.
 func CountGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/count/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
-		Person: rpc.Person{
-			Sends: "organizationId documentIds statusIds", Sees: "*{total totalIsAtLeast unread unreadIsAtLeast}", Self: "asUserId",
-		},
+		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).CountGet), Requires: collab.AdvancedQueries, Description: `
 Counts the comment annotations of documents, and those that a user has not seen. It counts annotations, not comments. The counts are by
 document id, in the order asked. With userId, unread are those with a comment of somebody else that was made after the user had seen the

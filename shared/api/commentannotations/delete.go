@@ -11,15 +11,15 @@ import (
 // DeleteRequest deletes the annotations of a document that its selectors leave; without selectors, all of them.
 type DeleteRequest struct {
 	Target
-	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" doc:"These, at most 500; the answer is in their order"`
+	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" person:"in" doc:"These, at most 500; the answer is in their order"`
 	LocationIDs   []string `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
-	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
+	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self"` // of the creators
 }
 
 // Delete is POST /v2/commentannotations/delete.
 func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/delete", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
-		Person:    rpc.Person{Sends: "organizationId documentId annotationIds", Sees: seenItems, Editor: true, Self: "userIds", Fill: named},
+		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes comment annotations with their comments. It deletes those of a document that pass all selectors given: annotationIds, locationIds
 and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. A deleted annotation is out of

@@ -10,25 +10,25 @@ import (
 
 // GetRequest is the data of POST /v2/commentannotations/get. All filters combine.
 type GetRequest struct {
-	OrganizationID string `json:"organizationId" rule:"required,id"`
+	OrganizationID string `json:"organizationId" rule:"required,id" person:"in"`
 	AsUser
-	DocumentID        *string        `json:"documentId" rule:"notnull,docid" doc:"As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND"`
-	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"In the order of the answer; missing ones are passed over; without any, all documents of the organization"`
+	DocumentID        *string        `json:"documentId" rule:"notnull,docid" person:"in" doc:"As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND"`
+	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"In the order of the answer; missing ones are passed over; without any, all documents of the organization"`
 	GroupByDocumentID bool           `json:"groupByDocumentId"`
-	LocationIDs       []string       `json:"locationIds" rule:"notnull,nonempty,max=30,each=id"`
+	LocationIDs       []string       `json:"locationIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
 	FolderID          *string        `json:"folderId" rule:"notnull,id" doc:"Those in documents directly in this folder; root: in documents in no folder"`
-	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id"`
-	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
+	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
+	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
 	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"One more of statusIds"`
-	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" doc:"Those in any of these statuses"`
+	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" person:"in" doc:"Those in any of these statuses"`
 	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in which a comment tags any of these users"`
 	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Those that this user resolved: see resolvedByUserId"`
-	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" doc:"Each annotation says as unread whether it has comments that this user has not seen: see read/set"`
-	UnreadOnly        bool           `json:"unreadOnly" doc:"Those alone that are unread; with unreadFor"`
-	Order             *collab.Order  `json:"order" rule:"notnull" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
-	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" doc:"Last updated then or later"`
+	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" person:"self" doc:"Each annotation says as unread whether it has comments that this user has not seen: see read/set"`
+	UnreadOnly        bool           `json:"unreadOnly" person:"in" doc:"Those alone that are unread; with unreadFor"`
+	Order             *collab.Order  `json:"order" rule:"notnull" person:"in" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
+	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" person:"in" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
-	IncludeDeleted    bool           `json:"includeDeleted" doc:"Also annotations that were deleted since updatedAfter: see Deleted above. Only with documentId alone and updatedAfter"`
+	IncludeDeleted    bool           `json:"includeDeleted" person:"in" doc:"Also annotations that were deleted since updatedAfter: see Deleted above. Only with documentId alone and updatedAfter"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
 	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time" doc:"Created then or earlier"`
 	rpc.PageRequest
@@ -89,10 +89,7 @@ func union(one *string, list []string) []string {
 // Get is POST /v2/commentannotations/get.
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
-		Person: rpc.Person{
-			Sends: "organizationId documentId documentIds annotationIds locationIds userIds statusIds order updatedAfter includeDeleted unreadOnly pageSize pageToken",
-			Sees:  seenAnnotation, Self: "asUserId unreadFor",
-		},
+		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists comment annotations by document, folder, location, creator, status, times or id, in pages. The response has those that pass all
 filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of the creators. Without any

@@ -11,92 +11,92 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Fields that a person receives, and the comment that a person sends.
+// Bounds of one request of a person.
 const (
-	placeFields      = "location{id locationName} targetElement{elementId targetText occurrence selectAllContent}"
-	visibilityFields = "visibility{type organizationId userIds}"
-	followFields     = "{*{user{userId} type level}}"
-	seenUser         = "{userId name photoUrl}"
-	seenComment      = "commentId commentText commentHtml from" + seenUser + " taggedUserContacts{userId organizationUserGroupId text contact" + seenUser + "} " + seenAttachment + " createdAt lastUpdated"
-	seenAttachment   = "attachments{attachmentId name size type url thumbnail mimeType}"
-	seenAnnotation   = "annotationId documentId from" + seenUser + " color status{id name type color} " + placeFields + " resolvedByUserId " + visibilityFields + " createdAt lastUpdated " +
-		"subscribedUsers" + followFields + " unsubscribedUsers" + followFields + " unread deleted commentsTruncated comments{" + seenComment + "}"
-	seenItems   = "*{success message code id}"
-	sentComment = "{commentText commentHtml taggedUserContacts{userId organizationUserGroupId} " + seenAttachment + "}"
+	maxNamedThreads  = collab.MaxIDsPerFilter // annotations that are changed
+	maxAddedThreads  = 10
+	maxAddedComments = 10 // of all annotations
+	maxNamedPeople   = 50 // in tags and visibility, each counted once
 )
 
-// named requires ids of annotations.
-func named(_ *collab.Person, data map[string]any, m *rpc.Violations) {
-	if list, ok := data["annotationIds"].([]any); !ok || len(list) > collab.MaxIDsPerFilter {
-		m.Add("annotationIds", "must name 1 to %d annotations", collab.MaxIDsPerFilter)
+// checkNamed demands 1 to maxNamedThreads annotations.
+func checkNamed(m *rpc.Violations, ids []string) {
+	if len(ids) == 0 || len(ids) > maxNamedThreads {
+		m.Add("annotationIds", "must name 1 to %d annotations", maxNamedThreads)
 	}
 }
 
-// namedOrAll limits how many annotations a request names, if it names any.
-func namedOrAll(p *collab.Person, data map[string]any, m *rpc.Violations) {
-	if data["annotationIds"] != nil {
-		named(p, data, m)
+// Fill demands the annotations.
+func (r *DeleteRequest) Fill(_ *collab.Person, m *rpc.Violations) { checkNamed(m, r.AnnotationIDs) }
+
+// Fill bounds the annotations, if the request names some.
+func (r *ReadSetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	if r.AnnotationIDs != nil {
+		checkNamed(m, r.AnnotationIDs)
 	}
 }
 
-// writtenBy makes a person the author of comments, and notifies those whom they concern.
-func writtenBy(p *collab.Person, comments any) {
-	list, _ := comments.([]any)
-	for _, c := range list {
-		if comment, ok := c.(map[string]any); ok {
-			comment["from"], comment["triggerNotification"] = p.User(), true
-		}
-	}
-}
-
-func fillAdd(p *collab.Person, data map[string]any, m *rpc.Violations) {
-	list, _ := data["commentAnnotations"].([]any)
-	for i, a := range list {
-		annotation, ok := a.(map[string]any)
-		if comments, _ := annotation["commentData"].([]any); ok && len(comments) == 0 {
+// Fill demands comments, and bounds annotations and comments.
+func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	comments := 0
+	for i, a := range r.CommentAnnotations {
+		if comments += len(a.CommentData); len(a.CommentData) == 0 {
 			m.Add(fmt.Sprintf("commentAnnotations[%d].commentData", i), "must have a comment")
 		}
-		writtenBy(p, annotation["commentData"])
 	}
-	org, _ := data["organizationId"].(string)
-	document, _ := data["documentId"].(string)
-	if r := p.Resource(org, collab.ResourceDocument, document); r != nil {
-		data["createOrganization"], data["createDocument"] = true, true
+	if len(r.CommentAnnotations) > maxAddedThreads {
+		m.Add("commentAnnotations", "must have at most %d items, not %d", maxAddedThreads, len(r.CommentAnnotations))
+	}
+	if comments > maxAddedComments {
+		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", maxAddedComments, comments)
 	}
 }
 
-func fillComments(p *collab.Person, data map[string]any, _ *rpc.Violations) {
-	writtenBy(p, data["commentData"])
-}
-
-func fillCommentUpdate(_ *collab.Person, data map[string]any, _ *rpc.Violations) {
-	data["triggerNotification"] = true
-}
-
-// fillUpdate restricts a status to open and resolved, and records the person as the one who set it.
-func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Violations) {
-	named(p, data, m)
-	changed := data["updatedData"]
-	if list, ok := changed.([]any); ok && len(list) == 1 {
-		changed = list[0]
+// Fill bounds the comments.
+func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	if len(r.CommentData) > maxAddedComments {
+		m.Add("commentData", "must have at most %d items, not %d", maxAddedComments, len(r.CommentData))
 	}
-	changes, _ := changed.(map[string]any)
-	sent, ok := changes["status"]
-	if !ok {
+}
+
+// Fill makes the person the author, and notifies those whom the comment concerns.
+func (c *AnnotationComment) Fill(p *collab.Person, _ *rpc.Violations) {
+	c.From, c.TriggerNotification = p.User(), true
+}
+
+// Fill is that of AnnotationComment.
+func (c *NewComment) Fill(p *collab.Person, _ *rpc.Violations) {
+	c.From, c.TriggerNotification = p.User(), true
+}
+
+// Fill notifies those whom the change concerns.
+func (r *UpdateCommentsRequest) Fill(*collab.Person, *rpc.Violations) { r.TriggerNotification = true }
+
+// Fill demands the annotations, restricts a status to open and resolved, and records the person as
+// the one who set it.
+func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
+	checkNamed(m, r.AnnotationIDs)
+	if r.UpdatedData == nil {
 		return
 	}
-	status, _ := sent.(map[string]any)
-	switch status["id"] {
+	d := &r.UpdatedData.Value
+	if !d.Status.Sent() {
+		return
+	}
+	switch d.Status.Value.ID {
 	case resolvedStatus:
-		changes["resolvedByUserId"] = p.UserID
+		d.ResolvedByUserID = sent(p.UserID)
 	case openStatus:
 	default:
 		m.Add("updatedData.status.id", "must be %s or %s: only a back end may set another", openStatus, resolvedStatus)
 		return
 	}
-	changes["status"], changes["statusUpdatedByUserId"] = defaultStatuses[status["id"].(string)], p.UserID
-	data["triggerNotification"] = true
+	d.Status.Raw, d.StatusUpdatedByUserID = defaultStatuses[d.Status.Value.ID], sent(p.UserID)
+	r.TriggerNotification = true
 }
+
+// sent returns a field as if a request had it.
+func sent(text string) rpc.Opt[string] { return rpc.Opt[string]{Value: text, Raw: rpc.JSON(text)} }
 
 // mine returns the sight of the call's person, nil for a back end. A call has one, which reads the access to a document once.
 func (s *Service) mine(call *rpc.Call) collab.Sight {

@@ -11,24 +11,24 @@ import (
 
 // ReadGetRequest asks what users have seen of documents.
 type ReadGetRequest struct {
-	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"In the order of the response; those that do not exist are passed over"`
+	OrganizationID string   `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" person:"in" doc:"In the order of the response; those that do not exist are passed over"`
 	rpc.PageRequest
 }
 
 // ReadState is what a user has said of a document, or of an annotation.
 type ReadState struct {
-	DocumentID   string        `json:"documentId"`
+	DocumentID   string        `json:"documentId" person:"out"`
 	UserID       string        `json:"userId"`
-	AnnotationID string        `json:"annotationId,omitempty" doc:"The annotation; none for all of the document"`
-	Read         bool          `json:"read" doc:"True: all comments that there were then are seen. False: none is"`
-	ReadAt       collab.Millis `json:"readAt" schema:"Millis" doc:"When that was said"`
+	AnnotationID string        `json:"annotationId,omitempty" person:"out" doc:"The annotation; none for all of the document"`
+	Read         bool          `json:"read" person:"out" doc:"True: all comments that there were then are seen. False: none is"`
+	ReadAt       collab.Millis `json:"readAt" person:"out" schema:"Millis" doc:"When that was said"`
 }
 
 // ReadGet is POST /v2/commentannotations/read/get.
 func ReadGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/get", Grants: rpc.ReadTable,
-		Person:    rpc.Person{Sends: "organizationId documentIds pageSize pageToken", Sees: "documentId annotationId read readAt"},
+		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).ReadGet), Requires: collab.AdvancedQueries, Description: `
 Lists what users have said of having seen documents and their comment annotations, in pages. The response has it as read/set takes it,
 document by document, and in each by user id. The latest state holds. A page may have fewer items than asked for, even none, and have a

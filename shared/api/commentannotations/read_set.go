@@ -10,9 +10,9 @@ import (
 // ReadSetRequest says what a user has seen.
 type ReadSetRequest struct {
 	Target
-	UserID        string   `json:"userId" rule:"required,id" doc:"The user who has seen it, or not"`
-	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" doc:"The annotations; without them all of the document. Repeats count once"`
-	Read          *bool    `json:"read" rule:"required" doc:"True: all comments so far are seen. False: none is"`
+	UserID        string   `json:"userId" rule:"required,id" person:"self" doc:"The user who has seen it, or not"`
+	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" person:"in" doc:"The annotations; without them all of the document. Repeats count once"`
+	Read          *bool    `json:"read" rule:"required" person:"in" doc:"True: all comments so far are seen. False: none is"`
 
 	ReadAt *collab.Millis `json:"readAt" rule:"notnull,time" doc:"Say it as of then: of comments that were made until then. Passed over where the user has said something of the same since. Left out: now"`
 }
@@ -20,7 +20,7 @@ type ReadSetRequest struct {
 // ReadSet is POST /v2/commentannotations/read/set.
 func ReadSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/set", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
-		Person:    rpc.Person{Sends: "organizationId documentId annotationIds read", Sees: seenItems, Self: "userId", Fill: namedOrAll},
+		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).ReadSet), Description: `
 Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
 the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without

@@ -12,7 +12,7 @@ import (
 
 // AsUser is the field of a read that names the person for whom it is.
 type AsUser struct {
-	AsUserID *string `json:"asUserId" rule:"notnull,id" doc:"Only what this person may see: what they may not see is as if it did not exist. Left out, everything"`
+	AsUserID *string `json:"asUserId" rule:"notnull,id" person:"self" doc:"Only what this person may see: what they may not see is as if it did not exist. Left out, everything"`
 }
 
 // sight returns the sight of people, "" for nobody; nil, which is everything, where nobody is named.

@@ -13,10 +13,10 @@ import (
 type UpdateRequest struct {
 	Target
 	VerifyFlag
-	AnnotationIDs []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" doc:"These; the answer is in their order"`
+	AnnotationIDs []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" person:"in" doc:"These; the answer is in their order"`
 	LocationIDs   []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
 	UserIDs       []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
-	UpdatedData   *rpc.One[UpdatedData] `json:"updatedData"`
+	UpdatedData   *rpc.One[UpdatedData] `json:"updatedData" person:"in"`
 	UpdateUsers   []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
 	// an extension of the contract
 	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
@@ -31,7 +31,7 @@ type UserReplacement struct {
 // UpdateResult is what became of one annotation.
 type UpdateResult struct {
 	rpc.Outcome
-	ID string `json:"id"`
+	ID string `json:"id" person:"out"`
 }
 
 // Validate demands that there is something to update, and refuses users replaced twice.
@@ -64,9 +64,7 @@ var (
 // Update is POST /v2/commentannotations/update.
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
-		Person: rpc.Person{
-			Sends: "organizationId documentId annotationIds updatedData{status{id} " + visibilityFields + "}", Sees: seenItems, Editor: true, Fill: fillUpdate,
-		},
+		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates comment annotations, or replaces users in them. It updates those of a document that pass all selectors given: annotationIds,
 locationIds and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. Each annotation is

@@ -22,10 +22,10 @@ type Service struct {
 
 // TicketsAddRequest is the data of POST /v2/live/tickets/add.
 type TicketsAddRequest struct {
-	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	UserID         string   `json:"userId" rule:"required,id" doc:"The person whose page connects: your back end has decided that they may see what it asks for"`
-	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents that the page shows, at most 30"`
-	Inbox          bool     `json:"inbox" doc:"Tell of the person's inbox; false where it is left out. At least one of documentIds and this"`
+	OrganizationID string   `json:"organizationId" rule:"required,id" person:"in"`
+	UserID         string   `json:"userId" rule:"required,id" person:"self" doc:"The person whose page connects: your back end has decided that they may see what it asks for"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents that the page shows, at most 30"`
+	Inbox          bool     `json:"inbox" person:"in" doc:"Tell of the person's inbox; false where it is left out. At least one of documentIds and this"`
 }
 
 // Validate refuses a request for nothing.
@@ -37,16 +37,14 @@ func (r *TicketsAddRequest) Validate(m *rpc.Violations) {
 
 // Ticket is where a page connects.
 type Ticket struct {
-	URL       string           `json:"url" doc:"WebSocket address with a ticket in it, for one connection. Give it to the page alone"`
-	ExpiresAt collab.Timestamp `json:"expiresAt" doc:"When the connection must have begun"`
+	URL       string           `json:"url" person:"out" doc:"WebSocket address with a ticket in it, for one connection. Give it to the page alone"`
+	ExpiresAt collab.Timestamp `json:"expiresAt" person:"out" doc:"When the connection must have begun"`
 }
 
 // TicketsAdd is POST /v2/live/tickets/add.
 func TicketsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/live/tickets/add", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.AddTickets,
-		Person: rpc.Person{
-			Sends: "organizationId documentIds inbox", Sees: "url expiresAt", Self: "userId", Inbox: true,
-		},
+		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).TicketsAdd), Description: `
 Lets a person's page connect, so that it is told when something changes instead of asking again and again. The answer's address takes one
 WebSocket connection, begun within 60 seconds; [Live](#live) says what goes over it. It takes no Idempotency-Key. PERMISSION_DENIED when

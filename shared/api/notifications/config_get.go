@@ -11,10 +11,10 @@ import (
 
 // ConfigGetRequest is the data of POST /v2/notifications/config/get.
 type ConfigGetRequest struct {
-	OrganizationID        string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs           []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents, which need not exist, in the order of the answer; required unless getOrganizationConfig is true"`
-	GetOrganizationConfig bool     `json:"getOrganizationConfig" doc:"Return what the user prefers in the organization, and that alone"`
-	UserID                string   `json:"userId" rule:"required,id"`
+	OrganizationID        string   `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentIDs           []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents, which need not exist, in the order of the answer; required unless getOrganizationConfig is true"`
+	GetOrganizationConfig bool     `json:"getOrganizationConfig" person:"in" doc:"Return what the user prefers in the organization, and that alone"`
+	UserID                string   `json:"userId" rule:"required,id" person:"self"`
 }
 
 // Validate checks that the request says what it asks for.
@@ -26,16 +26,16 @@ func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 
 // NotificationConfig is a user's notification configuration for a document, or for the organization.
 type NotificationConfig struct {
-	Config   Channels `json:"config"`
-	Metadata Metadata `json:"metadata" doc:"The document or the location that it is of"`
+	Config   Channels `json:"config" person:"out"`
+	Metadata Metadata `json:"metadata" person:"out" doc:"The document or the location that it is of"`
 	*MailTimes
 }
 
 // MailTimes are when a user gets mails of the organization.
 type MailTimes struct {
-	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" doc:"instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has not seen. None is instant"`
-	MailHour      *int64               `json:"mailHour,omitempty" doc:"Of daily: 0 to 23, in timeZone"`
-	TimeZone      string               `json:"timeZone,omitempty" doc:"Of the IANA database, such as Europe/Berlin; none is UTC"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" person:"out" doc:"instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has not seen. None is instant"`
+	MailHour      *int64               `json:"mailHour,omitempty" person:"out" doc:"Of daily: 0 to 23, in timeZone"`
+	TimeZone      string               `json:"timeZone,omitempty" person:"out" doc:"Of the IANA database, such as Europe/Berlin; none is UTC"`
 }
 
 // mailTimesOf returns nil where none were set.
@@ -52,8 +52,8 @@ func mailTimesOf(m collab.MailTimes) *MailTimes {
 
 // Channels are the preferences by channel. Further channels stand beside these fields.
 type Channels struct {
-	Inbox collab.Preference `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE"`
-	Email collab.Preference `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	Inbox collab.Preference `json:"inbox" person:"out" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	Email collab.Preference `json:"email" person:"out" doc:"ALL: everything; MINE: what concerns the user; NONE"`
 	rpc.Open
 }
 
@@ -77,17 +77,15 @@ func channelsOf(p collab.Preferences) Channels {
 // Metadata says what a NotificationConfig is of.
 type Metadata struct {
 	APIKey         string `json:"apiKey" doc:"The API key of the request"`
-	OrganizationID string `json:"organizationId"`
-	DocumentID     string `json:"documentId,omitempty" doc:"The document; none for the organization"`
+	OrganizationID string `json:"organizationId" person:"out"`
+	DocumentID     string `json:"documentId,omitempty" person:"out" doc:"The document; none for the organization"`
 	UserID         string `json:"userId"`
 }
 
 // ConfigGet is POST /v2/notifications/config/get.
 func ConfigGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/get", Grants: rpc.ReadTable,
-		Person: rpc.Person{
-			Sends: "organizationId documentIds getOrganizationConfig", Sees: "config{inbox email} metadata{organizationId documentId} mailFrequency mailHour timeZone", Inbox: true, Self: "userId",
-		},
+		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).ConfigGet), Requires: collab.NotificationPreferences, Description: `
 Returns a user's notification preferences. They are by document and channel: the user's preference for the document, else for the
 organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With

@@ -14,15 +14,15 @@ import (
 
 // ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
 type ConfigSetRequest struct {
-	OrganizationID string               `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string             `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
-	AnnotationIDs  []string             `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" doc:"With level: the annotations of the one document for which it holds"`
-	UserIDs        []string             `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"The users whose preferences they are"`
-	Config         *ChannelsChange      `json:"config" rule:"notnull,nonempty" doc:"Which notifications the users get; left out: as it is"`
-	Level          collab.Level         `json:"level" rule:"notnull" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level"`
-	MailFrequency  collab.MailFrequency `json:"mailFrequency" rule:"notnull" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
-	MailHour       *int64               `json:"mailHour" rule:"notnull,min=0,max=23" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
-	TimeZone       *string              `json:"timeZone" rule:"notnull" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
+	OrganizationID string               `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentIDs    []string             `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
+	AnnotationIDs  []string             `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: the annotations of the one document for which it holds"`
+	UserIDs        []string             `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users whose preferences they are"`
+	Config         *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"Which notifications the users get; left out: as it is"`
+	Level          collab.Level         `json:"level" rule:"notnull" person:"in" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level"`
+	MailFrequency  collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
+	MailHour       *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
+	TimeZone       *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
 }
 
 // Validate checks which fields stand together.
@@ -58,8 +58,8 @@ func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
 // ChannelsChange replaces a user's preferences, further channels too. A channel that is left out, or null, has none of its own: it falls
 // back from the document to the organization, and from there to the default.
 type ChannelsChange struct {
-	Inbox rpc.Opt[collab.Preference] `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL"`
-	Email rpc.Opt[collab.Preference] `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE"`
+	Inbox rpc.Opt[collab.Preference] `json:"inbox" person:"in" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL"`
+	Email rpc.Opt[collab.Preference] `json:"email" person:"in" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE"`
 	rpc.Open
 
 	further map[string]collab.Preference
@@ -95,16 +95,14 @@ func (c *ChannelsChange) Validate(m *rpc.Violations) {
 // ConfigSetResult says whose preferences were set, and for what.
 type ConfigSetResult struct {
 	rpc.Outcome
-	UserID     string `json:"userId"`
-	DocumentID string `json:"documentId,omitempty" doc:"Where the request names a single one"`
+	UserID     string `json:"userId" person:"out"`
+	DocumentID string `json:"documentId,omitempty" person:"out" doc:"Where the request names a single one"`
 }
 
 // ConfigSet is POST /v2/notifications/config/set.
 func ConfigSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders,
-		Person: rpc.Person{
-			Sends: "organizationId documentIds annotationIds level config{inbox email} mailFrequency mailHour timeZone", Sees: "*{success message userId documentId}", Inbox: true, Self: "userIds",
-		},
+		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
 Sets users' notification preferences. With config it replaces those of up to 30 users for up to 30 documents, or without documentIds for the
 whole organization. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and

@@ -12,14 +12,14 @@ import (
 
 // GetRequest is the data of POST /v2/notifications/get.
 type GetRequest struct {
-	OrganizationID  string         `json:"organizationId" rule:"required,id"`
-	DocumentID      string         `json:"documentId" rule:"notnull,docid" doc:"Those of this document; required unless userId is there"`
-	UserID          string         `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user; required unless documentId is there"`
+	OrganizationID  string         `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentID      string         `json:"documentId" rule:"notnull,docid" person:"in" doc:"Those of this document; required unless userId is there"`
+	UserID          string         `json:"userId" rule:"notnull,id" person:"self" doc:"Those in the inbox of this user; required unless documentId is there"`
 	LocationID      string         `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
-	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" doc:"These alone; those that do not exist are left out"`
-	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Made then or later"`
-	UnreadOnly      bool           `json:"unreadOnly" doc:"Those that the user has not read alone; with userId"`
-	Order           collab.Order   `json:"order" rule:"notnull" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
+	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"These alone; those that do not exist are left out"`
+	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" person:"in" doc:"Made then or later"`
+	UnreadOnly      bool           `json:"unreadOnly" person:"in" doc:"Those that the user has not read alone; with userId"`
+	Order           collab.Order   `json:"order" rule:"notnull" person:"in" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
 	rpc.PageRequest
 }
 
@@ -36,32 +36,32 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 // Notification is a notification as it is answered: to a user as the user reads it, or as one of its document.
 type Notification struct {
 	ID               string                 `json:"id"`
-	NotificationID   string                 `json:"notificationId"`
-	DocumentID       string                 `json:"documentId"`
-	AnnotationID     string                 `json:"annotationId,omitempty" doc:"Of one that a comment made"`
-	CommentIDs       []int64                `json:"commentIds,omitempty" doc:"Of one that comments made: the first of these, at most 3"`
+	NotificationID   string                 `json:"notificationId" person:"out"`
+	DocumentID       string                 `json:"documentId" person:"out"`
+	AnnotationID     string                 `json:"annotationId,omitempty" person:"out" doc:"Of one that a comment made"`
+	CommentIDs       []int64                `json:"commentIds,omitempty" person:"out" doc:"Of one that comments made: the first of these, at most 3"`
 	Source           string                 `json:"notificationSource" doc:"custom, comment for one that a comment made, or what was sent"`
 	SourceData       collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
-	ActionUser       collab.User            `json:"actionUser"`
-	Headline         string                 `json:"displayHeadlineMessage" doc:"The headline for this user, as plain text; without a user, {recipientUser} stays"`
+	ActionUser       collab.User            `json:"actionUser" person:"out"`
+	Headline         string                 `json:"displayHeadlineMessage" person:"out" doc:"The headline for this user, as plain text; without a user, {recipientUser} stays"`
 	Template         string                 `json:"displayHeadlineMessageTemplate"`
 	TemplateData     map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
-	Body             string                 `json:"displayBodyMessage"`
+	Body             string                 `json:"displayBodyMessage" person:"out"`
 	BodyTemplate     string                 `json:"displayBodyMessageTemplate,omitempty"`
 	BodyTemplateData map[string]collab.JSON `json:"displayBodyMessageTemplateData,omitempty"`
-	Location         collab.JSON            `json:"location,omitempty" rule:"object"`
+	Location         collab.JSON            `json:"location,omitempty" rule:"object" person:"out"`
 	Metadata         collab.JSON            `json:"metadata" rule:"object" doc:"apiKey, organizationId and documentId, beside what was sent"`
 	PersistRead      bool                   `json:"persistReadForUsers,omitempty" doc:"Kept for your application"`
 	ResolverUsed     bool                   `json:"isNotificationResolverUsed,omitempty" doc:"Your application shows the texts"`
 	NotifyAll        bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
 	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"The recipients by user id, each true: at most 200 of them"`
 	NotifyUsersByID  map[string]bool        `json:"notifyUsersByUserId" doc:"The same"`
-	Timestamp        collab.Millis          `json:"timestamp" doc:"When it was made, in milliseconds since epoch"`
-	CreatedAt        collab.Timestamp       `json:"createdAt"`
-	Read             *bool                  `json:"read,omitempty" doc:"Whether the user read it; none without a user"`
-	ReadAt           collab.Timestamp       `json:"readAt,omitzero" doc:"When the user first read it"`
-	Clicked          *bool                  `json:"clicked,omitempty" doc:"Whether the user clicked it; none without a user"`
-	ClickedAt        collab.Timestamp       `json:"clickedAt,omitzero" doc:"When the user first clicked it"`
+	Timestamp        collab.Millis          `json:"timestamp" person:"out" doc:"When it was made, in milliseconds since epoch"`
+	CreatedAt        collab.Timestamp       `json:"createdAt" person:"out"`
+	Read             *bool                  `json:"read,omitempty" person:"out" doc:"Whether the user read it; none without a user"`
+	ReadAt           collab.Timestamp       `json:"readAt,omitzero" person:"out" doc:"When the user first read it"`
+	Clicked          *bool                  `json:"clicked,omitempty" person:"out" doc:"Whether the user clicked it; none without a user"`
+	ClickedAt        collab.Timestamp       `json:"clickedAt,omitzero" person:"out" doc:"When the user first clicked it"`
 }
 
 // show returns an entry as it is answered to a request; recipient is the user who has it, without an id for none.
@@ -116,12 +116,7 @@ const mostAsked = 20
 // Get is POST /v2/notifications/get.
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/get", CountsUnread: true, Grants: rpc.ReadTable | rpc.ReadProviders,
-		Person: rpc.Person{
-			Sends: "organizationId documentId notificationIds createdAfter unreadOnly order pageSize pageToken",
-			Sees: "notificationId documentId annotationId commentIds actionUser{userId name photoUrl} displayHeadlineMessage displayBodyMessage location " +
-				"timestamp createdAt read readAt clicked clickedAt",
-			Inbox: true, Self: "userId",
-		},
+		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
 that the user did not cause and wants. The user need not be a member. A notification of the last second may be missing. Headlines are filled in for this user. Without a userId it returns
@@ -196,7 +191,7 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 	if call.Person == nil {
 		return covered, nil
 	}
-	roles, err := call.Covered(ctx, org.Organization, documents)
+	roles, err := call.Covered(ctx, org, documents)
 	for d := range roles {
 		covered[d] = true
 	}

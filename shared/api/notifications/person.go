@@ -3,33 +3,26 @@ package notifications
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
 
-// fillUpdate marks notifications as read by the person, unless the request says clicked. It refuses ids of other people.
-func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Violations) {
-	list, _ := data["notifications"].([]any)
-	for i, v := range list {
-		n, ok := v.(map[string]any)
-		if !ok {
-			continue
+// Fill marks the notification as read by the person, unless the request says clicked. It refuses ids of
+// other people.
+func (u *NotificationUpdate) Fill(p *collab.Person, m *rpc.Violations) {
+	only := func(field string, users []string) {
+		if users != nil && !slices.Equal(users, []string{p.UserID}) {
+			m.Add(field, "must name you alone: only a back end may name others")
 		}
-		said := false
-		for _, field := range []string{"readByUserIds", "clickedByUserIds"} {
-			users, ok := n[field].([]any)
-			if ok && (len(users) != 1 || users[0] != p.UserID) {
-				m.Add(fmt.Sprintf("notifications[%d].%s", i, field), "must name you alone: only a back end may name others")
-			}
-			said = said || n[field] != nil
-		}
-		if !said {
-			n["readByUserIds"] = []string{p.UserID}
-		}
+	}
+	only("readByUserIds", u.ReadByUserIDs)
+	only("clickedByUserIds", u.ClickedByUserIDs)
+	if u.ReadByUserIDs == nil && u.ClickedByUserIDs == nil {
+		u.ReadByUserIDs = []string{p.UserID}
 	}
 }
 

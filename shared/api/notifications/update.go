@@ -10,13 +10,13 @@ import (
 
 // UpdateRequest is the data of POST /v2/notifications/update.
 type UpdateRequest struct {
-	OrganizationID        string               `json:"organizationId" rule:"required,id"`
+	OrganizationID        string               `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentID            string               `json:"documentId" rule:"notnull,docid" doc:"Those of this document alone"`
 	LocationID            string               `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
-	UserID                string               `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user alone"`
+	UserID                string               `json:"userId" rule:"notnull,id" person:"self" doc:"Those in the inbox of this user alone"`
 	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Each user who read or clicked must be one who may see the document; false where it is left out"`
-	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" doc:"The changes; they name at most 1,000 users in all; required unless readUntil is there"`
-	ReadUntil             *collab.Millis       `json:"readUntil" rule:"notnull,time" doc:"The user of userId has read everything until then, and not later than now; one write, whatever was there"`
+	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" person:"in" doc:"The changes; they name at most 1,000 users in all; required unless readUntil is there"`
+	ReadUntil             *collab.Millis       `json:"readUntil" rule:"notnull,time" person:"in" doc:"The user of userId has read everything until then, and not later than now; one write, whatever was there"`
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // NotificationUpdate changes a notification: what it says, and what users did with it.
 type NotificationUpdate struct {
-	ID                   string               `json:"id" rule:"required,id"`
+	ID                   string               `json:"id" rule:"required,id" person:"in"`
 	ActionUser           rpc.Opt[collab.User] `json:"actionUser" rule:"notnull"`
 	HeadlineTemplate     rpc.Opt[string]      `json:"displayHeadlineMessageTemplate"`
 	HeadlineTemplateData rpc.Opt[collab.JSON] `json:"displayHeadlineMessageTemplateData" rule:"object"`
@@ -36,8 +36,8 @@ type NotificationUpdate struct {
 	SourceData           rpc.Opt[collab.JSON] `json:"notificationSourceData" rule:"object"`
 	Location             rpc.Opt[collab.JSON] `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
 	Metadata             rpc.Opt[collab.JSON] `json:"metadata" rule:"object"`
-	ReadByUserIDs        []string             `json:"readByUserIds" rule:"notnull,each=id" doc:"These users read it; it stays so"`
-	ClickedByUserIDs     []string             `json:"clickedByUserIds" rule:"notnull,each=id" doc:"These users clicked it, which is reading it too; it stays so"`
+	ReadByUserIDs        []string             `json:"readByUserIds" rule:"notnull,each=id" person:"in" doc:"These users read it; it stays so"`
+	ClickedByUserIDs     []string             `json:"clickedByUserIds" rule:"notnull,each=id" person:"in" doc:"These users clicked it, which is reading it too; it stays so"`
 	PersistReadForUsers  rpc.Opt[bool]        `json:"persistReadForUsers" rule:"notnull" doc:"Kept for your application"`
 }
 
@@ -115,9 +115,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 // Update is POST /v2/notifications/update.
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
-		Person: rpc.Person{
-			Sends: "organizationId readUntil notifications{id readByUserIds clickedByUserIds}", Sees: "*{success message code id}", Inbox: true, Self: "userId", Fill: fillUpdate,
-		},
+		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates notifications, and marks them as read or clicked. It changes up to 500. A notification that is read or clicked stays so. Fields that are left out stay;
 null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is

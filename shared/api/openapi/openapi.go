@@ -188,8 +188,8 @@ func (op *operation) post(s *schemas) object {
 	if op.Requires != "" {
 		description = strings.TrimSpace(description + fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires))
 	}
-	if p := op.Person; p.Sends != "" {
-		description = strings.TrimSpace(description + "\n\n" + forPersons(p))
+	if op.Person != rpc.BackEnd {
+		description = strings.TrimSpace(description + "\n\n" + forPersons(op.Endpoint))
 	}
 	post := obj("operationId", lower(name), "tags", []string{op.noun}, "summary", summary, "description", description)
 	if strings.HasPrefix(op.Path, "/v1/") {
@@ -233,16 +233,16 @@ func (op *operation) post(s *schemas) object {
 	return with(post, "requestBody", obj("required", true, "content", content(body, "examples", requests)), "responses", responses)
 }
 
-// forPersons says what a person may send, and is answered.
-func forPersons(p rpc.Person) string {
+// forPersons returns the fields that a person may send, and those that reach a person.
+func forPersons(e rpc.Endpoint) string {
 	answered, role := "as a back end is", ""
-	if p.Sees != "" {
-		answered = "`" + p.Sees + "`"
+	if fields := rpc.Received(e.Operation.Data); fields != nil {
+		answered = "`" + fields.String() + "`"
 	}
-	if p.Editor {
-		role = ", where the token is an editor's"
+	if e.Person == rpc.PersonWrites {
+		role = ", if the token is an editor's"
 	}
-	return fmt.Sprintf("**A person** sends `%s`%s, and is answered %s.", p.Sends, role, answered)
+	return fmt.Sprintf("**A person** sends `%s`%s, and is answered %s.", rpc.Sent(rpc.ShapeOf(e.Operation.Request)), role, answered)
 }
 
 // hasField reports whether the data of an endpoint's request have a field.

@@ -10,8 +10,8 @@ import (
 
 // UsergroupsGetRequest is the data of POST /v2/organizations/usergroups/get.
 type UsergroupsGetRequest struct {
-	OrganizationID string  `json:"organizationId" rule:"required,id"`
-	SearchKey      *string `json:"searchKey" rule:"notnull" doc:"The first 30 of those whose name, or a word of it, begins with this, whatever the case; 2 to 100 characters"`
+	OrganizationID string  `json:"organizationId" rule:"required,id" person:"in"`
+	SearchKey      *string `json:"searchKey" rule:"notnull" person:"in" doc:"The first 30 of those whose name, or a word of it, begins with this, whatever the case; 2 to 100 characters"`
 	rpc.PageRequest
 }
 
@@ -20,8 +20,8 @@ func (r *UsergroupsGetRequest) Validate(m *rpc.Violations) { m.SearchKey(r.Searc
 
 // Group is a group of users as it is answered.
 type Group struct {
-	GroupID   string   `json:"groupId" doc:"The group"`
-	GroupName string   `json:"groupName" doc:"Its name"`
+	GroupID   string   `json:"groupId" person:"out" doc:"The group"`
+	GroupName string   `json:"groupName" person:"out" doc:"Its name"`
 	UserIDs   []string `json:"userIds" doc:"At most 500 of its users, by id; none with searchKey"`
 }
 
@@ -37,7 +37,7 @@ const (
 // UsergroupsGet is POST /v2/organizations/usergroups/get.
 func UsergroupsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/usergroups/get", Grants: rpc.ReadTable,
-		Person:    rpc.Person{Sends: "organizationId searchKey", Sees: "groupId groupName", Inbox: true},
+		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).UsergroupsGet), Requires: collab.AdvancedQueries, Description: `
 Lists groups of users, with their users, in pages. The response has all by id, each with its users by id. A group with more than 500 users
 comes again, each time with the next of them. A page ends after 100 items.

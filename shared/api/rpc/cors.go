@@ -46,15 +46,15 @@ func allowOrigin(h http.Header, origin string) {
 }
 
 // checkOrigin refuses a person's request from a page of an origin that the account does not allow. The page may read the error.
-func checkOrigin(x *exchange) error {
-	from := origin(x.r)
+func checkOrigin(x *exchange, r *http.Request) error {
+	from := origin(r)
 	switch {
 	case from == "":
 		return nil
 	case !slices.Contains(x.Settings.AllowedOrigins, from):
-		allowOrigin(x.w.Header(), "*")
+		allowOrigin(x.header, "*")
 		return collab.Errorf(collab.PermissionDenied, "the account does not allow pages of %s to call: its operator sets allowedOrigins", from)
 	}
-	allowOrigin(x.w.Header(), from)
+	allowOrigin(x.header, from)
 	return nil
 }

@@ -17,9 +17,10 @@ import (
 
 var errEnough = errors.New("more than MaxViolations mistakes") // ends the decoding
 
-// decode reads a whole body into v by its shape. Where drop is not nil, unknown fields are left out and noted there: see DroppedFields. The error
-// is INVALID_ARGUMENT: of syntax, or with every violation of form.
-func decode(body []byte, p *Shape, v reflect.Value, drop *[]string) error {
+// decode reads a whole body into v by its shape, for a person by the rules of Access. If drop is not nil,
+// unknown fields are left out and noted there: see DroppedFields. The error is INVALID_ARGUMENT: of
+// syntax, or with every violation of form.
+func decode(body []byte, p *Shape, v reflect.Value, person *collab.Person, drop *[]string) error {
 	switch {
 	case len(body) == 0:
 		return collab.Errorf(collab.InvalidArgument, `the body is empty: it must be {"data": {…}}`)
@@ -29,7 +30,7 @@ func decode(body []byte, p *Shape, v reflect.Value, drop *[]string) error {
 		return collab.Errorf(collab.InvalidArgument, "the body must nest at most %d levels deep", MaxDepth)
 	}
 	d := newDecoder(body, "")
-	d.drop = drop
+	d.person, d.drop = person, drop
 	if err := d.value(p, v); err == errEnough {
 		return d.err()
 	} else if err != nil {
@@ -44,13 +45,14 @@ func decode(body []byte, p *Shape, v reflect.Value, drop *[]string) error {
 // decoder reads one JSON text. The methods' errors are those of syntax, and errEnough.
 type decoder struct {
 	Violations
-	text []byte
-	drop *[]string // see decode
+	text   []byte
+	person *collab.Person // see decode
+	drop   *[]string      // see decode
 }
 
 // newDecoder returns the decoder of a text that stands at the path root of the body.
 func newDecoder(text []byte, root string) *decoder {
-	return &decoder{Violations{root: root, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}, text, nil}
+	return &decoder{Violations: Violations{root: root, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}, text: text}
 }
 
 // value reads the next value into v.

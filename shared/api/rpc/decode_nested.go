@@ -77,6 +77,13 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			return err
 		}
 		i, known := o.lookup(name)
+		if d.person != nil && (known && !o.Fields[i].In || !known && o.Open) {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			d.add("must be left out: only a back end may set it")
+			continue
+		}
 		if !known && o.Open {
 			member := Member[collab.JSON]{Key: unquote(name)}
 			value, err := d.dec.ReadValue()
@@ -104,12 +111,18 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 		return err
 	}
 	for i := range o.Fields {
-		if o.Fields[i].Required && seen&(1<<i) == 0 {
+		if o.Fields[i].Required && seen&(1<<i) == 0 && (d.person == nil || o.Fields[i].In) {
 			d.note(join(d.at(), o.Fields[i].Name), "is required")
 		}
 	}
 	if p.NonEmpty && seen == 0 && !further {
 		d.Add("", "must have at least one field")
+	}
+	if d.person != nil {
+		o.forSelf(v, d.person)
+		if filler, ok := v.Addr().Interface().(Filler); ok {
+			filler.Fill(d.person, &d.Violations)
+		}
 	}
 	if o.validates {
 		v.Addr().Interface().(Validator).Validate(&d.Violations)

@@ -24,8 +24,9 @@ type Endpoint struct {
 	LeavesJob    bool // its answer may name a job: see jobs/get
 	Accepted     bool // what it answers is only begun: see Status
 	Public       bool // without credentials, and to GET too: a page for people
+	AlwaysOn     bool // neither quotas nor Server.ReadOnly refuse it: see Call.ReadOnly
 
-	Person   Person // for callers with a person's token
+	Person   Access // of persons with a token
 	Audience Audience
 	Changes  bool   // for an operator: it changes something
 	Question string // for an operator: what a person is told before a program calls it, "" for nothing
@@ -74,14 +75,21 @@ func (e Endpoint) Status() int {
 	return http.StatusOK
 }
 
-// Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for
+// Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics if there is no service for
 // it.
 func (e Endpoint) Handler(s *Server, services Services) http.Handler {
-	o := Options{Idempotent: e.Idempotent(), Requires: e.Requires, Accepted: e.Accepted, Person: e.Person}
+	if e.Public {
+		return e.Operation.page(s, services)
+	}
+	return s.handler(e.runner(s, services))
+}
+
+func (e Endpoint) runner(s *Server, services Services) run {
+	o := Options{Idempotent: e.Idempotent(), AlwaysOn: e.AlwaysOn, Requires: e.Requires, Accepted: e.Accepted, Person: e.Person}
 	if e.Grants&(WriteTable|AddTickets) != 0 {
 		o.Counts = writes
 	}
-	return e.Operation.handler(s, services, o)
+	return e.Operation.runner(s, services, o)
 }
 
 // Services are what operations are methods of: one pointer of each type.
@@ -102,7 +110,8 @@ type Rule struct {
 	Request reflect.Type // of the request's data
 	Data    reflect.Type // of the answer's data
 
-	handler func(*Server, Services, Options) http.Handler
+	runner func(*Server, Services, Options) run
+	page   func(*Server, Services) http.Handler // of a Public endpoint
 }
 
 // Method returns the operation that is a method of a service.
@@ -110,16 +119,16 @@ func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data
 	return Rule{
 		Request: reflect.TypeFor[Req](),
 		Data:    reflect.TypeFor[Data](),
-		handler: func(server *Server, services Services, o Options) http.Handler {
+		runner: func(server *Server, services Services, o Options) run {
 			s := find[S](services)
-			return Handle(server, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
+			return runner(server, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
 		},
 	}
 }
 
 // PageOf returns the operation of a Public endpoint: the handler that a service makes, outside the envelope.
 func PageOf[S any](handler func(S, *Server) http.Handler) Rule {
-	return Rule{handler: func(server *Server, services Services, _ Options) http.Handler {
+	return Rule{page: func(server *Server, services Services) http.Handler {
 		return handler(find[S](services), server)
 	}}
 }

@@ -20,9 +20,25 @@ import (
 type exchange struct {
 	Call
 	ctx          context.Context
-	w            http.ResponseWriter
-	r            *http.Request
-	organization string // as the request names it, for the log
+	header       http.Header // of the answer
+	keys         []string    // Idempotency-Key headers
+	organization string      // as the request names it, for the log
+	usage        *collab.Usage
+}
+
+func (s *Server) exchange(ctx context.Context, path string, identity collab.Identity) *exchange {
+	usage := new(collab.Usage)
+	return &exchange{
+		Call:  Call{Request: &request.Request{Identity: identity, Now: s.Now()}, Path: path, limiter: &s.limiter, directory: s.Directory},
+		ctx:   collab.WithUsage(ctx, usage),
+		usage: usage,
+	}
+}
+
+// spend charges the account for what the exchange used.
+func (x *exchange) spend() {
+	read, written, _ := x.usage.Total()
+	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})
 }
 
 // drained is the most that is read of a body before it is refused, and all that the gateway takes. A caller who is still sending when the
@@ -30,14 +46,9 @@ type exchange struct {
 const drained = 10 << 20
 
 // serve writes the answer of run, or its failure, and one access-log record.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (response, error)) {
-	usage := new(collab.Usage)
-	x := &exchange{
-		Call: Call{Request: &request.Request{Identity: identity, Now: s.Now()}, Path: r.URL.Path, limiter: &s.limiter, folders: s.Folders},
-		ctx:  collab.WithUsage(r.Context(), usage),
-		w:    w,
-		r:    r,
-	}
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run run) {
+	x := s.exchange(r.Context(), r.URL.Path, identity)
+	x.header = w.Header()
 	a, err := recovered(func() (response, error) { return run(x) })
 	if err != nil {
 		if a = failureResponse(x.ctx, err); a.http >= 500 {
@@ -45,10 +56,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 		}
 		_, _ = io.CopyN(io.Discard, r.Body, drained)
 	}
-	read, written, _ := usage.Total()
-	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})
+	x.spend()
 	a.write(w)
-	s.record(x, a, usage)
+	s.record(x, a)
 }
 
 // recovered turns a panic of run into an error.
@@ -62,7 +72,7 @@ func recovered(run func() (response, error)) (a response, err error) {
 }
 
 // record logs the exchange: no body, no credential, no text of the caller's but the ids of account and organization.
-func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
+func (s *Server) record(x *exchange, a response) {
 	level, status := slog.LevelInfo, "success"
 	if a.code != "" {
 		status = string(a.code)
@@ -70,7 +80,7 @@ func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
 	if collab.CheckID(x.organization, collab.MaxID) != nil {
 		x.organization = ""
 	}
-	read, write, calls := usage.Total()
+	read, write, calls := x.usage.Total()
 	attrs := []slog.Attr{
 		slog.String("requestId", collab.RequestIDOf(x.ctx)),
 		slog.String("path", clip(x.Path, 200)),

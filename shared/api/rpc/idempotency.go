@@ -36,8 +36,8 @@ type IdempotencyStore interface {
 
 // once runs the request, unless one with its key was carried out, and keeps the answer. The claim of the key is the first that is written:
 // so a repeat that finds the key finished, or held, has changed nothing.
-func (s *Server) once(x *exchange, keys []string, run func() (response, error)) (response, error) {
-	claim, err := s.claim(x, keys)
+func (s *Server) once(x *exchange, run func() (response, error)) (response, error) {
+	claim, err := s.claim(x)
 	if err != nil {
 		return response{}, err
 	}
@@ -68,8 +68,8 @@ func (s *Server) once(x *exchange, keys []string, run func() (response, error)) 
 }
 
 // claim returns the claim on the key that a request carries.
-func (s *Server) claim(x *exchange, keys []string) (request.Claim, error) {
-	if len(keys) > 1 || !validKey(keys[0]) {
+func (s *Server) claim(x *exchange) (request.Claim, error) {
+	if len(x.keys) > 1 || !validKey(x.keys[0]) {
 		return request.Claim{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key header must be 1 to 255 printable ASCII characters")
 	}
 	scope := x.Path
@@ -80,7 +80,7 @@ func (s *Server) claim(x *exchange, keys []string) (request.Claim, error) {
 	start := x.Now.Truncate(time.Millisecond)
 	return request.Claim{
 		Account:  x.Account,
-		KeyHash:  sha256.Sum256([]byte(scope + "\n" + keys[0])),
+		KeyHash:  sha256.Sum256([]byte(scope + "\n" + x.keys[0])),
 		BodyHash: sha256.Sum256(x.body),
 		Seed:     seed,
 		Start:    start,

@@ -7,11 +7,11 @@ import (
 	"collabdata/shared/collab"
 )
 
-// kind is a kind of action that is limited for each person.
-type kind int
+// action is a kind of action that is limited for each person.
+type action int
 
 const (
-	looks kind = iota
+	looks action = iota
 	writes
 	mentions
 )
@@ -33,7 +33,7 @@ const remembered = 10_000
 // count identifies the actions of a kind by one person.
 type count struct {
 	account, user string
-	kind          kind
+	action        action
 }
 
 // limiter limits the actions of each person in this process; the gateway's firewall limits requests to all processes. Its zero value is ready
@@ -45,7 +45,7 @@ type limiter struct {
 
 // take counts n more at a time, or returns how long to wait for them.
 func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
-	b := bounds[c.kind]
+	b := bounds[c.action]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	back := l.free[c]
@@ -64,15 +64,15 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 }
 
 // take counts n actions of the call's person. It fails with RESOURCE_EXHAUSTED beyond the bounds.
-func (c *Call) take(k kind, n int) error {
+func (c *Call) take(a action, n int) error {
 	if c.Person == nil || n == 0 {
 		return nil
 	}
-	wait := c.limiter.take(count{c.Account, c.Person.UserID, k}, n, c.Now)
+	wait := c.limiter.take(count{c.Account, c.Person.UserID, a}, n, c.Now)
 	if wait == 0 {
 		return nil
 	}
-	return &collab.Error{Code: collab.ResourceExhausted, Message: bounds[k].message, RetryAfter: wait}
+	return &collab.Error{Code: collab.ResourceExhausted, Message: bounds[a].message, RetryAfter: wait}
 }
 
 // Mentions counts people whom the call's person mentions. It fails with RESOURCE_EXHAUSTED beyond 200 an hour.

@@ -13,8 +13,8 @@ import (
 
 // PageRequest is what the requests of all lists have: embed it.
 type PageRequest struct {
-	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" doc:"The most items to answer; 1,000 where it is left out"`
-	PageToken string `json:"pageToken"`
+	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" person:"in" doc:"The most items to answer; 1,000 where it is left out"`
+	PageToken string `json:"pageToken" person:"in"`
 }
 
 // MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what is around them.

@@ -3,11 +3,10 @@ package rpc
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,104 +15,109 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Person declares what a person with a token may do with an endpoint. The zero value allows nothing.
-type Person struct {
-	Sends string // the fields of data that a person may send: see Fields
-	Sees  string // the fields of the answer's data that reach a person: see Fields
-	Self  string // the fields that name the person, an array of ids or an id; only a back end may send them
+// Access says whether a person with a token may call an endpoint, and what the token must cover.
+//
+// The types of the endpoint's request and answer say the rest, in tags of their fields:
+//
+//	person:"in"    a request of a person may have the field; any other field is a violation
+//	person:"self"  the field holds the person's id: the id itself, or an array of it
+//	person:"out"   the field of an answer reaches a person; any other field is left out
+//
+// A struct with fields of a person's request may implement Filler.
+type Access int
 
-	Editor bool // the token needs this role on the documents that the request names; else any role is enough
+// The kinds of access.
+const (
+	BackEnd      Access = iota // no person may call the endpoint
+	PersonReads                // the token covers all documents that the request names, and if it names none, the organization
+	PersonWrites               // the same, with the role editor
+	PersonInbox                // the token covers the documents, or if the request names none, anything in the organization
+)
 
-	// Inbox: the request need not name a document, although the token covers less than the organization. The operation leaves out what the
-	// token does not cover.
-	Inbox bool
-
-	// Fill sets further fields that only a back end may send, and checks values that the person sent.
-	Fill func(p *collab.Person, data map[string]any, m *Violations)
+// Filler is a request type, or a struct within one, with fields that the service fills in for a person.
+type Filler interface {
+	// Fill sets fields that only a back end may send, and adds the struct's violations that
+	// only a person can commit. It is called before Validate.
+	Fill(p *collab.Person, m *Violations)
 }
 
 // MaxPersonBody is the largest body of a person's request, in bytes.
 const MaxPersonBody = 128 << 10
 
+const personTag = "person" // of a field: see Access
+
+// tagged reports whether the tag of a field has one of the words of Access.
+func tagged(tag reflect.StructTag, word string) bool {
+	for of := range strings.SplitSeq(tag.Get(personTag), ",") {
+		if of == word {
+			return true
+		}
+	}
+	return false
+}
+
 // Fields maps names of JSON members to the members within their values: nil means all of these. The name * means any.
 type Fields map[string]Fields
 
-// ParseFields parses names that are separated by spaces. Braces after a name select members within it: `comments{commentId from{userId}}`.
-// Fields of an array are those of its elements. ParseFields panics if the braces do not match.
-func ParseFields(text string) Fields {
-	text = strings.NewReplacer("{", " { ", "}", " } ").Replace(text)
-	stack, last := []Fields{{}}, ""
-	for _, word := range strings.Fields(text) {
-		switch in := stack[len(stack)-1]; word {
-		case "{":
-			in[last] = Fields{}
-			stack = append(stack, in[last])
-		case "}":
-			stack = stack[:len(stack)-1]
-		default:
-			in[word], last = nil, word
+// Received returns the fields of an answer's data that reach a person, by their tags. It panics if
+// a value with fields of its own reaches persons, and none of these does.
+func Received(data reflect.Type) Fields { return received(data, data.String()) }
+
+func received(t reflect.Type, path string) Fields {
+	switch v := reflect.Zero(t).Interface().(type) {
+	case interface{ ItemType() reflect.Type }:
+		t = v.ItemType()
+	case interface{ StoredType() reflect.Type }:
+		t = v.StoredType()
+	case interface{ ValueType() reflect.Type }:
+		return Fields{"*": received(v.ValueType(), path+".*")}
+	}
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[collab.JSON]() {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	fields := Fields{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tagged(f.Tag, "out") {
+			fields[name] = received(f.Type, path+"."+name)
 		}
 	}
-	if len(stack) != 1 {
-		panic("rpc: braces do not match in " + text)
+	if len(fields) == 0 {
+		panic(fmt.Sprintf("rpc: no field of %s (%s) is tagged person:\"out\"", path, t))
 	}
-	return stack[0]
+	return fields
 }
 
-// check panics if a name is not a field of the shape, or has members that are not named.
-func (f Fields) check(shape *Shape, path string) {
-	if (f == nil) != (objectOf(shape) == nil) {
-		panic("rpc: the members of " + path + " must be named, if it has some")
+// Sent returns the fields that a person's request may have, by their tags, of the shape of its data.
+func Sent(p *Shape) Fields {
+	for p.Elem != nil {
+		p = p.Elem
 	}
-	for name, within := range f {
-		field, _ := fieldOf(shape, name)
-		if field == nil {
-			panic("rpc: " + path + " has no field " + name)
-		}
-		within.check(field.Shape, path+"."+name)
+	if p.Object == nil {
+		return nil
 	}
-}
-
-// refuse notes the members of a value that only a back end may send. The decoder refuses unknown members.
-func (f Fields) refuse(value any, shape *Shape, path string, m *Violations) {
-	if f == nil {
-		return
-	}
-	if list, ok := value.([]any); ok {
-		for i, v := range list {
-			f.refuse(v, shape, fmt.Sprintf("%s[%d]", path, i), m)
+	fields := Fields{}
+	for _, f := range p.Object.Fields {
+		if f.In {
+			fields[f.Name] = Sent(f.Shape)
 		}
 	}
-	object, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		at := PathOf(path, name)
-		field, open := fieldOf(shape, name)
-		if within, ok := f[name]; ok {
-			within.refuse(object[name], field.Shape, at, m)
-		} else if field != nil || open {
-			m.note(at, "must be left out: only a back end may set it")
+	return fields
+}
+
+// String returns the names, separated by spaces. Braces after a name hold the members of its value.
+func (f Fields) String() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if f[name] != nil {
+			name += "{" + f[name].String() + "}"
 		}
+		list = append(list, name)
 	}
-}
-
-// objectOf returns the object of a shape, or of the elements of an array, nil if there is none.
-func objectOf(shape *Shape) *Object {
-	for shape.Elem != nil {
-		shape = shape.Elem
-	}
-	return shape.Object
-}
-
-// fieldOf returns the field of objectOf that has a name, nil if there is none, and whether the object takes members of any name.
-func fieldOf(shape *Shape, name string) (field *Field, open bool) {
-	o := objectOf(shape)
-	if o == nil {
-		return nil, false
-	}
-	if i, ok := o.byName[name]; ok {
-		field = &o.Fields[i]
-	}
-	return field, o.Open
+	return strings.Join(list, " ")
 }
 
 // prune copies the next value with only the members in f. It panics if that is no JSON: the program made it.
@@ -121,156 +125,177 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
 	kind := from.PeekKind()
 	if f == nil || kind != '{' && kind != '[' {
 		value, err := from.ReadValue()
-		made(err)
-		made(to.WriteValue(value))
+		must(err)
+		must(to.WriteValue(value))
 		return
 	}
 	token, err := from.ReadToken()
-	made(err)
-	made(to.WriteToken(token))
+	must(err)
+	must(to.WriteToken(token))
 	for next := from.PeekKind(); next != '}' && next != ']'; next = from.PeekKind() {
 		within := f
 		if kind == '{' {
 			token, err := from.ReadToken()
-			made(err)
+			must(err)
 			name := token.String()
 			of, ok := f[name]
 			if !ok {
 				of, ok = f["*"]
 			}
 			if !ok {
-				made(from.SkipValue())
+				must(from.SkipValue())
 				continue
 			}
-			made(to.WriteToken(jsontext.String(name)))
+			must(to.WriteToken(jsontext.String(name)))
 			within = of
 		}
 		within.prune(from, to)
 	}
 	token, err = from.ReadToken()
-	made(err)
-	made(to.WriteToken(token))
+	must(err)
+	must(to.WriteToken(token))
 }
 
-// made panics if there is an error.
-func made(err error) {
+func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// personRule is a Person with its texts parsed.
-type personRule struct {
-	Person
-	sends, sees Fields
-	kind        kind
-	data        *Shape
+// toPerson returns the part of an answer's data that a person may receive.
+func (f Fields) toPerson(data any) any {
+	if page, ok := data.(interface{ report() }); ok {
+		page.report()
+	}
+	var s segments
+	s.value(data)
+	var b bytes.Buffer
+	f.prune(jsontext.NewDecoder(bytes.NewReader(bytes.Join(s, nil))), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)))
+	return collab.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-func newPersonRule(p Person, kind kind, data *Shape) *personRule {
-	if p.Sends == "" {
+// admitPerson fails with PERMISSION_DENIED if no person may call the endpoint, and if the request
+// is too large or the person has sent too many.
+func (a Access) admitPerson(c *Call, counts action) error {
+	if a == BackEnd {
+		return collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")
+	}
+	if len(c.body) > MaxPersonBody {
+		return refuse(http.StatusRequestEntityTooLarge, "the body of a person's request must be at most 131072 bytes")
+	}
+	return c.take(counts, 1)
+}
+
+// forSelf sets the fields that hold the person's id.
+func (o *Object) forSelf(v reflect.Value, p *collab.Person) {
+	for _, f := range o.Fields {
+		if !f.Self {
+			continue
+		}
+		switch field := v.FieldByIndex(f.index); field.Kind() {
+		case reflect.Pointer:
+			field.Set(reflect.ValueOf(&p.UserID))
+		case reflect.Slice:
+			field.Set(reflect.ValueOf([]string{p.UserID}))
+		default:
+			field.SetString(p.UserID)
+		}
+	}
+}
+
+// texts returns the strings in the field of a request's data that has a name, "" left out.
+func (o *Object) texts(data reflect.Value, name string) []string {
+	i, ok := o.byName[name]
+	if !ok {
 		return nil
 	}
-	rule := &personRule{p, ParseFields(p.Sends), ParseFields(p.Sees), kind, data}
-	rule.sends.check(data, "data")
-	return rule
+	v := data.FieldByIndex(o.Fields[i].index)
+	if v.Kind() == reflect.Slice {
+		return v.Interface().([]string)
+	}
+	if v.Kind() == reflect.Pointer {
+		v = reflect.Indirect(v)
+	}
+	if !v.IsValid() || v.String() == "" {
+		return nil
+	}
+	return []string{v.String()}
 }
 
-// body returns a person's request as a back end would send it. It refuses fields that only a back end may send, sets them itself, and checks
-// that the token covers the documents.
-func (rule *personRule) body(x *exchange) ([]byte, error) {
-	if rule == nil {
-		return nil, collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")
-	}
-	if len(x.body) > MaxPersonBody {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "the body of a person's request must be at most 131072 bytes")
-	}
-	if err := x.take(rule.kind, 1); err != nil {
-		return nil, err
-	}
-	var sent map[string]any
-	dec := json.NewDecoder(bytes.NewReader(x.body))
-	dec.UseNumber()
-	if !jsontext.Value(x.body).IsValid() || dec.Decode(&sent) != nil {
-		return nil, errNoJSON
-	}
-	data, ok := sent["data"].(map[string]any)
-	if !ok {
-		return nil, errNoJSON
-	}
-	refusals := Violations{root: "data"}
-	rule.sends.refuse(data, rule.data, "data", &refusals)
-	for _, name := range strings.Fields(rule.Self) {
-		field, _ := fieldOf(rule.data, name)
-		if data[name] = x.Person.UserID; field.Shape.Kind == KindArray {
-			data[name] = []string{x.Person.UserID}
-		}
-	}
-	if rule.Fill != nil {
-		rule.Fill(x.Person, data, &refusals)
-	}
-	if err := refusals.err(); err != nil {
-		return nil, err
-	}
-	if err := rule.covers(x, data); err != nil {
-		return nil, err
-	}
-	return collab.EncodeJSON(sent)
+// Directory knows the resources that tokens cover.
+type Directory interface {
+	// Open returns an organization and those of the documents that exist and are enabled. It fails
+	// with NOT_FOUND or FAILED_PRECONDITION if the organization does not exist or is disabled.
+	Open(ctx context.Context, account, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
+
+	// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
+	FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error)
 }
 
-// errNoJSON makes the caller decode the body, which fails with a more precise error.
-var errNoJSON = errors.New("the body is no JSON object with data")
-
-// covers fails with PERMISSION_DENIED if the token does not cover the organization or a document of a request, or not with the role that
-// the operation needs. It ignores values that are not text: validation refuses them.
-func (rule *personRule) covers(x *exchange, data map[string]any) error {
-	org, _ := data["organizationId"].(string)
-	var documents []string
-	if id, ok := data["documentId"].(string); ok {
-		documents = append(documents, id)
+// covers fails unless the token covers the organization and the documents of a request's data: with
+// PERMISSION_DENIED if it does not, or not with the role that the operation needs, and with NOT_FOUND if
+// the organization does not exist or is disabled, or if it or a document was added after the token was issued.
+func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Value) error {
+	id := strings.Join(o.texts(data, "organizationId"), "")
+	documents := append(o.texts(data, "documentId"), o.texts(data, "documentIds")...)
+	if !c.Person.In(id) {
+		return notCovered(id, documents)
 	}
-	if list, ok := data["documentIds"].([]any); ok {
-		for _, v := range list[:min(len(list), collab.MaxIDsPerFilter)] {
-			if id, ok := v.(string); ok {
-				documents = append(documents, id)
-			}
-		}
+	org, found, err := c.directory.Open(ctx, c.Account, id, "", documents)
+	missing := collab.CodeOf(err) == collab.FailedPrecondition || err == nil && !c.Person.Issued(org.Incarnation)
+	switch {
+	case missing:
+		return collab.Errorf(collab.NotFound, "organization %q does not exist", id)
+	case err != nil:
+		return err
 	}
-	roles, err := x.Covered(x.ctx, org, documents)
+	roles, err := c.Covered(ctx, org, documents)
 	if err != nil {
 		return err
 	}
 	for _, id := range documents {
 		switch role := roles[id]; {
 		case role == "":
-			return collab.Errorf(collab.PermissionDenied, "the token does not cover document %q", id)
-		case rule.Editor && role != collab.RoleEditor:
+			return notCovered(org.Organization, []string{id})
+		case a == PersonWrites && role != collab.RoleEditor:
 			return collab.Errorf(collab.PermissionDenied, "the token lets its person read document %q, and not write in it", id)
 		}
 	}
-	if len(documents) > 0 || rule.Inbox && x.Person.In(org) || x.Person.In(org, collab.ResourceOrganization) {
+	for _, doc := range found {
+		if !c.Person.Issued(doc.Incarnation) {
+			return collab.NoDocument(id, doc.Document)
+		}
+	}
+	if len(documents) > 0 || a == PersonInbox || c.Person.In(id, collab.ResourceOrganization) {
 		return nil
+	}
+	return notCovered(id, nil)
+}
+
+func notCovered(org string, documents []string) error {
+	if len(documents) > 0 {
+		return collab.Errorf(collab.PermissionDenied, "the token does not cover document %q", documents[0])
 	}
 	return collab.Errorf(collab.PermissionDenied, "the token does not cover organization %q: name documents that it covers", org)
 }
 
 // Covered returns the roles that a person's token gives on documents, by id: the role on the document, else on the nearest folder above
 // it, else on the organization. It leaves out documents that the token does not cover. It reads folders only if the token names some.
-func (c *Call) Covered(ctx context.Context, org string, documents []string) (map[string]collab.Role, error) {
+func (c *Call) Covered(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string]collab.Role, error) {
 	roles := map[string]collab.Role{}
-	all := c.Person.Resource(org, collab.ResourceOrganization, org)
+	all := c.Person.Resource(org.Organization, collab.ResourceOrganization, org.Organization)
 	var asked []string
 	for _, id := range documents {
-		if r := c.Person.Resource(org, collab.ResourceDocument, id); r != nil {
+		if r := c.Person.Resource(org.Organization, collab.ResourceDocument, id); r != nil {
 			roles[id] = r.AccessRole
 		} else {
 			asked = append(asked, id)
 		}
 	}
-	var folders map[string][]string
-	if len(asked) > 0 && c.Person.In(org, collab.ResourceFolder) {
+	var folders map[string][]collab.FolderRef
+	if len(asked) > 0 && c.Person.In(org.Organization, collab.ResourceFolder) {
 		var err error
-		if folders, err = c.folders(ctx, c.Account, org, asked); err != nil {
+		if folders, err = c.directory.FoldersOf(ctx, org, asked); err != nil {
 			return nil, err
 		}
 	}
@@ -279,7 +304,8 @@ func (c *Call) Covered(ctx context.Context, org string, documents []string) (map
 			roles[id] = all.AccessRole
 		}
 		for _, folder := range folders[id] {
-			if r := c.Person.Resource(org, collab.ResourceFolder, folder); r != nil {
+			r := c.Person.Resource(org.Organization, collab.ResourceFolder, folder.Folder)
+			if r != nil && c.Person.Issued(folder.Incarnation) {
 				roles[id] = r.AccessRole
 				break
 			}
@@ -287,18 +313,3 @@ func (c *Call) Covered(ctx context.Context, org string, documents []string) (map
 	}
 	return roles, nil
 }
-
-// seen returns the part of an answer's data that a person may receive.
-func (rule *personRule) seen(data any) any {
-	if page, ok := data.(interface{ report() }); ok {
-		page.report()
-	}
-	var s segments
-	s.value(data)
-	var b bytes.Buffer
-	rule.sees.prune(jsontext.NewDecoder(bytes.NewReader(bytes.Join(s, nil))), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)))
-	return collab.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-}
-
-// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
-type FoldersOf func(ctx context.Context, account, organization string, documents []string) (map[string][]string, error)

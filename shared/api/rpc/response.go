@@ -104,9 +104,9 @@ func Count(n int, noun string) string {
 
 // Outcome is what became of one item of a bulk request: embed it in what is answered for the item.
 type Outcome struct {
-	Success bool        `json:"success"`
-	Message string      `json:"message"`
-	Code    collab.Code `json:"code,omitempty" doc:"Of a failure: as the status of an error"`
+	Success bool        `json:"success" person:"out"`
+	Message string      `json:"message" person:"out"`
+	Code    collab.Code `json:"code,omitempty" person:"out" doc:"Of a failure: as the status of an error"`
 }
 
 // Err returns the failure, nil for success.
@@ -136,7 +136,7 @@ func (c *Call) Outcome(err error, done string) Outcome {
 // Item is what became of one thing of a bulk request, which the request names by its id.
 type Item struct {
 	Outcome
-	ID string `json:"id"`
+	ID string `json:"id" person:"out"`
 }
 
 // Outcomes tells how the writes of things ended, by their ids and in their order: see Outcome. The error of each stands at its place.

@@ -46,8 +46,9 @@
 package rpc
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -86,6 +87,8 @@ type Call struct {
 	// answers as then, from what is there, and writes nothing. Its earlier writes carry its ids.
 	Again bool
 
+	ReadOnly bool // the operation is AlwaysOn, and must write nothing: see Server.ReadOnly
+
 	Message       string  // set by the operation, or its Page: result.message
 	NextPageToken string  // set by the operation, or its Page, where there is more: see PageToken
 	JobID         string  // set by the operation where it leaves a job: result.jobId
@@ -96,7 +99,7 @@ type Call struct {
 	Sight collab.Sight // of the person, asked once in a request; the operation sets it
 
 	limiter    *limiter  // of persons
-	folders    FoldersOf // see Covered
+	directory  Directory // see Covered
 	bothTokens bool      // see Page.BothTokens
 	failed     int       // items
 	unfinished bool      // an item failed that a repetition of the request may carry out
@@ -118,7 +121,7 @@ type Server struct {
 	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
 	Quotas      *quota.Ledger    // of accounts; nil for none
 	ReadOnly    bool             // operations that write are refused with UNAVAILABLE
-	Folders     FoldersOf        // for tokens that cover folders
+	Directory   Directory        // of what tokens cover
 
 	// Send takes recorded events to their delivery. It never fails: what it loses is sent again from the outbox. May be nil where no operation
 	// records events.
@@ -138,57 +141,54 @@ const readOnlyRetryAfter = time.Minute
 type Options struct {
 	// for operations that write: they honour the Idempotency-Key header (see IdempotencyStore), the account's quotas, and ReadOnly
 	Idempotent bool
+	AlwaysOn   bool
 	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
 	Accepted   bool           // success is 202: see Endpoint.Status
-	Person     Person
-	Counts     kind // as what a person's request counts
+	Person     Access
+	Counts     action // as what a person's request counts
 }
 
-// Handle returns the handler that serves op. The request's context must carry a collab.Identity.
-func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.Handler {
+// run carries out a request whose body was read.
+type run func(*exchange) (response, error)
+
+// runner returns what runs op.
+func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 	if o.Idempotent && s.Idempotency == nil {
 		panic("rpc: Idempotent needs Server.Idempotency")
 	}
 	type envelope struct {
-		Data Req `json:"data" rule:"required"`
+		Data Req `json:"data" rule:"required" person:"in"`
 	}
 	shape := ShapeOf(reflect.TypeFor[envelope]())
-	organization := shape.organizationField()
-	rule := newPersonRule(o.Person, o.Counts, shape.Object.Fields[0].Shape)
-	run := func(x *exchange) (response, error) {
+	fields := shape.Object.Fields[0].Shape.Object
+	var toPerson Fields
+	if o.Person != BackEnd {
+		toPerson = Received(reflect.TypeFor[Data]())
+	}
+	return func(x *exchange) (response, error) {
 		if x.Person != nil {
-			if err := checkOrigin(x); err != nil {
+			if err := o.Person.admitPerson(&x.Call, o.Counts); err != nil {
 				return response{}, err
 			}
 		}
-		body, err := readBody(x.w, x.r)
-		if err != nil {
-			return response{}, err
-		}
-		x.body = body
 		var e envelope
-		if x.Person != nil {
-			filled, err := rule.body(x)
-			if err == errNoJSON {
-				err = cmp.Or(decode(body, shape, reflect.ValueOf(&e).Elem(), nil), err)
-			}
-			if err != nil {
-				return response{}, err
-			}
-			body = filled
-		}
 		var dropped *[]string
 		if x.Settings.UnknownFields == collab.DropUnknown && x.Person == nil {
 			dropped = new([]string)
 		}
-		err = decode(body, shape, reflect.ValueOf(&e).Elem(), dropped)
+		err := decode(x.body, shape, reflect.ValueOf(&e).Elem(), x.Person, dropped)
 		if list := collab.Deref(dropped); len(list) > 0 {
-			x.w.Header().Set(DroppedFields, strings.Join(list, ", "))
+			x.header.Set(DroppedFields, strings.Join(list, ", "))
 		}
-		if organization != nil {
-			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
+		data := reflect.ValueOf(&e.Data).Elem()
+		if fields != nil {
+			x.organization = strings.Join(fields.texts(data, "organizationId"), "")
 		}
-		if err == nil && o.Idempotent && s.ReadOnly {
+		if err == nil && x.Person != nil {
+			err = o.Person.covers(x.ctx, &x.Call, fields, data)
+		}
+		x.ReadOnly = s.ReadOnly
+		if err == nil && o.Idempotent && s.ReadOnly && !o.AlwaysOn {
 			err = &collab.Error{
 				Code:       collab.Unavailable,
 				Message:    "nothing can be written at the moment; try again later",
@@ -206,7 +206,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		if o.Idempotent {
 			asked = append(asked, quota.Writes)
 		}
-		if err := x.Quota.Admit(asked...); err != nil {
+		if err := x.Quota.Admit(asked...); err != nil && !o.AlwaysOn {
 			return response{}, err
 		}
 		operate := func() (response, error) {
@@ -222,12 +222,12 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			}
 			if x.Person != nil {
 				x.JobID = ""
-				return successResponse(&x.Call, rule.seen(data), o.Accepted), nil
+				return successResponse(&x.Call, toPerson.toPerson(data), o.Accepted), nil
 			}
 			return successResponse(&x.Call, data, o.Accepted), nil
 		}
-		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
-			return s.once(x, keys, operate)
+		if o.Idempotent && !x.ReadOnly && strings.Join(x.keys, "") != "" {
+			return s.once(x, operate)
 		}
 		seed, err := s.seed()
 		if err != nil {
@@ -236,14 +236,63 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		x.IDs = collab.NewIDs(x.Now, seed)
 		return operate()
 	}
+}
+
+// handler returns what serves requests whose context carries a collab.Identity.
+func (s *Server) handler(run run) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		identity, ok := collab.IdentityOf(r.Context())
 		if !ok {
 			s.Fail(w, r, errors.New("the request carries no identity"))
 			return
 		}
-		s.serve(w, r, identity, run)
+		s.serve(w, r, identity, func(x *exchange) (a response, err error) {
+			if x.Person != nil {
+				if err := checkOrigin(x, r); err != nil {
+					return response{}, err
+				}
+			}
+			if x.body, err = readBody(w, r); err != nil {
+				return response{}, err
+			}
+			x.keys = r.Header.Values("Idempotency-Key")
+			return run(x)
+		})
 	})
+}
+
+// Handle returns the handler that serves op. The request's context must carry a collab.Identity.
+func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.Handler {
+	return s.handler(runner(s, op, o))
+}
+
+// Result is the answer of an operation that was called in process.
+type Result struct {
+	Data          collab.JSON `json:"data"`
+	Message       string      `json:"message"`
+	NextPageToken string      `json:"nextPageToken"`
+	JobID         string      `json:"jobId"`
+}
+
+// Call calls an endpoint in process, in the name of an identity. The request is its data. The error is
+// that of the operation, with its cause. Nothing is logged.
+func (s *Server) Call(ctx context.Context, e Endpoint, services Services, identity collab.Identity, request any) (*Result, error) {
+	body, err := collab.EncodeJSON(map[string]any{"data": request})
+	if err != nil {
+		return nil, err
+	}
+	x := s.exchange(ctx, e.Path, identity)
+	x.body, x.header = body, http.Header{}
+	a, err := recovered(func() (response, error) { return e.runner(s, services)(x) })
+	x.spend()
+	if err != nil {
+		return nil, err
+	}
+	var answer struct{ Result *Result }
+	if err := json.Unmarshal(bytes.Join(a.body, nil), &answer); err != nil {
+		return nil, err
+	}
+	return answer.Result, nil
 }
 
 // NoOperation says to callers that a path, or another method than POST at one, leads nowhere.

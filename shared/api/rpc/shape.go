@@ -62,6 +62,7 @@ type Field struct {
 	Shape    *Shape
 	Required bool
 	NotNull  bool
+	In, Self bool // see Access
 
 	index []int
 }
@@ -158,7 +159,7 @@ func (pl planner) object(t structOf) *Object {
 		if _, twice := o.byName[name]; twice {
 			panic(fmt.Sprintf("rpc: %s: there are two fields %q", where, name))
 		}
-		field := Field{Name: name, Tag: f.Tag, index: f.Index}
+		field := Field{Name: name, Tag: f.Tag, In: tagged(f.Tag, "in"), Self: tagged(f.Tag, "self"), index: f.Index}
 		var rules []string
 		for rule := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
 			switch rule {
@@ -236,20 +237,6 @@ func (p *Shape) add(rule, where string) {
 func valuesOf(t reflect.Type) []string {
 	if e, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
 		return e.Values()
-	}
-	return nil
-}
-
-// organizationField returns the index of the field organizationId within the request type of an envelope's shape, or nil. It panics where
-// that is no string: the log names what it holds.
-func (p *Shape) organizationField() []int {
-	if request := p.Object.Fields[0].Shape.Object; request != nil {
-		if i, ok := request.byName["organizationId"]; ok {
-			if request.Fields[i].Shape.Kind != KindString {
-				panic("rpc: organizationId of " + p.Object.Fields[0].Shape.Type.String() + " must be a string")
-			}
-			return request.Fields[i].index
-		}
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 // GetRequest is the data of POST /v2/users/get.
 type GetRequest struct {
 	Level
-	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"These users, in this order; those who are not there are left out"`
+	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"These users, in this order; those who are not there are left out"`
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these groups"`
-	SearchKey                *string  `json:"searchKey" rule:"notnull" doc:"Those whose name, address or a word of whose name begins with this, whatever the case; 2 to 100 characters"`
+	SearchKey                *string  `json:"searchKey" rule:"notnull" person:"in" doc:"Those whose name, address or a word of whose name begins with this, whatever the case; 2 to 100 characters"`
 	AllDocuments             bool     `json:"allDocuments" doc:"Those added at any document, instead of those of the organization"`
 	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id; false where it is left out"`
 	rpc.PageRequest
@@ -44,7 +44,7 @@ func answered(m collab.Member) UserWithRole { return UserWithRole{m.User, m.Role
 // Get is POST /v2/users/get.
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
-		Person:    rpc.Person{Sends: "organizationId documentId searchKey userIds", Sees: "userId name photoUrl", Fill: fillGet},
+		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists users, in pages. The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any
 document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by

@@ -15,9 +15,9 @@ const (
 	peoplePages = 3  // pages of 1,000 users that are searched at each level
 )
 
-// fillGet requires a document.
-func fillGet(_ *collab.Person, data map[string]any, m *rpc.Violations) {
-	if _, ok := data["documentId"].(string); !ok {
+// Fill demands a document.
+func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	if r.DocumentID == nil {
 		m.Add("documentId", "is required")
 	}
 }

@@ -22,8 +22,8 @@ type Service struct {
 
 // Level says at which level users are meant: that of the organization, of a folder, or of a document.
 type Level struct {
-	OrganizationID string  `json:"organizationId" rule:"required,id"`
-	DocumentID     *string `json:"documentId" rule:"notnull,docid" doc:"At the level of this document; left out, with folderId: at that of the organization"`
+	OrganizationID string  `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentID     *string `json:"documentId" rule:"notnull,docid" person:"in" doc:"At the level of this document; left out, with folderId: at that of the organization"`
 	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"At the level of this folder; not beside documentId"`
 }
 

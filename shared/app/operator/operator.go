@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -33,31 +32,29 @@ type Config struct {
 
 // Operator calls operations of a deployment in this process. Safe for concurrent use.
 type Operator struct {
-	service *app.Service
-	own     map[string]http.Handler // by path
+	service *app.Service // reads and writes disabled organizations and documents as if they were enabled
+	own     *operator.Service
+	server  *rpc.Server // of own
 }
 
 // New returns the operator of a deployment. It calls nothing.
 func New(c Config) *Operator {
-	c.App.Log = slog.New(causes{c.App.Log.Handler()})
 	s := app.New(c.App)
 	d := s.Directory
 	now := d.Now
 	in := inbox.New(s.Outbox, d.WithDisabled())
-	service := &operator.Service{
-		Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
-		Deliverer: delivery.New(delivery.Options{
+	return &Operator{
+		service: s.WithDisabled(),
+		server:  &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log},
+		own: &operator.Service{
 			Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
-			Mailer: noMailer{}, PageSize: 25, Guard: s.Guard, Now: now, Log: slog.New(slog.DiscardHandler), Random: rand.Reader,
-		}),
-		CheckURL: c.CheckURL, Random: rand.Reader,
+			Deliverer: delivery.New(delivery.Options{
+				Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
+				Mailer: noMailer{}, PageSize: 25, Guard: s.Guard, Now: now, Log: slog.New(slog.DiscardHandler), Random: rand.Reader,
+			}),
+			CheckURL: c.CheckURL, Random: rand.Reader,
+		},
 	}
-	o := &Operator{service: s.WithDisabled(), own: map[string]http.Handler{}}
-	server := &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log}
-	for _, e := range operator.Endpoints() {
-		o.own[e.Path] = e.Handler(server, rpc.Services{service})
-	}
-	return o
 }
 
 // noMailer stands for the deployment's mail service where it is explained who would get a mail.
@@ -87,39 +84,26 @@ func Endpoint(path string) (e rpc.Endpoint, ok bool) {
 	return e, false
 }
 
-// handler returns what serves a path, in the name of an account where that is an operation of the API. Disabled organizations and documents
-// are read and written as if they were enabled.
-func (o *Operator) handler(ctx context.Context, account, path string) (http.Handler, error) {
-	if h := o.own[path]; h != nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{})))
-		}), nil
-	}
-	return o.inNameOf(ctx, account, false)
-}
-
-// inNameOf returns what serves the API for an account. The account's settings refuse nothing. If quiet, webhooks get only events that a
-// request asks for.
-func (o *Operator) inNameOf(ctx context.Context, account string, quiet bool) (http.Handler, error) {
+// identity returns that of an account's back end. The account's settings refuse nothing. If quiet,
+// webhooks get only events that a request asks for.
+func (o *Operator) identity(ctx context.Context, account string, quiet bool) (collab.Identity, error) {
 	a, err := o.service.Accounts.Account(ctx, account)
-	if err != nil {
-		return nil, err
-	}
 	s := a.Settings
 	s.AdvancedQueriesOff, s.NotificationPreferencesOff, s.AllEvents = false, false, s.AllEvents && !quiet
-	return o.service.HandlerFor(collab.Identity{Account: a.ID, Settings: s}), nil
+	return collab.Identity{Account: a.ID, Settings: s}, err
 }
 
-// ServeHTTP serves the operator's own operations, for tests of what they answer.
+// ServeHTTP serves the operator's own operations, for tests of their answers.
 func (o *Operator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h, err := o.handler(r.Context(), "", r.URL.Path)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
+	e, ok := Endpoint(r.URL.Path)
+	if !ok || e.Audience != rpc.Operator {
+		o.server.NotFound().ServeHTTP(w, r)
 		return
 	}
 	id := rand.Text()
 	w.Header().Set(collab.RequestIDHeader, id)
-	h.ServeHTTP(w, r.WithContext(collab.WithRequestID(r.Context(), id)))
+	ctx := collab.WithIdentity(collab.WithRequestID(r.Context(), id), collab.Identity{})
+	e.Handler(o.server, rpc.Services{o.own}).ServeHTTP(w, r.WithContext(ctx))
 }
 
 // Cause returns the cause of a failure, for an operator, who may know more than a caller is told.
@@ -134,90 +118,35 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// Result is the answer of an operation.
-type Result struct {
-	Data          json.RawMessage `json:"data"`
-	Message       string          `json:"message"`
-	NextPageToken string          `json:"nextPageToken"`
-	JobID         string          `json:"jobId"`
-}
-
-// Call calls an operation with its data. It fails as the operation does, with the cause of what the operation does not tell others.
-func (o *Operator) Call(ctx context.Context, account, path string, data any) (*Result, error) {
-	body, err := json.Marshal(map[string]any{"data": data})
+// Call calls an operation with the data of its request: an operation of the operator's own, or one of
+// the API in the name of an account. It fails like rpc.Server.Call.
+func (o *Operator) Call(ctx context.Context, account, path string, data any) (*rpc.Result, error) {
+	e, ok := Endpoint(path)
+	if !ok {
+		return nil, collab.Errorf(collab.NotFound, rpc.NoOperation)
+	}
+	if e.Audience == rpc.Operator {
+		return o.server.Call(ctx, e, rpc.Services{o.own}, collab.Identity{}, data)
+	}
+	id, err := o.identity(ctx, account, false)
 	if err != nil {
 		return nil, err
 	}
-	h, err := o.handler(ctx, account, path)
-	if err != nil {
-		return nil, err
-	}
-	var cause error
-	req, err := http.NewRequestWithContext(context.WithValue(ctx, causeKey{}, &cause), http.MethodPost, path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := inProcess{h}.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Result Result
-		Error  struct {
-			Status  collab.Code
-			Message string
-		}
-	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return nil, err
-	}
-	switch {
-	case answer.Error.Status == "":
-		return &answer.Result, nil
-	case cause != nil:
-		return nil, cause
-	}
-	return nil, collab.Errorf(answer.Error.Status, "%s", answer.Error.Message)
+	return o.service.Call(ctx, e, id, data)
 }
 
 // Client returns a client of the API in this process for an account, as its back end has one. The account's settings refuse nothing, and no
 // webhook gets an event that a request did not ask for.
 func (o *Operator) Client(ctx context.Context, account string) (*client.Client, error) {
-	h, err := o.inNameOf(ctx, account, true)
+	id, err := o.identity(ctx, account, true)
 	if err != nil {
 		return nil, err
 	}
 	return client.New(client.Config{
 		BaseURL:  "http://in.process",
-		HTTP:     &http.Client{Transport: inProcess{h}},
+		HTTP:     &http.Client{Transport: inProcess{o.service.HandlerFor(id)}},
 		Attempts: 100, Timeout: 10 * time.Minute, // it waits while an account is at its quotas
 	}), nil
-}
-
-// causes is a log handler that tells a caller in this process the cause of a failure.
-type causes struct{ slog.Handler }
-
-type causeKey struct{}
-
-// Enabled reports true for what may hold a cause.
-func (h causes) Enabled(ctx context.Context, level slog.Level) bool {
-	return ctx.Value(causeKey{}) != nil || h.Handler.Enabled(ctx, level)
-}
-
-// Handle keeps the cause of a record for the caller, and logs a record of others.
-func (h causes) Handle(ctx context.Context, r slog.Record) error {
-	to, ok := ctx.Value(causeKey{}).(*error)
-	if !ok {
-		return h.Handler.Handle(ctx, r)
-	}
-	r.Attrs(func(a slog.Attr) bool {
-		if err, ok := a.Value.Any().(error); ok && a.Key == "cause" {
-			*to = err
-		}
-		return true
-	})
-	return nil
 }
 
 // inProcess sends requests to a handler.

@@ -14,19 +14,24 @@ import (
 func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error) {
 	list := make([]collab.Resource, len(named))
 	err := store.Each(ctx, len(named), func(ctx context.Context, i int) (err error) {
-		n := named[i]
-		if n.Document != "" {
-			list[i].Document, err = s.OpenDocument(ctx, acct, n.Organization, n.Document, collab.CreateFlags{})
-			list[i].OrganizationRef = list[i].Document.OrganizationRef
-			return err
-		}
-		if list[i].OrganizationRef, err = s.OpenOrganization(ctx, acct, n.Organization); err != nil || n.Folder == "" {
-			return err
-		}
-		list[i].Folder, err = s.findFolder(ctx, list[i].OrganizationRef, n.Folder)
+		list[i], err = s.OpenResource(ctx, acct, named[i], collab.CreateFlags{})
 		return err
 	})
 	return list, err
+}
+
+// OpenResource is OpenResources for one, but adds an organization and a document as OpenDocument does.
+func (s *Store) OpenResource(ctx context.Context, acct string, n collab.ResourceName, create collab.CreateFlags) (in collab.Resource, err error) {
+	if n.Document != "" {
+		in.Document, err = s.OpenDocument(ctx, acct, n.Organization, n.Document, create)
+		in.OrganizationRef = in.Document.OrganizationRef
+		return in, err
+	}
+	if in.OrganizationRef, err = s.OpenOrCreateOrganization(ctx, acct, n.Organization, create.Organization); err != nil || n.Folder == "" {
+		return in, err
+	}
+	in.Folder, err = s.findFolder(ctx, in.OrganizationRef, n.Folder)
+	return in, err
 }
 
 // AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there. Where the user was

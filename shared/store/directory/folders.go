@@ -366,24 +366,7 @@ func height(within map[string][]collab.Folder, id string) int {
 
 // FoldersOf returns the folders that each of some documents of an organization is in, the nearest first, by document id. It leaves out those
 // that do not exist. Strongly consistent.
-func (s *Store) FoldersOf(ctx context.Context, acct, organization string, documents []string) (map[string][]string, error) {
-	org, err := s.OpenOrganization(ctx, acct, organization)
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.foldersOf(ctx, org, documents)
-	of := make(map[string][]string, len(found))
-	for document, folders := range found {
-		of[document] = collab.Map(folders, func(f collab.Folder) string { return f.ID })
-	}
-	return of, err
-}
-
-// foldersOf is FoldersOf in an organization that is open.
-func (s *Store) foldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.Folder, error) {
+func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error) {
 	list, err := s.DocumentsByID(ctx, org, documents)
 	if err != nil {
 		return nil, err
@@ -392,11 +375,11 @@ func (s *Store) foldersOf(ctx context.Context, org collab.OrganizationRef, docum
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[string][]collab.Folder, len(list))
+	of := make(map[string][]collab.FolderRef, len(list))
 	for _, d := range list {
 		for _, id := range above.Up(d.Folder) {
 			if f, there := above[id]; there {
-				of[d.ID] = append(of[d.ID], f)
+				of[d.ID] = append(of[d.ID], f.Ref(org))
 			}
 		}
 	}
@@ -407,13 +390,13 @@ func (s *Store) foldersOf(ctx context.Context, org collab.OrganizationRef, docum
 // Strongly consistent.
 func (s *Store) Levels(ctx context.Context, doc collab.DocumentRef) ([]collab.Resource, error) {
 	org := doc.OrganizationRef
-	folders, err := s.foldersOf(ctx, org, []string{doc.Document})
+	folders, err := s.FoldersOf(ctx, org, []string{doc.Document})
 	if err != nil {
 		return nil, err
 	}
 	levels := []collab.Resource{{OrganizationRef: org, Document: doc}}
 	for _, f := range folders[doc.Document] {
-		levels = append(levels, collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
+		levels = append(levels, collab.Resource{OrganizationRef: org, Folder: f})
 	}
 	return append(levels, collab.Resource{OrganizationRef: org}), nil
 }

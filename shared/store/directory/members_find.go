@@ -177,6 +177,26 @@ func idsOfPositions(list []collab.MemberPosition) []string {
 	return collab.Map(list, func(p collab.MemberPosition) string { return p.User })
 }
 
+// MemberOf returns a user of each of some resources, nil if the user is none of a resource. Strongly consistent.
+func (s *Store) MemberOf(ctx context.Context, on []collab.Resource, user string) ([]*collab.Member, error) {
+	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
+	found, err := s.GetAll(ctx, itemKeys, true)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*collab.Member, len(on))
+	for i, k := range itemKeys {
+		if it := found[k]; it != nil {
+			m, err := readMemberItem(it, func(store.Item) (string, error) { return user, nil })
+			if err != nil {
+				return nil, err
+			}
+			list[i] = &m
+		}
+	}
+	return list, nil
+}
+
 // MembersAt returns those of the users who are members of a resource, by id.
 func (s *Store) MembersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
 	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })

@@ -1,15 +1,16 @@
-package credentials
+package auth
 
 import (
 	"net/http"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 )
 
 // Require returns a handler that passes on to next the requests whose credentials hold, with their collab.Identity in the context, and
 // answers and logs the others through the server. It does not read the body.
-func Require(c *Checker, s *rpc.Server, next http.Handler) http.Handler {
+func Require(c *credentials.Checker, s *rpc.Server, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		identity, err := c.Check(r.Context(), r.Header)
 		if err != nil {
