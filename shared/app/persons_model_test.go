@@ -38,7 +38,7 @@ func TestPersons(t *testing.T) {
 		m := &persons{
 			T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 0)), org: fmt.Sprintf("org%d", seed), clock: &clock, service: s, served: served, key: keys[0],
 			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, grants: map[string]bool{},
-			above: map[string]string{"plan": "", "filed": "f", "deep": "g", "f": "", "g": "f"}, threads: map[string]*thread{}, tokens: map[string]*personToken{},
+			above: map[string]string{"f": "", "g": "f"}, threads: map[string]*thread{}, tokens: map[string]*personToken{}, added: map[string]time.Time{},
 		}
 		m.start()
 		for range 60 {
@@ -66,6 +66,7 @@ type persons struct {
 	members, removed map[string]bool
 	grants           map[string]bool // user@document or folder
 	above            map[string]string
+	added            map[string]time.Time // documents
 	threads          map[string]*thread
 	tokens           map[string]*personToken
 }
@@ -78,9 +79,9 @@ type thread struct {
 }
 
 type personToken struct {
-	text    string
-	expires time.Time
-	covers  map[string]string // roles, by document, folder or ""
+	text            string
+	issued, expires time.Time
+	covers          map[string]string // roles, by document, folder or ""
 }
 
 var people = []string{"ann", "bob", "cid", "dan"}
@@ -120,11 +121,18 @@ func (m *persons) sees(user, id string) bool {
 	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || th.Creator == user)
 }
 
-// known reports whether a user of a document, its folders or the organization may see the document, or will once it is made.
+// known reports whether a user of a document, its folders or the organization may see the document.
 func (m *persons) known(user, doc string) bool {
-	_, there := m.above[doc]
 	granted := slices.ContainsFunc(m.up(doc), func(id string) bool { return m.grants[user+"@"+id] })
-	return (m.members[user] || granted) && (!there || m.may(user, doc))
+	return (m.members[user] || granted) && m.may(user, doc)
+}
+
+// older reports whether a token was issued before one of the documents that can be opened was added.
+func (tok *personToken) older(m *persons, docs ...string) bool {
+	return slices.ContainsFunc(docs, func(doc string) bool {
+		_, there := m.above[doc]
+		return there && !m.off[doc] && m.added[doc].After(tok.issued.Add(5*time.Second))
+	})
 }
 
 // in returns the threads of documents that a user sees, all for "".
@@ -148,7 +156,10 @@ func (tok *personToken) role(m *persons, doc string) string {
 func (m *persons) send(user, path, data string) (status int, answer any) {
 	m.Helper()
 	*m.clock = m.clock.Add(11 * time.Second) // a person's bounds are free again
-	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {"organizationId": "`+m.org+`", `+data+`}}`))
+	if path != "auth/generate_token" {
+		data = `"organizationId": "` + m.org + `", ` + data
+	}
+	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))
 	r.Header.Set("Content-Type", "application/json")
 	if user != "" {
 		r.Header.Set("Authorization", "Bearer "+m.tokens[user].text)
@@ -197,9 +208,9 @@ func (m *persons) start() {
 	_, err := m.service.Directory.OpenOrCreateOrganization(m.Context(), "acme", m.org, true)
 	must.Do(m, err)
 	m.must("organizations/folders/add", `"folders": [{"folderId": "f"}, {"folderId": "g", "parentFolderId": "f"}]`)
-	m.must("organizations/documents/add", `"documents": [{"documentId": "plan"}]`)
-	m.must("organizations/documents/add", `"folderId": "f", "documents": [{"documentId": "filed"}]`)
-	m.must("organizations/documents/add", `"folderId": "g", "documents": [{"documentId": "deep"}]`)
+	m.add("plan", "")
+	m.add("filed", "f")
+	m.add("deep", "g")
 	for _, u := range people[1:] {
 		m.must("users/add", `"users": [`+m.user(u)+`]`)
 		m.members[u] = true
@@ -211,10 +222,16 @@ func (m *persons) start() {
 	}
 }
 
+// add adds a document.
+func (m *persons) add(doc, folder string) {
+	m.must("organizations/documents/add", fmt.Sprintf(`"folderId": %q, "documents": [{"documentId": %q}]`, cmp.Or(folder, "root"), doc))
+	m.above[doc], m.added[doc] = folder, *m.clock
+}
+
 // token gives a person another token.
 func (m *persons) token(user string) {
 	life := pick(m, time.Minute, time.Hour)
-	tok := &personToken{expires: m.clock.Add(life), covers: map[string]string{}}
+	tok := &personToken{issued: *m.clock, expires: m.clock.Add(life), covers: map[string]string{}}
 	var resources []collab.TokenResource
 	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new", "newer", "newest"} {
 		if m.IntN(3) > 0 {
@@ -239,9 +256,36 @@ func (m *persons) token(user string) {
 
 // backEnd changes who may see what, or what there is.
 func (m *persons) backEnd() {
-	user, doc, place := pick(m, people...), pick(m, m.documents()...), pick(m, "f", "g", "plan", "filed", "deep")
-	switch m.IntN(11) {
+	user, place := pick(m, people...), pick(m, "f", "g", "plan", "filed", "deep")
+	if len(m.documents()) == 0 {
+		m.add("plan", "")
+	}
+	doc := pick(m, m.documents()...)
+	switch m.IntN(13) {
+	case 11: // a document is deleted, or added, maybe anew
+		doc := pick(m, "plan", "filed", "deep", "new", "newer")
+		if _, there := m.above[doc]; !there {
+			m.add(doc, pick(m, "", "f", "g"))
+			return
+		}
+		m.must("organizations/documents/delete", fmt.Sprintf(`"documentIds": [%q]`, doc))
+		for _, id := range m.in("", doc) {
+			delete(m.threads, id)
+		}
+		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasSuffix(g, "@"+doc) })
+		delete(m.above, doc)
+		delete(m.access, doc)
+		delete(m.off, doc)
+	case 12: // a token adds what it covers
+		doc := pick(m, "new", "newer", "newest")
+		m.must("auth/generate_token", fmt.Sprintf(`"createDocument": true, "userId": %q, "permissions": {"resources": [{"type": "document", "id": %q, "organizationId": %q}]}`, user, doc, m.org))
+		if _, there := m.above[doc]; !there {
+			m.above[doc], m.added[doc] = "", *m.clock
+		}
 	case 0, 1:
+		if _, there := m.above[place]; !there {
+			return
+		}
 		kind := pick(m, "public", "organizationPrivate", "restricted")
 		m.access[place] = kind
 		if len(place) == 1 {
@@ -264,7 +308,7 @@ func (m *persons) backEnd() {
 		m.members[user] = false
 		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
 	case 5:
-		if m.off[place] {
+		if _, there := m.above[place]; !there || m.off[place] {
 			return
 		}
 		level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
@@ -355,7 +399,7 @@ func (m *persons) step() {
 	}
 	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
 	sees, may := m.sees(me, id), m.may(me, doc)
-	th := m.threads[id]
+	th, asked := m.threads[id], []string{doc}
 	expired := !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
 	// status is that of the answer by what holds for every operation on one document, and what it is else.
 	status := func(otherwise int) int {
@@ -364,7 +408,7 @@ func (m *persons) step() {
 			return 401
 		case role == "" || writes && role != "editor":
 			return 403
-		case !may:
+		case !may || tok.older(m, asked...):
 			return 404
 		}
 		return otherwise
@@ -390,7 +434,7 @@ func (m *persons) step() {
 		if len(covered) == 0 {
 			return
 		}
-		role, may = "viewer", true
+		role, may, asked = "viewer", true, covered
 		if got := call("commentannotations/get", `"documentIds": `+quoted(covered...), status(200)); got != nil {
 			m.want("threads of several", m.in(me, covered...), ids(got, "annotationId"))
 		}
@@ -422,18 +466,12 @@ func (m *persons) step() {
 			}
 		}
 	case 6:
-		if _, there := m.above[doc]; !there && tok.covers[doc] != "" && !m.removed[me] {
-			may = true
-		}
 		kind, sent := m.visibility(other)
 		want := status(200)
 		if want == 200 && kind != "public" && kind != "organizationPrivate" && !knows {
 			want = 400
 		}
 		got := call("commentannotations/add", at+`, "commentAnnotations": [{"visibility": `+sent+`, "commentData": [{"commentText": "x"}]}]`, want)
-		if _, there := m.above[doc]; !there && (want == 200 || want == 400) {
-			m.above[doc] = ""
-		}
 		if got != nil {
 			for id, v := range got.(map[string]any) {
 				m.threads[id] = &thread{doc, me, "OPEN", kind, map[string]string{fmt.Sprintf("%.0f", v.(map[string]any)["commentIds"].([]any)[0]): me}}
@@ -491,9 +529,6 @@ func (m *persons) step() {
 			}
 		}
 	case 13:
-		if _, there := m.above[doc]; !there {
-			may = tok.covers[doc] == "editor" && !m.removed[me]
-		}
 		if got := call("users/get", at, status(200)); got != nil {
 			m.want("people", slices.DeleteFunc(slices.Clone(people), func(u string) bool { return !m.known(u, doc) }), ids(got, "userId"))
 		}

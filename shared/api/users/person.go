@@ -23,39 +23,28 @@ func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 }
 
 // people fills a page with the users whom the call's person may mention: those of a document, its folders and its organization who may see the
-// document. For a document that does not exist yet, and that the person's first thread may make, these are the users of the organization. It
-// fails with NOT_FOUND if the person may not see the document.
+// document. It fails with NOT_FOUND if the person may not see the document.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
-	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
+	if collab.CodeOf(err) == collab.FailedPrecondition {
+		return missing
+	}
 	if err != nil {
 		return err
 	}
-	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
-	levels := []collab.Resource{{OrganizationRef: org}}
-	see := func(ids []string) ([]string, error) { return ids, nil }
-	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
-	switch named := call.Person.Resource(req.OrganizationID, collab.ResourceDocument, *req.DocumentID); {
-	case err == nil:
-		if levels, err = s.Directory.Levels(ctx, doc); err != nil {
-			return err
-		}
-		see = func(ids []string) (may []string, err error) {
-			viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, ids, false)
-			for _, v := range slices.Concat(viewers...) {
-				if v.May {
-					may = append(may, v.User)
-				}
-			}
-			return may, err
-		}
-	case collab.CodeOf(err) == collab.NotFound && named != nil && named.AccessRole == collab.RoleEditor:
-		if removed, err := s.Directory.IsRemoved(ctx, org, call.Person.UserID); err != nil || removed {
-			return cmp.Or(err, missing)
-		}
-	case collab.CodeOf(err) == collab.NotFound || collab.CodeOf(err) == collab.FailedPrecondition:
-		return missing
-	default:
+	levels, err := s.Directory.Levels(ctx, doc)
+	if err != nil {
 		return err
+	}
+	see := func(ids []string) (may []string, err error) {
+		viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, ids, false)
+		for _, v := range slices.Concat(viewers...) {
+			if v.May {
+				may = append(may, v.User)
+			}
+		}
+		return may, err
 	}
 	if me, err := see([]string{call.Person.UserID}); err != nil || len(me) == 0 {
 		return cmp.Or(err, missing)

@@ -53,6 +53,7 @@ interface Claims {
 interface Token {
   text: string;
   until: number; // when to fetch another, by the clock of this machine
+  renewed?: boolean; // something was NOT_FOUND with the one before
 }
 
 /** An answer of the service to a request that succeeded, with the time by its clock. */
@@ -121,13 +122,18 @@ export class Access {
   /** Calls an operation of the service. A write whose key is the same as before is done once. It rejects with a Failure. */
   async call(path: string, data: object, key = ''): Promise<Result> {
     const token = await this.#current();
+    let missing;
     try {
       return await this.#send(path, data, key, token.text);
     } catch (e) {
-      if ((e as Failure).status !== 'UNAUTHENTICATED') throw e;
+      const {status} = e as Failure;
+      missing = status === 'NOT_FOUND' && !token.renewed; // a token opens only documents that were added before it
+      if (status !== 'UNAUTHENTICATED' && !missing) throw e;
     }
     if (this.#token && (await this.#token) === token) this.#token = undefined;
-    return this.#send(path, data, key, (await this.#current()).text);
+    const next = await this.#current();
+    next.renewed ||= missing;
+    return this.#send(path, data, key, next.text);
   }
 
   /** The token, a new one where it is about to expire. */

@@ -44,6 +44,7 @@ func main() {
 		}
 		token, err := service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
 			UserID: who.id, UserProperties: &client.UserProperties{Name: who.name}, Permissions: client.TokenPermissions{Resources: covered},
+			CreateOrganization: true, CreateDocument: true,
 		})
 		if err != nil {
 			http.Error(w, "no token", http.StatusBadGateway)

@@ -18,7 +18,8 @@ if ($_SERVER['REQUEST_URI'] !== '/collab-token' || !$covered) {
     return;
 }
 $resources = array_map(fn($id) => ['type' => 'document', 'id' => $id, 'organizationId' => $user['company']], array_values($covered));
-$data = ['userId' => $user['id'], 'userProperties' => ['name' => $user['name']], 'permissions' => ['resources' => $resources]];
+$data = ['userId' => $user['id'], 'userProperties' => ['name' => $user['name']], 'permissions' => ['resources' => $resources],
+    'createOrganization' => true, 'createDocument' => true];
 $answer = file_get_contents(getenv('COLLABDATA_URL') . '/v2/auth/generate_token', false, stream_context_create(['http' => [
     'method' => 'POST',
     'header' => ['Content-Type: application/json', 'x-service-api-key: ' . getenv('COLLABDATA_KEY'),

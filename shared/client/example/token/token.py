@@ -24,7 +24,8 @@ class Product(SimpleHTTPRequestHandler):
         if not covered:
             return self.send_error(403)
         resources = [{"type": "document", "id": d, "organizationId": user["company"]} for d in covered]
-        data = {"userId": user["id"], "userProperties": {"name": user["name"]}, "permissions": {"resources": resources}}
+        data = {"userId": user["id"], "userProperties": {"name": user["name"]}, "permissions": {"resources": resources},
+                "createOrganization": True, "createDocument": True}
         request = Request(SERVICE + "/v2/auth/generate_token", json.dumps({"data": data}).encode(), CREDENTIALS)
         with urlopen(request) as answer:
             token = json.load(answer)["result"]["data"]
