@@ -65,10 +65,10 @@ func TestJobIsPaid(t *testing.T) {
 	job, err := a.db.Deletion.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
 	w.must(err)
 	w.add(3 * time.Minute)
-	before, err := a.db.Accounts.Paid(t.Context(), a.id)
+	before, err := a.db.Accounts.Paid(t.Context(), quota.Payer{Account: a.id})
 	w.must(err)
 	w.must(w.start().Event(t.Context(), queue.Event{EventRef: collab.EventRef{Account: a.id, ID: job}, Kind: collab.JobWork}))
-	if paid, err := a.db.Accounts.Paid(t.Context(), a.id); err != nil || paid[quota.Writes] <= before[quota.Writes] {
+	if paid, err := a.db.Accounts.Paid(t.Context(), quota.Payer{Account: a.id}); err != nil || paid[quota.Writes] <= before[quota.Writes] {
 		t.Errorf("the account has paid %v, before %v, %v", paid, before, err)
 	}
 }

@@ -55,7 +55,7 @@ func TestDeliveryIsCharged(t *testing.T) {
 	p.ctx = collab.WithUsage(p.ctx, &usage)
 	w.drain(p)
 	_, written, _ := usage.Total()
-	paid, err := w.db.Accounts.Paid(t.Context(), a.id)
+	paid, err := w.db.Accounts.Paid(t.Context(), quota.Payer{Account: a.id})
 	w.must(err)
 	limit := quota.Of(collab.Settings{})[quota.Writes]
 	if charged := time.UnixMilli(paid[quota.Writes]).Sub(w.Now()); charged < limit.Cost(written*0.9) || written < 100 {

@@ -10,8 +10,13 @@ func APIKey(key string) Key { return apiKey.Key(Parts{ID: key}) }
 // Account is the item of an account: its settings and whether it is disabled.
 func Account(acct string) Key { return account.Key(Parts{Acct: acct}) }
 
-// Quota is until when an account has paid for what it used of its quotas.
-func Quota(acct string) Key { return quota.Key(Parts{Acct: acct}) }
+// Quota is until when an account, or a person of it, has paid for what it used of its quotas; "" for the account.
+func Quota(acct, user string) Key {
+	if user != "" {
+		return personQuota.Key(Parts{Acct: acct, User: user})
+	}
+	return quota.Key(Parts{Acct: acct})
+}
 
 // PermissionProvider is the address and secret of an account's permission provider.
 func PermissionProvider(acct string) Key { return permissionProvider.Key(Parts{Acct: acct}) }

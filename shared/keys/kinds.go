@@ -68,6 +68,7 @@ var kinds = compiled([]Kind{
 	{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount},
 	{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount},
 	{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true},
+	{Name: "quota of a person", PK: "A#{acct}#QUOTA", SK: "USER#{user}", Expires: true},
 	{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true},
 
 	{Name: AnOrganization, PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount},
@@ -132,6 +133,7 @@ var (
 	lastWebhook        = kindOf("last webhook added")
 	webhook            = kindOf("webhook")
 	quota              = kindOf("quota")
+	personQuota        = kindOf("quota of a person")
 	noMailAddress      = kindOf("unsubscribed address")
 	organization       = kindOf("organization")
 	member             = kindOf(AMember)

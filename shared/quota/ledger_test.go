@@ -15,30 +15,30 @@ import (
 // till is a Store that adds up what it is charged.
 type till struct {
 	now   func() time.Time
-	paid  map[string]Paid
+	paid  map[Payer]Paid
 	calls int
 	err   error
 }
 
-func (t *till) Paid(_ context.Context, acct string) (Paid, error) {
+func (t *till) Paid(_ context.Context, p Payer) (Paid, error) {
 	if t.err != nil {
 		return Paid{}, t.err
 	}
-	return t.paid[acct], nil
+	return t.paid[p], nil
 }
 
-func (t *till) Charge(_ context.Context, acct string, _ Paid, costs Costs) (Paid, error) {
+func (t *till) Charge(_ context.Context, by Payer, _ Paid, costs Costs) (Paid, error) {
 	t.calls++
 	if t.err != nil {
 		return Paid{}, t.err
 	}
-	p := t.paid[acct]
+	p := t.paid[by]
 	for k, cost := range costs {
 		if cost > 0 {
 			p[k] = max(p[k], t.now().UnixMilli()) + cost.Milliseconds()
 		}
 	}
-	t.paid[acct] = p
+	t.paid[by] = p
 	return p, nil
 }
 
@@ -79,7 +79,7 @@ func TestLedger(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			now := noon
-			store := &till{now: func() time.Time { return now }, paid: map[string]Paid{}}
+			store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
 			l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
 			for i, r := range test.requests {
 				now, store.err = now.Add(r.after), nil
@@ -111,10 +111,50 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestPerson plays requests of persons of an account of 100 write units a second: one who has used a tenth of that waits, and nobody else does, also
+// in another process.
+func TestPerson(t *testing.T) {
+	now := noon
+	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
+	settings := collab.Settings{WriteUnitsPerSecond: 100}
+	processes := []*Ledger{}
+	for range 3 {
+		processes = append(processes, &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)})
+	}
+	wait := func(process int, user string) time.Duration {
+		a := processes[process].Account(t.Context(), "acct", settings)
+		if user != "" {
+			a = a.UsedBy(user)
+		}
+		e, _ := errors.AsType[*collab.Error](a.Admit(Reads, Writes))
+		return collab.Deref(e).RetryAfter
+	}
+	use := func(process int, user string, units float64) {
+		processes[process].Account(t.Context(), "acct", settings).UsedBy(user).Spend(t.Context(), Amounts{Writes: units})
+	}
+	use(0, "ann", 9)
+	if store.calls != 0 {
+		t.Errorf("%d charges for a small request", store.calls)
+	}
+	use(0, "ann", 111)
+	got := []time.Duration{wait(0, "ann"), wait(0, "bob"), wait(0, ""), wait(1, "ann")}
+	if diff := cmp.Diff([]time.Duration{2 * time.Second, 0, 0, 0}, got); diff != "" {
+		t.Errorf("after 120 units: ann, bob, the back end, ann elsewhere: %s", diff)
+	}
+	use(1, "ann", 10) // the process learns as it charges her
+	if got := []time.Duration{wait(1, "ann"), wait(1, "bob"), wait(1, ""), wait(2, "ann")}; got[0] != 3*time.Second || got[1]+got[2]+got[3] != 0 {
+		t.Errorf("after 130 units, elsewhere: %v", got)
+	}
+	now = now.Add(3 * time.Second)
+	if got := wait(0, "ann"); got != 0 {
+		t.Errorf("when she has waited: %v", got)
+	}
+}
+
 // TestLearn holds that a process hears of what others used within a minute, and that what it heard is not forgotten for something older.
 func TestLearn(t *testing.T) {
 	now := noon
-	store := &till{now: func() time.Time { return now }, paid: map[string]Paid{}}
+	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
 	l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
 	admit := func(kinds ...Kind) collab.Code {
 		return collab.CodeOf(l.Account(t.Context(), "acct", collab.Settings{}).Admit(kinds...))
@@ -124,13 +164,13 @@ func TestLearn(t *testing.T) {
 	}
 	var debt Paid
 	debt[Events] = noon.Add(time.Hour).UnixMilli()
-	store.paid["acct"] = debt
+	store.paid[Payer{Account: "acct"}] = debt
 	now = now.Add(knownFor)
 	if admit(Writes, Reads) != "" || admit(Events) != collab.ResourceExhausted {
 		t.Errorf("of events: %s, %s", admit(Writes, Reads), admit(Events))
 	}
 	debt[Reads], debt[Events] = noon.Add(time.Hour).UnixMilli(), 0
-	store.paid["acct"] = debt
+	store.paid[Payer{Account: "acct"}] = debt
 	now = now.Add(knownFor)
 	if admit(Writes) != "" || admit(Reads) != collab.ResourceExhausted || admit(Events) != collab.ResourceExhausted {
 		t.Errorf("of reads: %s, %s, %s", admit(Writes), admit(Reads), admit(Events))

@@ -75,6 +75,19 @@ func Of(s collab.Settings) Limits {
 	}
 }
 
+// personShare is the part of an account's quotas that one person may use.
+const personShare = 10
+
+// share returns the limits of one person of an account.
+func (l Limits) share() Limits {
+	for k := range l {
+		if l[k].Most > 0 {
+			l[k].Most = max(1, l[k].Most/personShare)
+		}
+	}
+	return l
+}
+
 // Paid is until when an account is paid, by kind, in milliseconds since epoch; 0 for long ago.
 type Paid [Kinds]collab.Millis
 

@@ -175,7 +175,7 @@ func (s *Service) AccountsUsageGet(ctx context.Context, call *rpc.Call, req *ofA
 	if err != nil {
 		return nil, err
 	}
-	paid, err := s.Accounts.Paid(ctx, a.ID)
+	paid, err := s.Accounts.Paid(ctx, quota.Payer{Account: a.ID})
 	list := make([]Usage, quota.Kinds)
 	for k, limit := range quota.Of(a.Settings) {
 		u := Usage{Quota: quota.Kind(k).String(), Unlimited: limit.Most == 0, Most: limit.Most, Seconds: int64(limit.Per.Seconds())}

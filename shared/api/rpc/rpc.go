@@ -202,6 +202,9 @@ func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 			return response{}, err
 		}
 		x.Quota = s.Quotas.Account(x.ctx, x.Account, x.Settings)
+		if x.Person != nil {
+			x.Quota = x.Quota.UsedBy(x.Person.UserID)
+		}
 		asked := []quota.Kind{quota.Reads}
 		if o.Idempotent {
 			asked = append(asked, quota.Writes)

@@ -34,17 +34,17 @@ const (
 	charges   = 5                  // tries of a charge: each reads what the one before found
 )
 
-// Paid returns until when an account is paid. Eventually consistent.
-func (s *Store) Paid(ctx context.Context, acct string) (quota.Paid, error) {
-	k := keys.Quota(acct)
+// Paid returns until when a payer is paid. Eventually consistent.
+func (s *Store) Paid(ctx context.Context, p quota.Payer) (quota.Paid, error) {
+	k := keys.Quota(p.Account, p.User)
 	found, err := s.GetAll(ctx, []keys.Key{k}, false)
 	return readPaid(found[k]), err
 }
 
-// Charge moves the times until which an account is paid forward: see quota.Store. It is one write where known is not too old, else a few.
-func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
+// Charge moves the times until which a payer is paid forward: see quota.Store. It is one write where known is not too old, else a few.
+func (s *Store) Charge(ctx context.Context, p quota.Payer, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
 	for range charges {
-		it, refused, err := s.WriteOne(ctx, s.charge(acct, known, costs), types.ReturnValueAllNew)
+		it, refused, err := s.WriteOne(ctx, s.charge(p, known, costs), types.ReturnValueAllNew)
 		if err != nil {
 			return known, err
 		}
@@ -60,7 +60,7 @@ func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs
 }
 
 // charge is the write of Charge. Its condition: each kind's time has passed, or has not, as known says.
-func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.Write {
+func (s *Store) charge(p quota.Payer, known quota.Paid, costs quota.Costs) store.Write {
 	now := s.Millis()
 	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
 	var conditions []expression.ConditionBuilder
@@ -79,5 +79,5 @@ func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.W
 		}
 		conditions = append(conditions, is)
 	}
-	return store.Update(keys.Quota(acct), update, conditions...)
+	return store.Update(keys.Quota(p.Account, p.User), update, conditions...)
 }

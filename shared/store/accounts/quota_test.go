@@ -44,18 +44,18 @@ func TestCharge(t *testing.T) {
 		var got quota.Paid
 		made := storetest.Calls(t, func(ctx context.Context) {
 			var err error
-			got, err = s.Charge(ctx, "acct", test.known, test.costs)
+			got, err = s.Charge(ctx, quota.Payer{Account: "acct"}, test.known, test.costs)
 			must.Do(t, err)
 		})
 		if diff := cmp.Diff([]any{test.want, test.calls}, []any{got, made}); diff != "" {
 			t.Errorf("charge %d: %s", i, diff)
 		}
 	}
-	got, err := s.Paid(t.Context(), "acct")
+	got, err := s.Paid(t.Context(), quota.Payer{Account: "acct"})
 	if diff := cmp.Diff(in(61*time.Second, time.Second+time.Millisecond), got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
-	if got, err := s.Paid(t.Context(), "other"); err != nil || got != (quota.Paid{}) {
+	if got, err := s.Paid(t.Context(), quota.Payer{Account: "other"}); err != nil || got != (quota.Paid{}) {
 		t.Errorf("another account is paid until %v, %v", got, err)
 	}
 }
@@ -68,14 +68,14 @@ func TestChargeSideBySide(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 5 {
-				if _, err := s.Charge(t.Context(), "acct", quota.Paid{}, quota.Costs{quota.Writes: time.Hour}); err != nil {
+				if _, err := s.Charge(t.Context(), quota.Payer{Account: "acct"}, quota.Paid{}, quota.Costs{quota.Writes: time.Hour}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	paid, err := s.Paid(t.Context(), "acct")
+	paid, err := s.Paid(t.Context(), quota.Payer{Account: "acct"})
 	if got := time.UnixMilli(paid[quota.Writes]).Sub(start); err != nil || got < 20*time.Hour-time.Second || got > 20*time.Hour+time.Hour/2 {
 		t.Errorf("paid for %v, %v", got, err)
 	}
