@@ -146,12 +146,12 @@ func (s *Service) prepare(ctx context.Context, call *rpc.Call, req *GenerateToke
 	if req.UserProperties.Email != "" {
 		user.Email = &req.UserProperties.Email
 	}
-	stored, err := s.Directory.MemberOf(ctx, open, req.UserID)
+	stored, err := s.Directory.MembersOf(ctx, []string{req.UserID}, open...)
 	if err != nil {
 		return err
 	}
 	for i, in := range open {
-		if m := stored[i]; m != nil && string(rpc.JSON(m.User)) == string(rpc.JSON(user.Over(m.User))) {
+		if m, ok := stored[i][req.UserID]; ok && string(rpc.JSON(m.User)) == string(rpc.JSON(user.Over(m.User))) {
 			continue
 		}
 		if err := s.Directory.ChangeMembers(ctx, call.Request, in, []string{req.UserID}, true, func(_ int, m *collab.Member) {

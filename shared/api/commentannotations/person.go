@@ -13,10 +13,10 @@ import (
 
 // Bounds of one request of a person.
 const (
-	maxNamedThreads  = collab.MaxIDsPerFilter // annotations that are changed
-	maxAddedThreads  = 10
-	maxAddedComments = 10 // of all annotations
-	maxNamedPeople   = 50 // in tags and visibility, each counted once
+	maxNamedThreads = collab.MaxIDsPerFilter // annotations that are changed
+	maxAddedThreads = 10
+	maxComments     = 10 // that are added, of all annotations, or changed
+	maxNamedPeople  = 50 // in tags and visibility, each counted once
 )
 
 // checkNamed demands 1 to maxNamedThreads annotations.
@@ -47,15 +47,15 @@ func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if len(r.CommentAnnotations) > maxAddedThreads {
 		m.Add("commentAnnotations", "must have at most %d items, not %d", maxAddedThreads, len(r.CommentAnnotations))
 	}
-	if comments > maxAddedComments {
-		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", maxAddedComments, comments)
+	if comments > maxComments {
+		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", maxComments, comments)
 	}
 }
 
 // Fill bounds the comments.
 func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
-	if len(r.CommentData) > maxAddedComments {
-		m.Add("commentData", "must have at most %d items, not %d", maxAddedComments, len(r.CommentData))
+	if len(r.CommentData) > maxComments {
+		m.Add("commentData", "must have at most %d items, not %d", maxComments, len(r.CommentData))
 	}
 }
 
@@ -69,8 +69,23 @@ func (c *NewComment) Fill(p *collab.Person, _ *rpc.Violations) {
 	c.From, c.TriggerNotification = p.User(), true
 }
 
-// Fill notifies those whom the change concerns.
-func (r *UpdateCommentsRequest) Fill(*collab.Person, *rpc.Violations) { r.TriggerNotification = true }
+// checkNamedComments demands 1 to maxComments comments.
+func checkNamedComments(m *rpc.Violations, ids []int64) {
+	if len(ids) == 0 || len(ids) > maxComments {
+		m.Add("commentIds", "must name 1 to %d comments", maxComments)
+	}
+}
+
+// Fill demands the comments.
+func (r *DeleteCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	checkNamedComments(m, r.CommentIDs)
+}
+
+// Fill demands the comments, and notifies the users whom the change concerns.
+func (r *UpdateCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	checkNamedComments(m, r.CommentIDs)
+	r.TriggerNotification = true
+}
 
 // Fill demands the annotations, restricts a status to open and resolved, and records the person as
 // the one who set it.
@@ -150,36 +165,36 @@ func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error 
 
 // known returns users of an organization, a document and its folders by id, as they are stored, with their addresses. It looks for users of
 // folders only if one of the named is missing.
-func (s *Service) known(ctx context.Context, doc collab.DocumentRef, me string, named []string) (map[string]collab.User, error) {
+func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
 	found := map[string]collab.User{}
-	look := func(levels ...collab.Resource) error {
-		for _, in := range levels {
-			members, err := s.Directory.MembersAt(ctx, in, append(named, me))
-			if err != nil {
-				return err
-			}
-			for id, m := range members {
-				if _, there := found[id]; !there {
+	look := func(users []string, levels ...collab.Resource) error {
+		members, err := s.Directory.MembersOf(ctx, users, levels...)
+		for _, at := range members {
+			for id, m := range at {
+				if _, known := found[id]; !known {
 					found[id] = m.User
 				}
 			}
 		}
-		return nil
+		return err
 	}
-	err := look(collab.Resource{OrganizationRef: doc.OrganizationRef}, collab.Resource{OrganizationRef: doc.OrganizationRef, Document: doc})
-	missing := func(id string) bool { return found[id].UserID == "" }
-	if err != nil || !slices.ContainsFunc(named, missing) {
+	org := collab.Resource{OrganizationRef: doc.OrganizationRef}
+	err := look(users, org, collab.Resource{OrganizationRef: doc.OrganizationRef, Document: doc})
+	var missing []string
+	for _, id := range users {
+		if _, known := found[id]; !known {
+			missing = append(missing, id)
+		}
+	}
+	if err != nil || len(missing) == 0 {
 		return found, err
 	}
 	levels, err := s.Directory.Levels(ctx, doc)
 	if err != nil {
 		return nil, err
 	}
-	return found, look(levels[1 : len(levels)-1]...)
+	return found, look(missing, levels[1:len(levels)-1]...)
 }
-
-// mostNamed is the largest number of people that a person's request names, counted each time.
-const mostNamed = 200
 
 // nameGroups gives the tags of groups that have no text the names of these, and returns how many users are in the groups. It fails with
 // NOT_FOUND if a group does not exist, or the call's person is no member of the organization, and with INVALID_ARGUMENT if there are more
@@ -219,7 +234,7 @@ func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.Doc
 
 // introduce fills the author and the tagged users of a person's comments in from what is stored of them, and of all comments the names of
 // tagged groups. It fails with INVALID_ARGUMENT if a tagged user, or one of others, may not see the document, or if there are more than
-// mostNamed, with RESOURCE_EXHAUSTED if the person mentions too many people in an hour, and like nameGroups.
+// maxNamedPeople, with RESOURCE_EXHAUSTED if the person mentions too many people in an hour, and like nameGroups.
 func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, others []string, comments ...[]NewComment) error {
 	inGroups, err := s.nameGroups(ctx, call, doc, slices.Concat(comments...))
 	if call.Person == nil || err != nil {
@@ -234,14 +249,14 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 			}
 		}
 	}
-	if len(tagged)+len(others) > mostNamed {
-		return collab.Errorf(collab.InvalidArgument, "a request may name at most %d people in tags and visibility", mostNamed)
+	named := slices.DeleteFunc(rpc.Distinct(slices.Concat(tagged, others)), func(id string) bool { return id == me })
+	if len(named) > maxNamedPeople {
+		return collab.Errorf(collab.InvalidArgument, "a request may name at most %d people in tags and visibility", maxNamedPeople)
 	}
-	if err := call.Mentions(len(tagged) + inGroups); err != nil {
+	if err := call.Mentions(len(named) + inGroups); err != nil {
 		return err
 	}
-	named := slices.DeleteFunc(rpc.Distinct(slices.Concat(tagged, others)), func(id string) bool { return id == me })
-	users, err := s.known(ctx, doc, me, named)
+	users, err := s.known(ctx, doc, slices.Concat(named, []string{me}))
 	if err != nil {
 		return err
 	}

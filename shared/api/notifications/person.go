@@ -11,6 +11,13 @@ import (
 	"collabdata/shared/collab"
 )
 
+// Fill bounds the notifications.
+func (r *UpdateRequest) Fill(_ *collab.Person, m *rpc.Violations) {
+	if len(r.Notifications) > collab.MaxIDsPerFilter {
+		m.Add("notifications", "must have at most %d items, not %d", collab.MaxIDsPerFilter, len(r.Notifications))
+	}
+}
+
 // Fill marks the notification as read by the person, unless the request says clicked. It refuses ids of
 // other people.
 func (u *NotificationUpdate) Fill(p *collab.Person, m *rpc.Violations) {

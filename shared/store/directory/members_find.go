@@ -177,42 +177,41 @@ func idsOfPositions(list []collab.MemberPosition) []string {
 	return collab.Map(list, func(p collab.MemberPosition) string { return p.User })
 }
 
-// MemberOf returns a user of each of some resources, nil if the user is none of a resource. Strongly consistent.
-func (s *Store) MemberOf(ctx context.Context, on []collab.Resource, user string) ([]*collab.Member, error) {
-	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
+// MembersOf returns, for each of some resources, those of the users who are users of the resource, by id. It is one strongly
+// consistent batch of a unit for each user and resource.
+func (s *Store) MembersOf(ctx context.Context, users []string, on ...collab.Resource) ([]map[string]collab.Member, error) {
+	var itemKeys []keys.Key
+	for _, in := range on {
+		for _, user := range users {
+			itemKeys = append(itemKeys, memberKey(in, user))
+		}
+	}
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*collab.Member, len(on))
+	list := make([]map[string]collab.Member, len(on))
 	for i, k := range itemKeys {
+		of, user := i/len(users), users[i%len(users)]
+		if list[of] == nil {
+			list[of] = map[string]collab.Member{}
+		}
 		if it := found[k]; it != nil {
-			m, err := readMemberItem(it, func(store.Item) (string, error) { return user, nil })
-			if err != nil {
+			if list[of][user], err = readMemberItem(it, func(store.Item) (string, error) { return user, nil }); err != nil {
 				return nil, err
 			}
-			list[i] = &m
 		}
 	}
 	return list, nil
 }
 
-// MembersAt returns those of the users who are members of a resource, by id.
+// MembersAt is MembersOf for one resource.
 func (s *Store) MembersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
-	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
-	found, err := s.GetAll(ctx, itemKeys, true)
+	list, err := s.MembersOf(ctx, users, in)
 	if err != nil {
 		return nil, err
 	}
-	members := make(map[string]collab.Member, len(found))
-	for i, user := range users {
-		if it := found[itemKeys[i]]; it != nil {
-			if members[user], err = readMemberItem(it, func(store.Item) (string, error) { return user, nil }); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return members, nil
+	return list[0], nil
 }
 
 // listMembers is FindMembers for all members of a resource.

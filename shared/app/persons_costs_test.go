@@ -1,0 +1,153 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/must"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPersonCosts sends the most expensive request of each operation that a person may call, in a document ten folders deep, whose access
+// somebody restricted. It holds the units that the introduction to the reference states.
+func TestPersonCosts(t *testing.T) {
+	var log bytes.Buffer
+	now := time.Now().Truncate(time.Second)
+	s := apitest.Start(t, func(c *app.Config) {
+		c.Now, c.Stage, c.LiveURL = func() time.Time { return now }, "test", "ws://live.test"
+		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
+	must.Do(t, err)
+	h := s.Handler()
+	send := func(token, path, data string) units {
+		t.Helper()
+		now = now.Add(time.Hour) // the bounds of persons are free again
+		log.Reset()
+		r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {"organizationId": "acme", `+data+`}}`))
+		r.Header.Set("Content-Type", "application/json")
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		} else {
+			r.Header.Set(credentials.KeyHeader, "key")
+			r.Header.Set(credentials.TokenHeader, "token")
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"success":false`) {
+			t.Errorf("%s %.200s: %d %.500s", path, data, w.Code, w.Body)
+		}
+		var record struct {
+			Read  float64 `json:"read_units"`
+			Write float64 `json:"write_units"`
+		}
+		must.Do(t, json.Unmarshal(bytes.Split(log.Bytes(), []byte("\n"))[0], &record))
+		return units{write: record.Write, read: record.Read}
+	}
+	list := func(n int, form string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = strings.ReplaceAll(form, "%d", fmt.Sprint(i))
+		}
+		return strings.Join(all, ", ")
+	}
+	text := func(n int) string { return strings.Repeat("x", n) }
+
+	_, err = s.Directory.OpenOrCreateOrganization(t.Context(), "acme", "acme", true)
+	must.Do(t, err)
+	in := "root"
+	for i := range 10 {
+		send("", "organizations/folders/add", fmt.Sprintf(`"folders": [{"folderId": "f%d", "parentFolderId": %q}]`, i, in))
+		in = fmt.Sprintf("f%d", i)
+	}
+	send("", "organizations/documents/add", `"folderId": "f9", "documents": [{"documentId": "plan"}, `+list(29, `{"documentId": "d%d"}`)+`]`)
+	send("", "organizations/folders/access/update", `"folderIds": ["f0"], "accessType": "restricted"`)
+	send("", "users/add", `"folderId": "f0", "users": [{"userId": "ann", "name": "Ann"}, `+list(60, `{"userId": "u%d", "name": "U %d"}`)+`]`)
+	for i := range 110 { // more than an answer holds
+		send("", "commentannotations/add", fmt.Sprintf(`"documentId": "plan", "commentAnnotations": [{"annotationId": "a%d", "commentData": [{"commentText": %q, "from": {"userId": "ann"}}]}]`, i, text(48_000)))
+	}
+	token, err := credentials.Sign(keys[0], "test", "acme", collab.Person{UserID: "ann", Resources: []collab.TokenResource{
+		{Type: collab.ResourceFolder, ID: "f0", OrganizationID: "acme", AccessRole: collab.RoleEditor},
+	}}, now, now.Add(10_000*time.Hour))
+	must.Do(t, err)
+	plan := `"documentId": "plan", `
+	tags := `"taggedUserContacts": [` + list(50, `{"userId": "u%d"}`) + `]`
+	send("", "commentannotations/add", plan+`"commentAnnotations": [{"annotationId": "long", "commentData": [`+list(90, `{"commentId": 1%d, "commentText": "`+text(1_000)+`", "from": {"userId": "ann"}}`)+`]}]`)
+	doc, err := s.Directory.OpenDocument(t.Context(), "acme", "acme", "plan", collab.CreateFlags{})
+	must.Do(t, err)
+	org := doc.OrganizationRef
+	for i := range 1_000 {
+		n := collab.Notification{
+			ID: fmt.Sprintf("n%d", i), DocumentID: "plan", Incarnation: doc.Incarnation, ActionUser: collab.User{UserID: "bob"}, Headline: text(4_000),
+			CreatedAt: now.UnixMilli(),
+		}
+		_, err := s.Inbox.Derive(t.Context(), org, n, []string{"ann"})
+		must.Do(t, err)
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
+	}
+	used := map[string]units{} // by path
+	for _, test := range []struct{ path, data string }{
+		{"commentannotations/add", plan + `"commentAnnotations": [{"commentData": [{"commentText": "x", ` + tags + `}]}, ` + list(9, `{"visibility": {"type": "restricted", "userIds": ["u%d"]}, "commentData": [{"commentText": "`+text(12_000)+`"}]}`) + `]`},
+		{"commentannotations/comments/add", plan + `"annotationId": "long", "commentData": [{"commentText": "x", ` + tags + `}, ` + list(9, `{"commentText": "`+text(13_000)+`"}`) + `]`},
+		{"commentannotations/get", `"documentId": "plan"`},
+		{"commentannotations/count/get", `"documentIds": ["plan", ` + list(29, `"d%d"`) + `]`},
+		{"commentannotations/comments/get", plan + `"annotationId": "long"`},
+		{"commentannotations/update", plan + `"annotationIds": [` + list(30, `"a%d"`) + `], "updatedData": {"status": {"id": "RESOLVED"}, "visibility": {"type": "restricted", "userIds": [` + list(50, `"u%d"`) + `]}}`},
+		{"commentannotations/read/set", plan + `"read": true, "annotationIds": [` + list(30, `"a%d"`) + `]`},
+		{"commentannotations/read/get", `"documentIds": ["plan", ` + list(29, `"d%d"`) + `]`},
+		{"notifications/get", `"pageSize": 1000`},
+		{"notifications/update", `"notifications": [` + list(30, `{"id": "n%d"}`) + `]`},
+		{"notifications/config/set", `"documentIds": ["plan", ` + list(29, `"d%d"`) + `], "config": {"email": "NONE"}`},
+		{"notifications/config/get", `"documentIds": ["plan", ` + list(29, `"d%d"`) + `]`},
+		{"organizations/usergroups/get", `"searchKey": "no"`},
+		{"users/get", plan + `"searchKey": "no"`},
+		{"live/tickets/add", `"inbox": true, "documentIds": ["plan", ` + list(29, `"d%d"`) + `]`},
+		{"commentannotations/comments/update", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `], "updatedData": {"commentText": "` + text(100_000) + `"}`},
+		{"commentannotations/comments/delete", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `]`},
+		{"commentannotations/delete", plan + `"annotationIds": [` + list(30, `"a%d"`) + `]`},
+	} {
+		used["/v2/"+test.path] = send(token, test.path, test.data)
+	}
+	const begin, end = "<!-- persons: go test ./shared/app -run TestPersonCosts -update writes this table -->\n", "<!-- end of persons -->\n"
+	const file = "../../infra/README.md"
+	readme, err := os.ReadFile(file)
+	must.Do(t, err)
+	head, rest, _ := strings.Cut(string(readme), begin)
+	table, tail, ok := strings.Cut(rest, end)
+	if !ok {
+		t.Fatalf("%s has no place for the table", file)
+	}
+	up := func(n float64) float64 { return math.Ceil(n/10) * 10 }
+	fresh := "| operation | write units | read units |\n|---|---|---|\n"
+	for _, e := range api.Endpoints() {
+		if e.Person == rpc.BackEnd {
+			continue
+		}
+		u, tried := used[e.Path]
+		if !tried {
+			t.Errorf("%s is not measured", e.Path)
+		}
+		fresh += fmt.Sprintf("| %s | %.0f | %.0f |\n", e.Path, up(u.write), up(u.read))
+	}
+	if *update {
+		must.Do(t, os.WriteFile(file, []byte(head+begin+fresh+end+tail), 0o644))
+	} else if diff := cmp.Diff(strings.Split(table, "\n"), strings.Split(fresh, "\n")); diff != "" {
+		t.Errorf("the most expensive requests (-stated +measured):\n%s", diff)
+	}
+}
