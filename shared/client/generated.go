@@ -69,7 +69,8 @@ type Webhooks struct{ client *Client }
 // An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are
 // there already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a
 // from, and content: a text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
-// {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData.
+// {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData, and
+// visibilityConfig one of visibility.
 //
 // type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given
 // back as sent. A suggestion is kept where type is suggestion, and is pending.
@@ -1049,6 +1050,8 @@ type NewAnnotation struct {
 	Comments []AnnotationComment `json:"comments,omitzero"`
 	// Who may see it, of those who may see the document: all of them where it is left out
 	Visibility *Visibility `json:"visibility,omitzero"`
+	// Another name of visibility: only one of the two
+	VisibilityConfig *Visibility `json:"visibilityConfig,omitzero"`
 	// The kind of annotation: comment where it is left out
 	Type AnnotationType `json:"type,omitzero"`
 	// The kind of its target: manual where it is left out
@@ -1434,6 +1437,8 @@ type CommentAnnotationsGetRequest struct {
 	LocationIDs []string `json:"locationIds,omitzero"`
 	// Those in documents directly in this folder; root: in documents in no folder
 	FolderID string `json:"folderId,omitzero"`
+	// As annotationIds, before which it comes, and with which it makes a union of at most 30
+	AnnotationID string `json:"annotationId,omitzero"`
 	// Comment annotations, in whose order the response is; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// Those created by any of these users; at most 30
@@ -1725,6 +1730,8 @@ type UpdatedData struct {
 	Actions Field[[]any] `json:"actions,omitzero"`
 	// Replaced whole; null: public
 	Visibility Field[Visibility] `json:"visibility,omitzero"`
+	// Another name of visibility: only one of the two
+	VisibilityConfig Field[Visibility] `json:"visibilityConfig,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// When it was last changed: now where it is left out; never moves back

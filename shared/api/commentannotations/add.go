@@ -26,16 +26,18 @@ type AddRequest struct {
 // NewAnnotation is an annotation to add.
 type NewAnnotation struct {
 	AnnotationFields
-	Status      *Status             `json:"status"`
-	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
-	Comments    []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
-	Visibility  *collab.Visibility  `json:"visibility"`
+	Status           *Status             `json:"status"`
+	CommentData      []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
+	Comments         []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
+	Visibility       *collab.Visibility  `json:"visibility" rule:"exact"`
+	VisibilityConfig *collab.Visibility  `json:"visibilityConfig" rule:"exact" doc:"Another name of visibility: only one of the two"`
 	KeptFields
 }
 
-// Validate refuses comments under both their names, and what is wrong with the known fields of a suggestion.
+// Validate refuses comments, or a visibility, under both their names, and what is wrong with the known fields of a suggestion.
 func (a *NewAnnotation) Validate(m *rpc.Violations) {
 	checkNames(m, "commentData", a.CommentData != nil, "comments", a.Comments != nil)
+	checkNames(m, "visibility", a.Visibility != nil, "visibilityConfig", a.VisibilityConfig != nil)
 	checkSuggestion(m, a.Suggestion)
 }
 
@@ -75,6 +77,7 @@ func (r *AddRequest) Validate(m *rpc.Violations) {
 	for i, a := range r.CommentAnnotations {
 		checkContext(m, fmt.Sprintf("commentAnnotations[%d].context", i), a.Context)
 		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibility", i), r.OrganizationID, a.Visibility)
+		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibilityConfig", i), r.OrganizationID, a.VisibilityConfig)
 	}
 }
 
@@ -110,7 +113,7 @@ comments in all. More comments go to comments/add. The first comment's author is
 An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there
 already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a
 text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or
-HTML, and name the user in taggedUserContacts. comments is another name of commentData.
+HTML, and name the user in taggedUserContacts. comments is another name of commentData, and visibilityConfig one of visibility.
 
 type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given back as
 sent. A suggestion is kept where type is suggestion, and is pending.
@@ -162,7 +165,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 	if a.Comments != nil {
 		n.field = "comments"
 	}
-	n.kept, n.visibility = a.KeptFields.stored(), a.Visibility.Narrow()
+	n.kept, n.visibility = a.KeptFields.stored(), cmp.Or(a.Visibility, a.VisibilityConfig).Narrow()
 	return n
 }
 

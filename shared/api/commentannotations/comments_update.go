@@ -33,7 +33,7 @@ type CommentData struct {
 	TaggedUserContacts     rpc.Opt[[]Tag]         `json:"taggedUserContacts"`
 	Attachments            rpc.Opt[[]Attachment]  `json:"attachments"`
 	Actions                rpc.Opt[[]collab.JSON] `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
-	Progress               rpc.Opt[Progress]      `json:"progress" doc:"Replaced whole"`
+	Progress               rpc.Opt[Progress]      `json:"progress" rule:"exact" doc:"Replaced whole"`
 	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
 	LastUpdated            rpc.Opt[int64]         `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }

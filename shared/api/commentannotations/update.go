@@ -42,6 +42,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
 	if r.UpdatedData != nil {
 		checkVisibility(m, "updatedData.visibility", r.OrganizationID, &r.UpdatedData.Value.Visibility.Value)
+		checkVisibility(m, "updatedData.visibilityConfig", r.OrganizationID, &r.UpdatedData.Value.VisibilityConfig.Value)
 	}
 }
 
@@ -107,7 +108,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, err
 	}
 	if u.viewers != nil && u.data != nil {
-		if err := s.introduce(ctx, call, doc, u.data.Visibility.Value.UserIDs); err != nil {
+		if err := s.introduce(ctx, call, doc, u.data.visibility().Value.UserIDs); err != nil {
 			return nil, err
 		}
 	}
@@ -200,7 +201,7 @@ func (u *update) selects(a *collab.Annotation) error {
 		if !u.viewers.See(a) {
 			return collab.NoAnnotation(collab.DocumentRef{}, a.ID)
 		}
-		if u.data != nil && u.data.Visibility.Sent() && a.CreatorID != u.viewers[0].User {
+		if u.data != nil && u.data.visibility().Sent() && a.CreatorID != u.viewers[0].User {
 			return collab.Errorf(collab.PermissionDenied, "the annotation is not yours: its visibility stays")
 		}
 	}

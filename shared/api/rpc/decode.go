@@ -17,8 +17,9 @@ import (
 
 var errEnough = errors.New("more than MaxViolations mistakes") // ends the decoding
 
-// decode reads a whole body into v by its shape. Where drop is not nil, unknown fields are left out and noted there: see DroppedFields. The error
-// is INVALID_ARGUMENT: of syntax, or with every violation of form.
+// decode reads a whole body into v by its shape. If drop is not nil, it leaves out the unknown fields that
+// mayDrop allows, and notes them there: see DroppedFields. The error is INVALID_ARGUMENT: of syntax, or with
+// every violation of form.
 func decode(body []byte, p *Shape, v reflect.Value, drop *[]string) error {
 	switch {
 	case len(body) == 0:
@@ -45,7 +46,7 @@ func decode(body []byte, p *Shape, v reflect.Value, drop *[]string) error {
 type decoder struct {
 	Violations
 	text []byte
-	drop *[]string // see decode
+	drop *[]string // see decode; nil within a field of rule exact
 }
 
 // newDecoder returns the decoder of a text that stands at the path root of the body.

@@ -62,6 +62,7 @@ type Field struct {
 	Shape    *Shape
 	Required bool
 	NotNull  bool
+	Exact    bool // no unknown field within it is dropped: see mayDrop
 
 	index []int
 }
@@ -167,6 +168,8 @@ func (pl planner) object(t structOf) *Object {
 				field.Required = !t.partial
 			case "notnull":
 				field.NotNull = true
+			case "exact":
+				field.Exact = true
 			default:
 				rules = append(rules, rule)
 			}
