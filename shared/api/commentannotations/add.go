@@ -196,7 +196,7 @@ func (s *Service) add(
 	if err := s.introduce(ctx, call, doc, named, collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })...); err != nil {
 		return nil, err
 	}
-	var authors, back []string
+	var authors []string
 	for i := range list {
 		authors = append(authors, authorsOf(list[i].comments)...)
 	}
@@ -226,9 +226,9 @@ func (s *Service) add(
 		if wanted(call, list[i].comments) {
 			add.Event = annotationAdded(newEvent(call, doc, i, t.ID), t, list[i].comments, call.Settings.AllEvents)
 		}
-		threads, adds, places, back = append(threads, t), append(adds, add), append(places, i), append(back, by...)
+		threads, adds, places = append(threads, t), append(adds, add), append(places, i)
 	}
-	if err := s.Directory.BringBack(ctx, doc, rpc.Distinct(back)); err != nil {
+	if err := s.Directory.BringBack(ctx, doc, wrote(threads...)); err != nil {
 		return nil, err
 	}
 	for n, err := range s.Threads.AddAnnotations(ctx, call.Request, doc, threads, adds) {
@@ -247,6 +247,17 @@ func (s *Service) add(
 	}
 	call.Sum("comment annotation", "added")
 	return results, nil
+}
+
+// wrote returns when the authors of comments wrote the last of these.
+func wrote(threads ...*collab.Thread) map[string]collab.Millis {
+	last := map[string]collab.Millis{}
+	for _, t := range threads {
+		for _, c := range t.Comments {
+			last[c.AuthorID] = max(last[c.AuthorID], c.CreatedAt)
+		}
+	}
+	return last
 }
 
 // findingID returns what the agent that wrote the first comment found, "" for none.
