@@ -4,6 +4,7 @@
 package collab
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 )
@@ -322,6 +323,9 @@ type AnnotationChange struct {
 	Comment func(*Comment) (changed bool, err error)
 	// Head changes the head of the i-th annotation and returns the events to record. commentsChanged: some of its comments changed.
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)
+	// Narrow may refuse a change of visibility that may hide the annotation from people who saw it; nil refuses none. The change holds only if
+	// nothing has touched the thread since.
+	Narrow func(ctx context.Context, was, is *Annotation) error
 }
 
 // AnnotationDeletion says what a call deletes of the annotations that it names.

@@ -72,6 +72,7 @@ account's setting allEvents it is posted to webhooks anyway. With verifyUserPerm
 have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
+with PERMISSION_DENIED for a person if somebody else wrote it;
 with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
 INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION
 when the organization is disabled, or when the annotation has too many comments to select them by userIds alone.`}
@@ -121,6 +122,9 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		IDs: ids, At: at,
 		Change: func(c *collab.Comment) error {
 			if req.UserIDs != nil && !slices.Contains(req.UserIDs, c.AuthorID) {
+				if call.Person != nil {
+					return errNotAuthor
+				}
 				return errNotSelected
 			}
 			return req.UpdatedData.Value.apply(c, at)

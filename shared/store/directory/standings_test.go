@@ -214,7 +214,9 @@ func TestBringBackCostsNothing(t *testing.T) {
 	s.putDocument(t, "plan", "")
 	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
 	must.Do(t, err)
-	if n := storetest.Calls(t, func(ctx context.Context) { must.Do(t, s.BringBack(ctx, ref, map[string]collab.Millis{"ann": s.Millis()})) }); n != 0 {
+	if n := storetest.Calls(t, func(ctx context.Context) {
+		must.Do(t, s.BringBack(ctx, ref, map[string]collab.Millis{"ann": s.Millis()}))
+	}); n != 0 {
 		t.Errorf("%d calls", n)
 	}
 }

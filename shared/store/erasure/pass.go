@@ -77,7 +77,7 @@ func (r *pass) forget(ctx context.Context, f store.Found) error {
 		return nil
 	}
 	r.written.Add(1)
-	until := r.Now().Add(collab.MaxTokenLife + store.ClockSkew).Unix() + 1
+	until := r.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1
 	_, err := r.Write(ctx, store.Update(f.Key(),
 		expression.Remove(expression.Name(keys.RemovedUser)).Set(expression.Name(keys.Expires), expression.Value(until)),
 		expression.Name(keys.LastUpdated).Equal(expression.Value(f.Number(keys.LastUpdated)))))
