@@ -177,7 +177,10 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // no annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is
 // said to have changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an
 // object is to be merged into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the response.
+// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the response. A
+// person's change of visibility fails with PERMISSION_DENIED unless the person is the creator, and with FAILED_PRECONDITION if it
+// hides the annotation from somebody who has commented in it, or if that has more than 1,000 comments, 1 MB of them or 100
+// authors.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the
 // organization is disabled, when more than 10,000 are selected, or when one response does not hold their results.
@@ -194,10 +197,10 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
-// no annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where others have
-// commented. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes the others in
-// seconds, but none that is added later. With the account's setting allEvents each is posted to webhooks as
-// comment_annotation.deleted.
+// no annotation with its id, or where another selector leaves it out, and for a person with PERMISSION_DENIED if somebody else
+// created it, and with FAILED_PRECONDITION where others have commented. Without annotationIds the call deletes and lists 1,000;
+// where the selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting
+// allEvents each is posted to webhooks as comment_annotation.deleted.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
@@ -232,10 +235,10 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // updated.
 //
 // The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
-// its id; with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does
-// not exist. FAILED_PRECONDITION when the organization is disabled, or when the annotation has too many comments to select them by
-// userIds alone.
+// its id; with PERMISSION_DENIED for a person if somebody else wrote it; with INVALID_ARGUMENT where it would be left without
+// content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
+// when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled, or
+// when the annotation has too many comments to select them by userIds alone.
 func (o CommentAnnotations) UpdateComments(ctx context.Context, request *CommentAnnotationsUpdateCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsUpdateCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsUpdateCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/update", request, writing(options))
@@ -307,9 +310,10 @@ func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotat
 // setting allEvents they are posted to webhooks as comment.deleted.
 //
 // The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there
-// is no comment with its id, or another user wrote it. NOT_FOUND when the organization, the document or the annotation does not
-// exist. FAILED_PRECONDITION when the organization is disabled, or without commentIds when more than 1,000 comments are selected,
-// or the annotation has too many to look for those of userIds.
+// is no comment with its id, or userIds does not have its author; with PERMISSION_DENIED for a person if somebody else wrote it.
+// NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is
+// disabled, or without commentIds when more than 1,000 comments are selected, or the annotation has too many to look for those of
+// userIds.
 func (o CommentAnnotations) DeleteComments(ctx context.Context, request *CommentAnnotationsDeleteCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsDeleteCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsDeleteCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/delete", request, writing(options))
@@ -366,9 +370,9 @@ func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetC
 // It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they want it,
 // and by webhook. It is delivered within moments. actionUser is not notified.
 //
-// In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else
-// e-mail address, else id), a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name
-// without a value stays as it is. Headline and body are plain text.
+// In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else id),
+// a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name without a value stays as it
+// is. Headline and body are plain text.
 //
 // Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have
 // at most 1,000 bytes together, the notification 350,000 bytes as stored. NOT_FOUND when the organization or the document does not
@@ -2259,8 +2263,8 @@ type NotificationsAddRequest struct {
 	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
 	// isNotificationResolverUsed is true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2313,8 +2317,8 @@ type NotificationsAddV1Request struct {
 	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
 	// isNotificationResolverUsed is true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2372,8 +2376,8 @@ type Notification struct {
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage"`
@@ -2436,8 +2440,8 @@ type NotificationUpdate struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate Field[string] `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData Field[any] `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage Field[string] `json:"displayBodyMessage,omitzero"`
@@ -3850,8 +3854,8 @@ type EventNotification struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`

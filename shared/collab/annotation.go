@@ -215,6 +215,17 @@ func (c *Comment) HasContent() bool {
 		c.ResolverUsed != nil && *c.ResolverUsed || len(c.Attachments) > len("[]")
 }
 
+// Written returns the text and the HTML as they are answered: if a comment has one of them alone, the other one is empty, not absent.
+func (c *Comment) Written() (text, html *string) {
+	text, html = c.Text, c.HTML
+	if text == nil && html != nil {
+		text = new("")
+	} else if html == nil && text != nil {
+		html = new("")
+	}
+	return text, html
+}
+
 // Content is about how many bytes the comment adds to an answer.
 func (c *Comment) Content() int {
 	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) +

@@ -59,6 +59,9 @@ type AnnotationComment struct {
 	KeptCommentFields
 }
 
+// Validate refuses attachment ids given twice.
+func (c *AnnotationComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
+
 // AddResult is what became of one annotation.
 type AddResult struct {
 	rpc.Outcome

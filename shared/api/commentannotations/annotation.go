@@ -183,7 +183,7 @@ func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
 func (s *Status) id() string { return s.ID }
 
 func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
-	if s.SVG == nil && s.IconURL == nil && defaultStatuses[id] == nil {
+	if collab.Deref(s.SVG) == "" && collab.Deref(s.IconURL) == "" && defaultStatuses[id] == nil {
 		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
 	}
 }
@@ -286,8 +286,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 func (r reader) comment(c *collab.Comment) Comment {
 	a := Comment{
 		CommentID:              c.ID,
-		CommentText:            c.Text,
-		CommentHTML:            c.HTML,
 		Context:                c.Context,
 		IsCommentResolverUsed:  c.ResolverUsed,
 		IsCommentTextAvailable: c.TextAvailable,
@@ -297,6 +295,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 		CreatedAt:              collab.Timestamp(c.CreatedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
 	}
+	a.CommentText, a.CommentHTML = c.Written()
 	decodeKept(c.Kept, &a)
 	if r.person != "" && !a.Progress.visibleTo(r.person) {
 		a.Progress = nil

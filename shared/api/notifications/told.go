@@ -63,9 +63,6 @@ func (s *Service) asItIs(
 	if err := g.Wait(); err != nil {
 		return nil, reader, err
 	}
-	if call.Person != nil {
-		reader.Email = nil
-	}
 	hidden := func(e collab.InboxEntry) bool {
 		return call.Person != nil &&
 			(!covered[e.DocumentID] || e.ToAll && !member || !viewers[slices.Index(documents, e.Document(org))][0].May)
@@ -74,9 +71,6 @@ func (s *Service) asItIs(
 	for _, e := range entries {
 		if e.AnnotationID == "" {
 			if !hidden(e) {
-				if call.Person != nil {
-					withoutAddresses(&e.Notification, nil)
-				}
 				list = append(list, e)
 			}
 			continue
@@ -92,9 +86,6 @@ func (s *Service) asItIs(
 			if !viewer.Sees(thread.Visibility, thread.CreatorID) {
 				continue
 			}
-		}
-		if call.Person != nil {
-			withoutAddresses(&e.Notification, thread)
 		}
 		content.Derive(&e.Notification, thread, content.Reader{UserID: user, Mentioned: e.Mentioned, Words: texts})
 		list = append(list, e)
