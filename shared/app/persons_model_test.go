@@ -117,8 +117,13 @@ func (m *persons) sees(user, id string) bool {
 	if !there || !m.may(user, th.Document) {
 		return false
 	}
-	kind, who, _ := strings.Cut(th.Visibility, " ")
-	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || th.Creator == user)
+	return m.shows(th.Visibility, user, th.Creator)
+}
+
+// shows reports whether a visibility lets a user see a thread.
+func (m *persons) shows(visibility, user, creator string) bool {
+	kind, who, _ := strings.Cut(visibility, " ")
+	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || creator == user)
 }
 
 // known reports whether a user of a document, its folders or the organization may see the document.
@@ -319,11 +324,11 @@ func (m *persons) backEnd() {
 			return
 		}
 		kind, sent := m.visibility(user)
-		id := fmt.Sprintf("t%d", len(m.log))
+		id, imported := fmt.Sprintf("t%d", len(m.log)), pick(m, "", `"createdAt": 1, `)
 		m.must("commentannotations/add", fmt.Sprintf(`"documentId": %q, "commentAnnotations": [{"annotationId": %q, "context": {"planted": 1}, "visibility": %s,
-			"assignedTo": {"userId": "eve", "email": "eve@planted.example"}, "commentData": [{"commentId": 1, "commentText": "x", "agent": {"planted": 1}, "context": {"planted": 1}, "from": %s}]}]`, doc, id, sent, m.user(user)))
+			"assignedTo": {"userId": "eve", "email": "eve@planted.example"}, "commentData": [{"commentId": 1, `+imported+` "commentText": "x", "agent": {"planted": 1}, "context": {"planted": 1}, "from": %s}]}]`, doc, id, sent, m.user(user)))
 		m.threads[id] = &thread{doc, user, "OPEN", kind, map[string]string{"1": user}}
-		m.removed[user] = false
+		m.removed[user] = m.removed[user] && imported != ""
 	case 8:
 		if list := m.in("", doc); len(list) > 0 && !m.off[doc] {
 			id := pick(m, list...)
@@ -512,11 +517,19 @@ func (m *persons) step() {
 			}
 		}
 	case 11:
-		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"visibility": null}`, status(200)); got != nil {
-			own := sees && th.Creator == me
-			m.want("visibility", map[bool][]string{true: {id}}[own], done(got))
-			if own {
-				th.Visibility = "public"
+		kind, sent := m.visibility(other)
+		want := status(200)
+		if want == 200 && kind != "public" && kind != "organizationPrivate" && !knows {
+			want = 400
+		}
+		if got := call("commentannotations/update", at+`, "annotationIds": `+quoted(id)+`, "updatedData": {"visibility": `+sent+`}`, want); got != nil {
+			may := sees && th.Creator == me
+			for _, author := range collab.Deref(th).Comments {
+				may = may && (!m.shows(th.Visibility, author, me) || m.shows(kind, author, me))
+			}
+			m.want("visibility", map[bool][]string{true: {id}}[may], done(got))
+			if may {
+				th.Visibility = kind
 			}
 		}
 	case 12:

@@ -69,7 +69,8 @@ type Webhooks struct{ client *Client }
 // An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are
 // there already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a
 // from, and content: a text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
-// {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData.
+// {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData, and
+// visibilityConfig one of visibility.
 //
 // type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given
 // back as sent. A suggestion is kept where type is suggestion, and is pending.
@@ -176,7 +177,10 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // no annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is
 // said to have changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an
 // object is to be merged into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the response.
+// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the response. A
+// person's change of visibility fails with PERMISSION_DENIED unless the person is the creator, and with FAILED_PRECONDITION if it
+// hides the annotation from somebody who has commented in it, or if that has more than 1,000 comments, 1 MB of them or 100
+// authors.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the
 // organization is disabled, when more than 10,000 are selected, or when one response does not hold their results.
@@ -193,10 +197,10 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
-// no annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where others have
-// commented. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes the others in
-// seconds, but none that is added later. With the account's setting allEvents each is posted to webhooks as
-// comment_annotation.deleted.
+// no annotation with its id, or where another selector leaves it out, and for a person with PERMISSION_DENIED if somebody else
+// created it, and with FAILED_PRECONDITION where others have commented. Without annotationIds the call deletes and lists 1,000;
+// where the selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting
+// allEvents each is posted to webhooks as comment_annotation.deleted.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
@@ -231,10 +235,10 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // updated.
 //
 // The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
-// its id; with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does
-// not exist. FAILED_PRECONDITION when the organization is disabled, or when the annotation has too many comments to select them by
-// userIds alone.
+// its id; with PERMISSION_DENIED for a person if somebody else wrote it; with INVALID_ARGUMENT where it would be left without
+// content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
+// when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled, or
+// when the annotation has too many comments to select them by userIds alone.
 func (o CommentAnnotations) UpdateComments(ctx context.Context, request *CommentAnnotationsUpdateCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsUpdateCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsUpdateCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/update", request, writing(options))
@@ -306,9 +310,10 @@ func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotat
 // setting allEvents they are posted to webhooks as comment.deleted.
 //
 // The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there
-// is no comment with its id, or another user wrote it. NOT_FOUND when the organization, the document or the annotation does not
-// exist. FAILED_PRECONDITION when the organization is disabled, or without commentIds when more than 1,000 comments are selected,
-// or the annotation has too many to look for those of userIds.
+// is no comment with its id, or userIds does not have its author; with PERMISSION_DENIED for a person if somebody else wrote it.
+// NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is
+// disabled, or without commentIds when more than 1,000 comments are selected, or the annotation has too many to look for those of
+// userIds.
 func (o CommentAnnotations) DeleteComments(ctx context.Context, request *CommentAnnotationsDeleteCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsDeleteCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsDeleteCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/delete", request, writing(options))
@@ -365,9 +370,9 @@ func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetC
 // It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they want it,
 // and by webhook. It is delivered within moments. actionUser is not notified.
 //
-// In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else
-// e-mail address, else id), a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name
-// without a value stays as it is. Headline and body are plain text.
+// In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else id),
+// a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name without a value stays as it
+// is. Headline and body are plain text.
 //
 // Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have
 // at most 1,000 bytes together, the notification 350,000 bytes as stored. NOT_FOUND when the organization or the document does not
@@ -1057,6 +1062,8 @@ type NewAnnotation struct {
 	Comments []AnnotationComment `json:"comments,omitzero"`
 	// Who may see it, of those who may see the document: all of them where it is left out
 	Visibility *Visibility `json:"visibility,omitzero"`
+	// Another name of visibility: only one of the two
+	VisibilityConfig *Visibility `json:"visibilityConfig,omitzero"`
 	// The kind of annotation: comment where it is left out
 	Type AnnotationType `json:"type,omitzero"`
 	// The kind of its target: manual where it is left out
@@ -1442,6 +1449,8 @@ type CommentAnnotationsGetRequest struct {
 	LocationIDs []string `json:"locationIds,omitzero"`
 	// Those in documents directly in this folder; root: in documents in no folder
 	FolderID string `json:"folderId,omitzero"`
+	// As annotationIds, before which it comes, and with which it makes a union of at most 30
+	AnnotationID string `json:"annotationId,omitzero"`
 	// Comment annotations, in whose order the response is; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// Those created by any of these users; at most 30
@@ -1733,6 +1742,8 @@ type UpdatedData struct {
 	Actions Field[[]any] `json:"actions,omitzero"`
 	// Replaced whole; null: public
 	Visibility Field[Visibility] `json:"visibility,omitzero"`
+	// Another name of visibility: only one of the two
+	VisibilityConfig Field[Visibility] `json:"visibilityConfig,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// When it was last changed: now where it is left out; never moves back
@@ -2260,8 +2271,8 @@ type NotificationsAddRequest struct {
 	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
 	// isNotificationResolverUsed is true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2314,8 +2325,8 @@ type NotificationsAddV1Request struct {
 	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
 	// isNotificationResolverUsed is true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2373,8 +2384,8 @@ type Notification struct {
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage"`
@@ -2437,8 +2448,8 @@ type NotificationUpdate struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate Field[string] `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData Field[any] `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage Field[string] `json:"displayBodyMessage,omitzero"`
@@ -3855,8 +3866,8 @@ type EventNotification struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
-	// it is not given, is who reads it
+	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
+	// who reads it
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`

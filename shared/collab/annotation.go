@@ -4,6 +4,7 @@
 package collab
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 )
@@ -214,6 +215,17 @@ func (c *Comment) HasContent() bool {
 		c.ResolverUsed != nil && *c.ResolverUsed || len(c.Attachments) > len("[]")
 }
 
+// Written returns the text and the HTML as they are answered: if a comment has one of them alone, the other one is empty, not absent.
+func (c *Comment) Written() (text, html *string) {
+	text, html = c.Text, c.HTML
+	if text == nil && html != nil {
+		text = new("")
+	} else if html == nil && text != nil {
+		html = new("")
+	}
+	return text, html
+}
+
 // Content is about how many bytes the comment adds to an answer.
 func (c *Comment) Content() int {
 	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) +
@@ -322,6 +334,9 @@ type AnnotationChange struct {
 	Comment func(*Comment) (changed bool, err error)
 	// Head changes the head of the i-th annotation and returns the events to record. commentsChanged: some of its comments changed.
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)
+	// Narrow may refuse a change of visibility that may hide the annotation from people who saw it; nil refuses none. The change holds only if
+	// nothing has touched the thread since.
+	Narrow func(ctx context.Context, was, is *Annotation) error
 }
 
 // AnnotationDeletion says what a call deletes of the annotations that it names.

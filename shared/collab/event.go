@@ -66,6 +66,7 @@ type Event struct {
 	NotificationID string    `json:"notificationId,omitempty"` // notification.added, notification.clicked
 	Time           Millis    `json:"time"`
 	Actor          *User     `json:"actor,omitempty"`        // id and name, see Acting; never notified
+	ByPerson       bool      `json:"byPerson,omitempty"`     // with a token: the service filled in the tags
 	Notify         bool      `json:"notify,omitempty"`       // in-app notifications and mail as well as webhooks
 	NotifyAll      bool      `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
 	VerifyAccess   bool      `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)

@@ -186,12 +186,13 @@ type NotificationQuery struct {
 func (q *NotificationQuery) OfAny() bool { return q.User == "" && q.Of.Document == "" }
 
 // NotificationChange is a change of one notification, and what users did with it.
+// Check gets the notification with ToAll if Of.User has no entry of their own.
 type NotificationChange struct {
 	ID      string
-	Of      NotificationFilter                              // a notification that does not match is NOT_FOUND
-	Check   func(ctx context.Context, n Notification) error // may refuse the change; nil refuses none
-	Edit    func(*Notification)                             // changes what it says; nil for nothing
-	Read    []string                                        // these users read it
-	Clicked []string                                        // these clicked it, which is reading it too
-	Click   func(n Notification, user string) *Event        // of a first click
+	Of      NotificationFilter                            // a notification that does not match is NOT_FOUND
+	Check   func(ctx context.Context, e InboxEntry) error // may refuse the change; nil refuses none
+	Edit    func(*Notification)                           // changes what it says; nil for nothing
+	Read    []string                                      // these users read it
+	Clicked []string                                      // these clicked it, which is reading it too
+	Click   func(n Notification, user string) *Event      // of a first click
 }

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"time"
 )
+
+// MaxTokenLife is how long a person's token holds at most.
+const MaxTokenLife = 48 * time.Hour
 
 // Person is whom a token speaks for: see package credentials.
 type Person struct {

@@ -116,7 +116,7 @@ func pieces(template string) iter.Seq2[string, bool] {
 }
 
 // templateText returns how a template shows a value: a text as it is, a number as it was written, a boolean, a user by name, else
-// e-mail address, else id. ok is false for anything else, absence and null among it.
+// id. ok is false for anything else, absence and null among it.
 func templateText(value JSON) (text string, ok bool) {
 	if len(value) == 0 {
 		return "", false

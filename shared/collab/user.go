@@ -43,10 +43,8 @@ func (u User) Over(stored User) User {
 	return stored
 }
 
-// DisplayName is the user's name, else e-mail address, else id.
-func (u User) DisplayName() string {
-	return cmp.Or(Deref(u.Name), Deref(u.Email), u.UserID)
-}
+// DisplayName is the user's name, else id. An email address is never shown to others.
+func (u User) DisplayName() string { return cmp.Or(Deref(u.Name), u.UserID) }
 
 // Map returns what f makes of each element, in their order.
 func Map[T, U any](list []T, f func(T) U) []U {

@@ -129,7 +129,11 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	for _, id := range ev.NotifyingIDs() {
 		if c := r.comments[id]; c != nil {
 			for _, u := range c.tagged {
-				all.add(person{User: u})
+				if ev.ByPerson {
+					all.addHint(u) // the address that was stored when the comment was written
+				} else {
+					all.add(person{User: u})
+				}
 			}
 		}
 	}

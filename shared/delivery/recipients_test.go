@@ -98,6 +98,28 @@ func TestWhoIsConcerned(t *testing.T) {
 	}
 }
 
+// TestFilledAddress: an address that the service filled into a tag, as a person tagged, does not win over the member's present one; an address that a
+// back end sent does. Who is no member gets the one in the tag.
+func TestFilledAddress(t *testing.T) {
+	for _, byPerson := range []bool{true, false} {
+		a, w := newAccount(t)
+		a.member("member")
+		old := func(user string) string { return "old-" + a.address(user) }
+		tagged := func(user string) collab.User { return collab.User{UserID: user, Email: new(old(user))} }
+		ev := a.record("thread", collab.CommentAdded, func(ev *draft) { byAnn(ev); ev.ByPerson = byPerson },
+			a.by("ann", tagged("member"), tagged("guest")))
+		w.run(ev)
+		got := slices.Sorted(maps.Keys(w.mails()))
+		want := []string{old("guest"), a.address("member")}
+		if !byPerson {
+			want = []string{old("guest"), old("member")}
+		}
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("by a person %v: mails go to %v, want %v", byPerson, got, want)
+		}
+	}
+}
+
 // TestLongThread: the last hundred comments say who is in a thread, with its creator.
 func TestLongThread(t *testing.T) {
 	a, w := newAccount(t, grouping(true))

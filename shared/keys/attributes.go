@@ -22,6 +22,7 @@ const (
 	Incarnation = "inc"   // see collab.Lifetime; of a preference, the document's
 	Parent      = "par"   // folder of a document or folder
 	Removals    = "rem"   // of an organization or a document: users were taken out of it at some time
+	RemovedUser = "usr"   // of a removal, until the user's personal data are deleted: its key has a hash
 	Added       = "n"     // folders, ever
 	Moved       = "mvd"   // folders, ever
 	Body        = "body"  // JSON of an event, a notification, an answer

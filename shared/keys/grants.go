@@ -80,10 +80,10 @@ func FolderTree(org collab.OrganizationRef) Key { return folderTree.Key(inOrgani
 
 // Removed says that a user was taken out of an organization.
 func Removed(org collab.OrganizationRef, user string) Key {
-	return removed.Key(inOrganization(org, Parts{User: user}))
+	return removed.Key(inOrganization(org, Parts{Who: Who(org.Account, user)}))
 }
 
 // RemovedFrom says that a user was taken out of a document.
 func RemovedFrom(doc collab.DocumentRef, user string) Key {
-	return removedFrom.Key(inDocument(doc, Parts{User: user}))
+	return removedFrom.Key(inDocument(doc, Parts{Who: Who(doc.Account, user)}))
 }

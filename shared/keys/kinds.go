@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,6 +46,8 @@ const (
 	ADocumentGrant           = "grant on a document"
 	AFolderGrant             = "grant on a folder"
 	APlaceInGroup            = "place in a group"
+	ARemoval                 = "user taken out"
+	ARemovalFromDocument     = "user taken out of a document"
 )
 
 // Beginnings that several rows share.
@@ -88,7 +92,7 @@ var kinds = compiled([]Kind{
 	{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: ofOrg},
 	{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: ofOrg},
 	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
-	{Name: "user taken out", PK: inOrg + "#GONE", SK: "{user}", Of: ofOrg},
+	{Name: ARemoval, PK: inOrg + "#GONE", SK: "{who}", Of: ofOrg, Users: "usr"},
 
 	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged},
 	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged},
@@ -102,7 +106,7 @@ var kinds = compiled([]Kind{
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData"},
 	{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: "entry of a document's notifications", Few: true,
 		Expires: true, Users: "body"},
-	{Name: "user taken out of a document", PK: inDoc + "#GONE", SK: "{user}", Of: ofDoc},
+	{Name: ARemovalFromDocument, PK: inDoc + "#GONE", SK: "{who}", Of: ofDoc, Users: "usr"},
 
 	{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat},
 
@@ -152,7 +156,7 @@ var (
 	groupOf            = kindOf("group")
 	folderTree         = kindOf("changes of folders")
 	allEntry           = kindOf("entry of everybody's inbox")
-	removed            = kindOf("user taken out")
+	removed            = kindOf(ARemoval)
 	thread             = kindOf("thread")
 	commentOf          = kindOf("comment")
 	threadID           = kindOf("document of a thread")
@@ -163,7 +167,7 @@ var (
 	documentEntry      = kindOf("entry of a document's notifications")
 	notification       = kindOf("notification")
 	recipients         = kindOf("recipients of a notification")
-	removedFrom        = kindOf("user taken out of a document")
+	removedFrom        = kindOf(ARemovalFromDocument)
 	heartbeat          = kindOf("heartbeat")
 	eventOf            = kindOf("event")
 	pendingWork        = kindOf("pending work")
@@ -207,6 +211,7 @@ type Parts struct {
 	Folder string `json:"folder,omitempty"`
 	Ann    string `json:"ann,omitempty"`
 	User   string `json:"user,omitempty"`
+	Who    string `json:"who,omitempty"` // see Who
 	Group  string `json:"group,omitempty"`
 	ID     string `json:"id,omitempty"`
 	Event  string `json:"event,omitempty"`
@@ -232,6 +237,7 @@ const (
 	fFolder
 	fAnn
 	fUser
+	fWho
 	fGroup
 	fID
 	fEvent
@@ -243,7 +249,7 @@ const (
 )
 
 // fields are the names that patterns have for them.
-var fields = []string{"", "acct", "org", "doc", "folder", "ann", "user", "group", "id", "event", "kind", "shard", "at", "created", "comment"}
+var fields = []string{"", "acct", "org", "doc", "folder", "ann", "user", "who", "group", "id", "event", "kind", "shard", "at", "created", "comment"}
 
 // text is a field that is a text.
 func (p *Parts) text(f field) *string {
@@ -260,6 +266,8 @@ func (p *Parts) text(f field) *string {
 		return &p.Ann
 	case fUser:
 		return &p.User
+	case fWho:
+		return &p.Who
 	case fGroup:
 		return &p.Group
 	case fID:
@@ -444,7 +452,7 @@ func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok
 	bound := owner.bound()
 	bound[noField] = true
 	if user != "" {
-		p.User, bound[fUser] = user, true
+		p.User, p.Who, bound[fUser], bound[fWho] = user, Who(p.Acct, user), true, true
 	}
 	all := func(steps pattern) bool {
 		return !slices.ContainsFunc(steps, func(s step) bool { return !bound[s.of] })
@@ -470,5 +478,16 @@ func KindNamed(name string) *Kind {
 	return nil
 }
 
-// NamesUser reports whether the keys of the kind have a part that is a user.
-func (k *Kind) NamesUser() bool { return k.bound()[fUser] }
+// NamesUser reports whether the keys of the kind have a part that is a user, or stands for one.
+func (k *Kind) NamesUser() bool { return k.bound()[fUser] || k.bound()[fWho] }
+
+// Names reports whether the key of an item with parts names one of the users.
+func (k *Kind) Names(p Parts, users []string) bool {
+	return slices.ContainsFunc(users, func(u string) bool { return p.User == u || p.Who == Who(p.Acct, u) })
+}
+
+// Who returns a hash that stands for a user of an account in keys that outlive the user's personal data.
+func Who(acct, user string) string {
+	sum := sha256.Sum256([]byte(acct + "\x00" + user))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}

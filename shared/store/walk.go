@@ -241,7 +241,7 @@ func (t *Table) look(ctx context.Context, w *Walk, p place, after string) (of pa
 		of.last = it.Text(keys.IndexOf(q.Index).SortKey)
 		switch {
 		case w.Last && !p.leads:
-		case k == nil, w.Users != nil && k.NamesUser() && !slices.Contains(w.Users, parts.User):
+		case k == nil, w.Users != nil && k.NamesUser() && !k.Names(parts, w.Users):
 			continue
 		}
 		of.found = append(of.found, Found{it, k, parts, of.last})

@@ -131,14 +131,15 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 		if err != nil || c == nil || ev.Type.Deletes() {
 			continue
 		}
+		text, html := c.Written()
 		shown := EventComment{
-			CommentID: id, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
+			CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
 			CreatedAt: collab.Timestamp(c.CreatedAt),
 		}
-		text, encodeErr := json.Marshal(shown) // it escapes more than EncodeJSON
-		if err = encodeErr; len(text) <= left {
+		encoded, encodeErr := json.Marshal(shown) // it escapes more than EncodeJSON
+		if err = encodeErr; len(encoded) <= left {
 			data.Comments[i] = shown
-			left -= len(text)
+			left -= len(encoded)
 		} else {
 			data.Comments[i].ContentOmitted = true
 			left -= len(`,"contentOmitted":true`)

@@ -14,7 +14,7 @@ import (
 type GenerateTokenRequest struct {
 	UserID             string           `json:"userId" rule:"required,id" doc:"The person: your back end has signed them in"`
 	UserProperties     *UserProperties  `json:"userProperties" rule:"notnull" doc:"How others see the person"`
-	Permissions        TokenPermissions `json:"permissions" rule:"required" doc:"The resources that the token covers"`
+	Permissions        TokenPermissions `json:"permissions" rule:"required,exact" doc:"The resources that the token covers"`
 	ExpiresIn          *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires; 3,600 by default"`
 	CreateOrganization bool             `json:"createOrganization" doc:"Add organizations of the resources that do not exist"`
 	CreateDocument     bool             `json:"createDocument" doc:"Add documents among the resources that do not exist"`

@@ -68,7 +68,7 @@ func named[T any](m *rpc.Violations, resources []T, of func(*T) *Resource) []col
 // PermissionsAddRequest is the data of POST /v2/auth/permissions/add.
 type PermissionsAddRequest struct {
 	User        PermissionsUser `json:"user" rule:"required" doc:"The user who gets the grants"`
-	Permissions NewPermissions  `json:"permissions" rule:"required" doc:"The grants"`
+	Permissions NewPermissions  `json:"permissions" rule:"required,exact" doc:"The grants"`
 
 	names []collab.ResourceName
 }
@@ -126,7 +126,7 @@ func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *Permi
 // PermissionsRemoveRequest is the data of POST /v2/auth/permissions/remove.
 type PermissionsRemoveRequest struct {
 	UserID      string      `json:"userId" rule:"required,id"`
-	Permissions Permissions `json:"permissions" rule:"required" doc:"The resources on which the user has no grant any more"`
+	Permissions Permissions `json:"permissions" rule:"required,exact" doc:"The resources on which the user has no grant any more"`
 
 	names []collab.ResourceName
 }

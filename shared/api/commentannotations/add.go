@@ -26,16 +26,18 @@ type AddRequest struct {
 // NewAnnotation is an annotation to add.
 type NewAnnotation struct {
 	AnnotationFields
-	Status      *Status             `json:"status"`
-	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90; further ones are added by comments/add"`
-	Comments    []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
-	Visibility  *collab.Visibility  `json:"visibility" person:"in"`
+	Status           *Status             `json:"status"`
+	CommentData      []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90; further ones are added by comments/add"`
+	Comments         []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
+	Visibility       *collab.Visibility  `json:"visibility" rule:"exact" person:"in"`
+	VisibilityConfig *collab.Visibility  `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: only one of the two"`
 	KeptFields
 }
 
-// Validate refuses comments under both their names, and what is wrong with the known fields of a suggestion.
+// Validate refuses comments, or a visibility, under both their names, and what is wrong with the known fields of a suggestion.
 func (a *NewAnnotation) Validate(m *rpc.Violations) {
 	checkNames(m, "commentData", a.CommentData != nil, "comments", a.Comments != nil)
+	checkNames(m, "visibility", a.Visibility != nil, "visibilityConfig", a.VisibilityConfig != nil)
 	checkSuggestion(m, a.Suggestion)
 }
 
@@ -57,6 +59,9 @@ type AnnotationComment struct {
 	KeptCommentFields
 }
 
+// Validate refuses attachment ids given twice.
+func (c *AnnotationComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
+
 // AddResult is what became of one annotation.
 type AddResult struct {
 	rpc.Outcome
@@ -75,6 +80,7 @@ func (r *AddRequest) Validate(m *rpc.Violations) {
 	for i, a := range r.CommentAnnotations {
 		checkContext(m, fmt.Sprintf("commentAnnotations[%d].context", i), a.Context)
 		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibility", i), r.OrganizationID, a.Visibility)
+		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibilityConfig", i), r.OrganizationID, a.VisibilityConfig)
 	}
 }
 
@@ -107,7 +113,7 @@ comments in all. More comments go to comments/add. The first comment's author is
 An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there
 already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a
 text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or
-HTML, and name the user in taggedUserContacts. comments is another name of commentData.
+HTML, and name the user in taggedUserContacts. comments is another name of commentData, and visibilityConfig one of visibility.
 
 type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given back as
 sent. A suggestion is kept where type is suggestion, and is pending.
@@ -159,7 +165,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 	if a.Comments != nil {
 		n.field = "comments"
 	}
-	n.kept, n.visibility = a.KeptFields.stored(), a.Visibility.Narrow()
+	n.kept, n.visibility = a.KeptFields.stored(), cmp.Or(a.Visibility, a.VisibilityConfig).Narrow()
 	return n
 }
 
@@ -190,7 +196,7 @@ func (s *Service) add(
 	if err := s.introduce(ctx, call, doc, named, collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })...); err != nil {
 		return nil, err
 	}
-	var authors, back []string
+	var authors []string
 	for i := range list {
 		authors = append(authors, authorsOf(list[i].comments)...)
 	}
@@ -220,9 +226,9 @@ func (s *Service) add(
 		if wanted(call, list[i].comments) {
 			add.Event = annotationAdded(newEvent(call, doc, i, t.ID), t, list[i].comments, call.Settings.AllEvents)
 		}
-		threads, adds, places, back = append(threads, t), append(adds, add), append(places, i), append(back, by...)
+		threads, adds, places = append(threads, t), append(adds, add), append(places, i)
 	}
-	if err := s.Directory.BringBack(ctx, doc, rpc.Distinct(back)); err != nil {
+	if err := s.Directory.BringBack(ctx, doc, wrote(threads...)); err != nil {
 		return nil, err
 	}
 	for n, err := range s.Threads.AddAnnotations(ctx, call.Request, doc, threads, adds) {
@@ -241,6 +247,17 @@ func (s *Service) add(
 	}
 	call.Sum("comment annotation", "added")
 	return results, nil
+}
+
+// wrote returns when the authors of comments wrote the last of these.
+func wrote(threads ...*collab.Thread) map[string]collab.Millis {
+	last := map[string]collab.Millis{}
+	for _, t := range threads {
+		for _, c := range t.Comments {
+			last[c.AuthorID] = max(last[c.AuthorID], c.CreatedAt)
+		}
+	}
+	return last
 }
 
 // findingID returns what the agent that wrote the first comment found, "" for none.

@@ -102,13 +102,15 @@ type UpdatedData struct {
 	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
 	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
 	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
-	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" person:"in" doc:"Replaced whole; null: public"`
+	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced whole; null: public"`
+	VisibilityConfig      rpc.Opt[collab.Visibility] `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: only one of the two"`
 	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
 	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
 
-// Validate notes what is wrong with the known fields of a context and a suggestion.
+// Validate refuses a visibility under both its names, and notes what is wrong with the known fields of a context and a suggestion.
 func (d *UpdatedData) Validate(m *rpc.Violations) {
+	checkNames(m, "visibility", d.Visibility.Sent(), "visibilityConfig", d.VisibilityConfig.Sent())
 	checkContext(m, "context", d.Context.Value)
 	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
 }
@@ -181,7 +183,7 @@ func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
 func (s *Status) id() string { return s.ID }
 
 func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
-	if s.SVG == nil && s.IconURL == nil && defaultStatuses[id] == nil {
+	if collab.Deref(s.SVG) == "" && collab.Deref(s.IconURL) == "" && defaultStatuses[id] == nil {
 		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
 	}
 }
@@ -284,8 +286,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 func (r reader) comment(c *collab.Comment) Comment {
 	a := Comment{
 		CommentID:              c.ID,
-		CommentText:            c.Text,
-		CommentHTML:            c.HTML,
 		Context:                c.Context,
 		IsCommentResolverUsed:  c.ResolverUsed,
 		IsCommentTextAvailable: c.TextAvailable,
@@ -295,6 +295,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 		CreatedAt:              collab.Timestamp(c.CreatedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
 	}
+	a.CommentText, a.CommentHTML = c.Written()
 	decodeKept(c.Kept, &a)
 	if r.person != "" && !a.Progress.visibleTo(r.person) {
 		a.Progress = nil
@@ -345,6 +346,14 @@ func (f *AnnotationFields) stored() collab.Annotation {
 	return a
 }
 
+// visibility returns the visibility under the name that was sent.
+func (d *UpdatedData) visibility() rpc.Opt[collab.Visibility] {
+	if d.VisibilityConfig.Sent() {
+		return d.VisibilityConfig
+	}
+	return d.Visibility
+}
+
 // sent reports whether any field was, be it as null.
 func (d *UpdatedData) sent() bool {
 	return !reflect.ValueOf(d).Elem().IsZero()
@@ -392,8 +401,8 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 		{Key: "suggestion", Value: suggestion}, {Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw},
 		{Key: "actions", Value: d.Actions.Raw},
 	})
-	if d.Visibility.Sent() {
-		a.Visibility = (&d.Visibility.Value).Narrow()
+	if v := d.visibility(); v.Sent() {
+		a.Visibility = (&v.Value).Narrow()
 	}
 	if d.CreatedAt.Sent() {
 		a.CreatedAt = d.CreatedAt.Value

@@ -72,6 +72,9 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}
+	if err := s.Directory.BringBack(ctx, doc, wrote(&collab.Thread{Comments: add.Comments})); err != nil {
+		return nil, err
+	}
 	ev := newEvent(call, doc, 0, req.AnnotationID)
 	if wanted(call, sent) {
 		add.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
@@ -87,23 +90,20 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	return ids, nil
 }
 
-// mayAdd fails with PERMISSION_DENIED where the request asks whether authors may add to the annotation, and one may not. Else those who were
-// taken out of the document, or its organization, see it again.
+// mayAdd fails with PERMISSION_DENIED if the request asks whether authors may add to the annotation, and one may not.
 func (s *Service) mayAdd(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *AddCommentsRequest, authors []string) error {
-	if req.VerifyUserPermissions {
-		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, authors)
-		if err != nil {
-			return err
-		}
-		a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
-		if err == nil {
-			err = allowed.check(&a, authors)
-		}
-		if err != nil {
-			return err
-		}
+	if !req.VerifyUserPermissions {
+		return nil
 	}
-	return s.Directory.BringBack(ctx, doc, rpc.Distinct(authors))
+	allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, authors)
+	if err != nil {
+		return err
+	}
+	a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
+	if err != nil {
+		return err
+	}
+	return allowed.check(&a, authors)
 }
 
 // checkAttachments refuses attachment ids given twice in one comment.

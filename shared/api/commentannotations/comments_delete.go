@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"context"
+	"maps"
 	"strconv"
 
 	"collabdata/shared/api/rpc"
@@ -33,7 +34,7 @@ lastUpdated moves to now. An id may be added again at once. With the account's s
 comment.deleted.
 
 The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there is no
-comment with its id, or another user wrote it. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the
+comment with its id, or userIds does not have its author; with PERMISSION_DENIED for a person if somebody else wrote it. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the
 organization is disabled, or without commentIds when more than 1,000 comments are selected, or the annotation has too many to look for
 those of userIds.`}
 }
@@ -58,10 +59,16 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 	if err != nil {
 		return nil, err
 	}
+	others, err := s.ofOthers(ctx, call, doc, req.AnnotationID, failures)
+	if err != nil {
+		return nil, err
+	}
 	results := make(rpc.Keyed[DeleteCommentResult], len(ids))
 	for i, id := range ids {
 		err := failures[id]
-		if collab.CodeOf(err) == collab.NotFound {
+		if _, there := others[id]; there {
+			err = errNotAuthor
+		} else if collab.CodeOf(err) == collab.NotFound {
 			err = collab.Errorf(collab.NotFound, "Not found")
 		}
 		results[i] = rpc.Member[DeleteCommentResult]{
@@ -70,4 +77,25 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 	}
 	call.Message = "Comments(s) deleted successfully."
 	return results, nil
+}
+
+// errNotAuthor is why a person may not change or delete a comment of somebody else.
+var errNotAuthor = collab.Errorf(collab.PermissionDenied, "only its author may change or delete a comment")
+
+// ofOthers returns the comments among those that a person failed to delete. The others do not exist.
+func (s *Service) ofOthers(
+	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, failures map[int64]error,
+) (map[int64]collab.Comment, error) {
+	var ids []int64
+	for id, err := range failures {
+		if collab.CodeOf(err) == collab.NotFound {
+			ids = append(ids, id)
+		}
+	}
+	if call.Person == nil || len(ids) == 0 {
+		return nil, nil
+	}
+	there, err := s.Threads.Comments(ctx, doc, ann, ids)
+	maps.DeleteFunc(there, func(_ int64, c collab.Comment) bool { return c.AuthorID == call.Person.UserID })
+	return there, err
 }

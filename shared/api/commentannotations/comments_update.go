@@ -33,7 +33,7 @@ type CommentData struct {
 	TaggedUserContacts     rpc.Opt[[]Tag]         `json:"taggedUserContacts" person:"in"`
 	Attachments            rpc.Opt[[]Attachment]  `json:"attachments" person:"in"`
 	Actions                rpc.Opt[[]collab.JSON] `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
-	Progress               rpc.Opt[Progress]      `json:"progress" doc:"Replaced whole"`
+	Progress               rpc.Opt[Progress]      `json:"progress" rule:"exact" doc:"Replaced whole"`
 	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
 	LastUpdated            rpc.Opt[int64]         `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
@@ -70,6 +70,7 @@ account's setting allEvents it is posted to webhooks anyway. With verifyUserPerm
 have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
+with PERMISSION_DENIED for a person if somebody else wrote it;
 with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
 INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION
 when the organization is disabled, or when the annotation has too many comments to select them by userIds alone.`}
@@ -119,6 +120,9 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		IDs: ids, At: at,
 		Change: func(c *collab.Comment) error {
 			if req.UserIDs != nil && !slices.Contains(req.UserIDs, c.AuthorID) {
+				if call.Person != nil {
+					return errNotAuthor
+				}
 				return errNotSelected
 			}
 			return req.UpdatedData.Value.apply(c, at)

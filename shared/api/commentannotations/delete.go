@@ -26,8 +26,8 @@ and userIds (of the creators). Without selectors these are all of the document; 
 reach at once, and its id may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
-annotation with its id, or where another selector leaves it out, and for a person with FAILED_PRECONDITION where
-others have commented. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes the others
+annotation with its id, or where another selector leaves it out, and for a person with PERMISSION_DENIED if somebody else created it, and
+with FAILED_PRECONDITION where others have commented. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes the others
 in seconds, but none that is added later. With the account's setting allEvents each is posted to webhooks as comment_annotation.deleted.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.`}
@@ -42,7 +42,7 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return nil, err
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	seen, err := s.seen(ctx, call, doc, ids)
+	seen, creators, err := s.seen(ctx, call, doc, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,9 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	}
 	errs = outcomes(doc, ids, seen, errs)
 	for i, err := range errs {
-		if collab.CodeOf(err) == collab.NotFound {
+		if creator, there := creators[ids[i]]; collab.CodeOf(err) == collab.NotFound && there && creator != call.Person.UserID {
+			errs[i] = collab.Errorf(collab.PermissionDenied, "only its author may delete an annotation")
+		} else if collab.CodeOf(err) == collab.NotFound {
 			errs[i] = collab.Errorf(collab.NotFound, "Annotation not found.")
 		}
 	}

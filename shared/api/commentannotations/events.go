@@ -21,7 +21,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 	ev.ID, ev.Time = call.IDs.For(position, of), call.Millis()
 	if call.Person != nil {
 		u := call.Person.User()
-		ev.Actor = u.Acting()
+		ev.Actor, ev.ByPerson = u.Acting(), true
 	}
 	return ev
 }

@@ -3,6 +3,7 @@ package commentannotations
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -17,6 +18,7 @@ type GetRequest struct {
 	GroupByDocumentID bool           `json:"groupByDocumentId"`
 	LocationIDs       []string       `json:"locationIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
 	FolderID          *string        `json:"folderId" rule:"notnull,id" doc:"Those in documents directly in this folder; root: in documents in no folder"`
+	AnnotationID      *string        `json:"annotationId" rule:"notnull,id" person:"in" doc:"As annotationIds, before which it comes, and with which it makes a union of at most 30"`
 	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
 	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
 	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"One more of statusIds"`
@@ -41,6 +43,9 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	if len(union(r.DocumentID, r.DocumentIDs)) > collab.MaxIDsPerFilter {
 		m.Add("documentIds", "must have at most %d ids together with documentId", collab.MaxIDsPerFilter)
 	}
+	if len(r.ids()) > collab.MaxIDsPerFilter {
+		m.Add("annotationIds", "must have at most %d ids together with annotationId", collab.MaxIDsPerFilter)
+	}
 	if len(union(r.StatusID, r.StatusIDs)) > maxStatuses {
 		m.Add("statusIds", "must have at most %d ids together with statusId", maxStatuses)
 	}
@@ -62,7 +67,7 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 	return collab.AnnotationQuery{
 		Documents:     union(r.DocumentID, r.DocumentIDs),
 		Folder:        collab.Deref(r.FolderID),
-		IDs:           r.AnnotationIDs,
+		IDs:           r.ids(),
 		Locations:     rpc.Distinct(r.LocationIDs),
 		Creators:      rpc.Distinct(r.UserIDs),
 		Statuses:      union(r.StatusID, r.StatusIDs),
@@ -76,6 +81,14 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 		CreatedAfter:  r.CreatedAfter,
 		CreatedBefore: r.CreatedBefore,
 	}
+}
+
+// ids returns annotationIds, and before them annotationId unless it is one of them.
+func (r *GetRequest) ids() []string {
+	if r.AnnotationID == nil || slices.Contains(r.AnnotationIDs, *r.AnnotationID) {
+		return r.AnnotationIDs
+	}
+	return append([]string{*r.AnnotationID}, r.AnnotationIDs...)
 }
 
 // union returns one, where it is given, and the ids of list, each once; nil for none.

@@ -29,7 +29,7 @@ type KeptFields struct {
 type KeptCommentFields struct {
 	Agent    collab.JSON   `json:"agent,omitzero" rule:"object" doc:"The agent that wrote it: free-form, of your own"`
 	Actions  []collab.JSON `json:"actions,omitzero" rule:"max=20,each=object" doc:"Actions that your pages offer on it: free-form, of your own"`
-	Progress *Progress     `json:"progress,omitzero" doc:"How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds"`
+	Progress *Progress     `json:"progress,omitzero" rule:"exact" doc:"How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds"`
 }
 
 // Progress says how far what a comment is about has come.

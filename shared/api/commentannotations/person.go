@@ -134,23 +134,29 @@ func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return found[doc], err
 }
 
-// seen returns the annotations that the call's person may see; all of them for a back end.
-func (s *Service) seen(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string) ([]string, error) {
+// seen returns the annotations that the call's person may see, or that do not exist, and the creators of the former; all of them for a back end.
+func (s *Service) seen(
+	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string,
+) (seen []string, creators map[string]string, err error) {
 	viewers, err := s.viewers(ctx, call, doc)
 	if err != nil || viewers == nil || ids == nil {
-		return ids, err
+		return ids, nil, err
 	}
-	seen := []string{}
+	seen, creators = []string{}, map[string]string{}
 	for _, id := range ids {
 		a, err := s.Threads.Head(ctx, doc, id)
-		if err != nil && collab.CodeOf(err) != collab.NotFound {
-			return nil, err
+		switch {
+		case collab.CodeOf(err) == collab.NotFound:
+		case err != nil:
+			return nil, nil, err
+		case !viewers.See(&a):
+			continue
+		default:
+			creators[id] = a.CreatorID
 		}
-		if err != nil || viewers.See(&a) {
-			seen = append(seen, id)
-		}
+		seen = append(seen, id)
 	}
-	return seen, nil
+	return seen, creators, nil
 }
 
 // outcomes returns the errors of ids, given those of the seen ones. The others do not exist.

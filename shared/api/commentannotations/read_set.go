@@ -45,7 +45,7 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 		done = "the comment annotation is read"
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	seen, err := s.seen(ctx, call, doc, ids)
+	seen, _, err := s.seen(ctx, call, doc, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
 	if r.UpdatedData != nil {
 		checkVisibility(m, "updatedData.visibility", r.OrganizationID, &r.UpdatedData.Value.Visibility.Value)
+		checkVisibility(m, "updatedData.visibilityConfig", r.OrganizationID, &r.UpdatedData.Value.VisibilityConfig.Value)
 	}
 }
 
@@ -82,7 +83,9 @@ The response has a result for each by id: in the order of annotationIds, else by
 annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is said to have
 changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged
 into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be
-sent again. Annotations that a selector excludes are not in the response.
+sent again. Annotations that a selector excludes are not in the response. A person's change of visibility fails with PERMISSION_DENIED unless
+the person is the creator, and with FAILED_PRECONDITION if it hides the annotation from somebody who has commented in it, or if that has more
+than 1,000 comments, 1 MB of them or 100 authors.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is
 disabled, when more than 10,000 are selected, or when one response does not hold their results.`}
@@ -105,7 +108,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, err
 	}
 	if u.viewers != nil && u.data != nil {
-		if err := s.introduce(ctx, call, doc, u.data.Visibility.Value.UserIDs); err != nil {
+		if err := s.introduce(ctx, call, doc, u.data.visibility().Value.UserIDs); err != nil {
 			return nil, err
 		}
 	}
@@ -120,6 +123,11 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 			"one answer does not hold what would become of these %d annotations: select fewer", len(ids))
 	}
 	change := collab.AnnotationChange{Select: u.selects}
+	if call.Person != nil {
+		change.Narrow = func(ctx context.Context, was, is *collab.Annotation) error {
+			return s.checkCommenters(ctx, doc, was, is)
+		}
+	}
 	if len(u.users) > 0 {
 		change.Comment = u.comment
 	}
@@ -198,11 +206,46 @@ func (u *update) selects(a *collab.Annotation) error {
 		if !u.viewers.See(a) {
 			return collab.NoAnnotation(collab.DocumentRef{}, a.ID)
 		}
-		if u.data != nil && u.data.Visibility.Sent() && a.CreatorID != u.viewers[0].User {
-			return collab.Errorf(collab.PermissionDenied, "the annotation is not yours: its visibility stays")
+		if u.data != nil && u.data.visibility().Sent() && a.CreatorID != u.viewers[0].User {
+			return collab.Errorf(collab.PermissionDenied, "only its author may change the visibility of an annotation")
 		}
 	}
 	return u.writers.check(a, u.people)
+}
+
+// Bounds of the look for people who have commented in a thread.
+const (
+	mostComments      = 1_000
+	mostCommentsBytes = 1_000_000
+	mostCommenters    = 100
+)
+
+// checkCommenters fails with FAILED_PRECONDITION if a change of visibility hides an annotation from somebody who has commented in it, or if
+// the annotation has too much to look through for that.
+func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, was, is *collab.Annotation) error {
+	var authors []string
+	read, bytes := 0, 0
+	for c, err := range s.Threads.ListComments(ctx, doc, is.ID, 0, collab.MaxPageSize) {
+		if err != nil {
+			return err
+		}
+		if c.AuthorID != is.CreatorID && c.AuthorID != collab.ErasedUser && !slices.Contains(authors, c.AuthorID) {
+			authors = append(authors, c.AuthorID)
+		}
+		read, bytes = read+1, bytes+c.Content()
+		if read > mostComments || bytes > mostCommentsBytes || len(authors) > mostCommenters {
+			return collab.Errorf(collab.FailedPrecondition, "annotation %q has too many comments to look for people who would lose sight of them", is.ID)
+		}
+	}
+	members, err := s.Directory.Members(ctx, doc.OrganizationRef, authors)
+	for _, id := range authors {
+		m, there := members[id]
+		viewer := collab.Viewer{User: id, May: true, Member: there && m.Holds(s.Directory.Millis())}
+		if err == nil && viewer.Sees(was.Visibility, was.CreatorID) && !viewer.Sees(is.Visibility, is.CreatorID) {
+			err = collab.Errorf(collab.FailedPrecondition, "user %q has commented in annotation %q, and must be able to see it", id, is.ID)
+		}
+	}
+	return err
 }
 
 // comment replaces users in a comment, which is updated now where there were any.

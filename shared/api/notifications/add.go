@@ -107,7 +107,7 @@ func Add() rpc.Endpoint {
 Notifies users. It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they
 want it, and by webhook. It is delivered within moments. actionUser is not notified.
 
-In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else e-mail address,
+In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name,
 else id), a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name without a value stays as it
 is. Headline and body are plain text.
 

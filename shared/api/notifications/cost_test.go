@@ -70,8 +70,8 @@ func TestUnreadUnits(t *testing.T) {
 		must.Do(t, f.Inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
 	}
 	usage := new(collab.Usage)
-	n, more, err := f.Inbox.Unread(collab.WithUsage(t.Context(), usage), org, "ann", "", func(documents []string) (map[string]bool, error) {
-		return map[string]bool{"doc": true}, nil
+	n, more, err := f.Inbox.Unread(collab.WithUsage(t.Context(), usage), org, "ann", "", func([]string) (own, all map[string]bool, err error) {
+		return map[string]bool{"doc": true}, nil, nil
 	})
 	units, _, _ := usage.Total()
 	if err != nil || n != 99 || !more || units > 10 {

@@ -168,8 +168,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		if narrow {
 			unread, next = 0, ""
 		}
-		older, more, err := s.Inbox.Unread(ctx, org, req.UserID, next, func(documents []string) (map[string]bool, error) {
-			return s.covered(ctx, call, org, documents)
+		older, more, err := s.Inbox.Unread(ctx, org, req.UserID, next, func(documents []string) (own, all map[string]bool, err error) {
+			return s.counted(ctx, call, org, documents)
 		})
 		if err != nil {
 			return nil, err
@@ -196,6 +196,31 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 		covered[d] = true
 	}
 	return covered, err
+}
+
+// counted returns the documents whose notifications count as unread: the user's own, and those for everyone. For a person these are documents
+// that the token covers and the person may see, as far as that is known without the permission provider, and the latter need membership.
+func (s *Service) counted(
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, documents []string,
+) (own, all map[string]bool, err error) {
+	if own, err = s.covered(ctx, call, org, documents); call.Person == nil || err != nil {
+		return own, own, err
+	}
+	q := collab.StandingQuery{Users: []string{call.Person.UserID}, Provided: call.Settings.PermissionProvider, Members: true}
+	q.Documents = collab.Map(documents, func(d string) collab.DocumentRef {
+		return collab.DocumentRef{OrganizationRef: org, Document: d, Incarnation: collab.AnyIncarnation}
+	})
+	of, err := s.Directory.Standings(ctx, org, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	member := of.Members[call.Person.UserID].Holds(call.Millis())
+	all = map[string]bool{}
+	for i, d := range documents {
+		own[d] = own[d] && of.Documents[i][0].Viewer(call.Millis()).May
+		all[d] = own[d] && member
+	}
+	return own, all, nil
 }
 
 // fill fills a page with the notifications after a position, and returns how many of them are unread and the position of the next page, ""

@@ -13,8 +13,9 @@ import (
 )
 
 // asItIs returns entries as they are to be read now: without those of threads and comments that are gone, and those of comments with their
-// texts as they are; with a user, for this reader, from whom threads are hidden that they may not see by now. It returns the reader, too, as
-// they are known where they are a member of the organization.
+// texts as they are; with a user, for this reader, from whom threads are hidden that they may not see by now. A person also needs the right to
+// see the document, and to be a member of the organization for an entry that is for all of it. It returns the reader, too, as they are known
+// where they are a member of the organization.
 func (s *Service) asItIs(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user string,
 ) (list []collab.InboxEntry, reader collab.User, err error) {
@@ -24,12 +25,11 @@ func (s *Service) asItIs(
 	var parts []collab.ThreadPart
 	var documents []collab.DocumentRef
 	for _, e := range entries {
-		if e.AnnotationID == "" {
-			continue
-		}
 		doc := e.Document(org)
-		parts = append(parts, collab.ThreadPart{Document: doc, Annotation: e.AnnotationID, Comments: e.CommentIDs, At: e.CreatedAt})
-		if user != "" && !slices.Contains(documents, doc) {
+		if e.AnnotationID != "" {
+			parts = append(parts, collab.ThreadPart{Document: doc, Annotation: e.AnnotationID, Comments: e.CommentIDs, At: e.CreatedAt})
+		}
+		if user != "" && (e.AnnotationID != "" || call.Person != nil) && !slices.Contains(documents, doc) {
 			documents = append(documents, doc)
 		}
 	}
@@ -63,23 +63,21 @@ func (s *Service) asItIs(
 	if err := g.Wait(); err != nil {
 		return nil, reader, err
 	}
-	if call.Person != nil {
-		reader.Email = nil
+	hidden := func(e collab.InboxEntry) bool {
+		return call.Person != nil &&
+			(!covered[e.DocumentID] || e.ToAll && !member || !viewers[slices.Index(documents, e.Document(org))][0].May)
 	}
 	texts := words.In(call.Settings.MailLook.Texts, locale, call.Settings.MailLook.Locale)
 	for _, e := range entries {
 		if e.AnnotationID == "" {
-			if covered[e.DocumentID] {
-				if call.Person != nil {
-					withoutAddresses(&e.Notification, nil)
-				}
+			if !hidden(e) {
 				list = append(list, e)
 			}
 			continue
 		}
 		thread := threads[0]
 		threads = threads[1:]
-		if !covered[e.DocumentID] || thread == nil || len(e.CommentIDs) > 0 && len(thread.Comments) == 0 {
+		if hidden(e) || thread == nil || len(e.CommentIDs) > 0 && len(thread.Comments) == 0 {
 			continue
 		}
 		if user != "" {
@@ -88,9 +86,6 @@ func (s *Service) asItIs(
 			if !viewer.Sees(thread.Visibility, thread.CreatorID) {
 				continue
 			}
-		}
-		if call.Person != nil {
-			withoutAddresses(&e.Notification, thread)
 		}
 		content.Derive(&e.Notification, thread, content.Reader{UserID: user, Mentioned: e.Mentioned, Words: texts})
 		list = append(list, e)

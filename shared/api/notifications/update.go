@@ -187,8 +187,8 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 		c.Edit = u.edit
 	}
 	if call.Person != nil {
-		c.Check = func(ctx context.Context, n collab.Notification) error {
-			seen, _, err := s.asItIs(ctx, call, org, []collab.InboxEntry{{Notification: n}}, req.UserID)
+		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
+			seen, _, err := s.asItIs(ctx, call, org, []collab.InboxEntry{e}, req.UserID)
 			if err == nil && len(seen) == 0 {
 				err = collab.Errorf(collab.NotFound, "the notification is hidden")
 			}
@@ -196,14 +196,14 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 		}
 	}
 	if users := u.users(); req.VerifyUserPermissions && len(users) > 0 {
-		c.Check = func(ctx context.Context, n collab.Notification) error {
-			may, err := s.Access.MaySee(ctx, call.Settings, n.Document(org), users)
+		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
+			may, err := s.Access.MaySee(ctx, call.Settings, e.Document(org), users)
 			if err != nil {
 				return err
 			}
 			for _, user := range users {
 				if !may[user] {
-					return collab.Errorf(collab.PermissionDenied, "user %q may not see document %q", user, n.DocumentID)
+					return collab.Errorf(collab.PermissionDenied, "user %q may not see document %q", user, e.DocumentID)
 				}
 			}
 			return nil

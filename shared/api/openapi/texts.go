@@ -91,7 +91,7 @@ var glossary = map[string]string{
 	"displayBodyMessageTemplate":     "The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage",
 	"displayBodyMessageTemplateData": "Values for that template, as for the headline's",
 	"displayHeadlineMessageTemplate": "The headline, in which {name} stands for the value of that name; an unknown name stays as it is",
-	"displayHeadlineMessageTemplateData": "Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. " +
+	"displayHeadlineMessageTemplateData": "Values for the template: users (shown by name, else id), strings, numbers, booleans. " +
 		"recipientUser, where it is not given, is who reads it",
 	"documentId":             "The document",
 	"durationMs":             "How long it took, in milliseconds",

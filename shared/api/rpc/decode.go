@@ -18,8 +18,8 @@ import (
 var errEnough = errors.New("more than MaxViolations mistakes") // ends the decoding
 
 // decode reads a whole body into v by its shape, for a person by the rules of Access. If drop is not nil,
-// unknown fields are left out and noted there: see DroppedFields. The error is INVALID_ARGUMENT: of
-// syntax, or with every violation of form.
+// it leaves out the unknown fields that mayDrop allows, and notes them there: see DroppedFields. The error
+// is INVALID_ARGUMENT: of syntax, or with every violation of form.
 func decode(body []byte, p *Shape, v reflect.Value, person *collab.Person, drop *[]string) error {
 	switch {
 	case len(body) == 0:
@@ -47,7 +47,7 @@ type decoder struct {
 	Violations
 	text   []byte
 	person *collab.Person // see decode
-	drop   *[]string      // see decode
+	drop   *[]string      // see decode; nil within a field of rule exact
 }
 
 // newDecoder returns the decoder of a text that stands at the path root of the body.

@@ -97,7 +97,7 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			continue
 		}
 		if !known {
-			if err := d.unknown(); err != nil {
+			if err := d.unknown(unquote(name)); err != nil {
 				return err
 			}
 			continue
@@ -140,14 +140,15 @@ func (o *Object) lookup(quoted []byte) (i int, known bool) {
 	return i, known
 }
 
-func (d *decoder) unknown() error {
+// unknown skips the value of an unknown field, which it drops or refuses.
+func (d *decoder) unknown(name string) error {
 	if err := d.dec.SkipValue(); err != nil {
 		return err
 	}
 	if d.more {
 		return errEnough
 	}
-	if d.drop != nil {
+	if d.drop != nil && mayDrop(d.dec.StackDepth(), name) {
 		d.dropped()
 		return nil
 	}
@@ -159,9 +160,20 @@ func (d *decoder) unknown() error {
 	return nil
 }
 
+// mayDrop reports whether an unknown field at a depth, 2 for a member of data, may be left out without
+// widening the request: data itself has selectors, filters and flags, and some names limit who sees what is
+// stored.
+func mayDrop(depth int, name string) bool {
+	return depth > 2 && !slices.Contains([]string{"visibility", "visibilityConfig", "access", "accessFields", "accessRole", "accessType"}, name)
+}
+
 // field reads the value of a field of the struct v.
 func (d *decoder) field(f *Field, v reflect.Value) error {
 	v = v.FieldByIndex(f.index)
+	if f.Exact {
+		defer func(drop *[]string) { d.drop = drop }(d.drop)
+		d.drop = nil
+	}
 	if d.dec.PeekKind() != 'n' {
 		return d.value(f.Shape, v)
 	}

@@ -27,6 +27,7 @@
 //
 //	required          absent and null are violations
 //	notnull           null is a violation
+//	exact             unknown fields within are violations, even if the account has unknown fields dropped
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
 //	url               string: not empty; the operation says what addresses it takes

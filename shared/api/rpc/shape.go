@@ -63,6 +63,7 @@ type Field struct {
 	Required bool
 	NotNull  bool
 	In, Self bool // see Access
+	Exact    bool // no unknown field within it is dropped: see mayDrop
 
 	index []int
 }
@@ -168,6 +169,8 @@ func (pl planner) object(t structOf) *Object {
 				field.Required = !t.partial
 			case "notnull":
 				field.NotNull = true
+			case "exact":
+				field.Exact = true
 			default:
 				rules = append(rules, rule)
 			}

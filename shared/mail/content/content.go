@@ -141,7 +141,7 @@ func taggedNames(taggedUserContacts collab.JSON) tagged {
 		}
 		user := collab.User{UserID: tag.UserID}
 		if tag.Contact != nil {
-			user.Name, user.Email = tag.Contact.Name, tag.Contact.Email
+			user.Name = tag.Contact.Name
 		}
 		names[tag.UserID] = nameOf(user)
 	}

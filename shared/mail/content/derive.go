@@ -96,17 +96,12 @@ func AssigneeName(id string, head *collab.Annotation) string { return named(id, 
 func named(id string, object collab.JSON) string {
 	var o struct {
 		Name   string `json:"name"`
-		Email  string `json:"email"`
 		UserID string `json:"userId"`
 		ID     string `json:"id"`
 	}
 	name := id
-	if id != "" && len(object) > 0 && json.Unmarshal(object, &o) == nil && (o.ID == id || o.UserID == id) {
-		for _, text := range []string{o.Email, o.Name} {
-			if text != "" {
-				name = text
-			}
-		}
+	if id != "" && len(object) > 0 && json.Unmarshal(object, &o) == nil && (o.ID == id || o.UserID == id) && o.Name != "" {
+		name = o.Name
 	}
 	return collab.Cut(name, MaxName)
 }

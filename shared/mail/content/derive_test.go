@@ -10,7 +10,8 @@ import (
 // TestDerive holds the texts of notifications about comments, as their thread is.
 func TestDerive(t *testing.T) {
 	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 600)
-	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}}]`)
+	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}},{"userId":"eve","contact":{"userId":"eve","email":"eve@example.com"}}]`)
+	nameless := "Ask {{eve}}"
 	head := collab.Annotation{
 		Status: collab.JSON(`{"id":"OPEN","name":"Open {x}"}`), AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`),
 		Location: collab.JSON(`{"id":"l"}`),
@@ -30,12 +31,13 @@ func TestDerive(t *testing.T) {
 	}{
 		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, true, "Ann mentioned you", "Ann"},
 		{of(collab.CommentAdded), collab.Comment{HTML: &html, TaggedUserContacts: tags}, true, "Ann mentioned you", "Hello B<o>b"},
+		{of(collab.CommentAdded), collab.Comment{Text: &nameless, TaggedUserContacts: tags}, false, "Ann replied", "Ask eve"},
 		{of(collab.CommentAdded), collab.Comment{Text: &long}, false, "Ann replied", strings.Repeat("ä", 500) + "…"},
 		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, false, "Ann added a comment", "Ann"},
 		{of(collab.CommentUpdated), collab.Comment{Text: &name}, true, "Ann changed a comment", "Ann"},
 		{status("OPEN"), collab.Comment{}, false, "The status was changed to Open {x}", ""},
 		{status("CLOSED"), collab.Comment{}, false, "The status was changed to CLOSED", ""},
-		{assigned(&collab.User{UserID: "zoe"}), collab.Comment{}, false, "A thread was assigned to zoe@example.com", ""},
+		{assigned(&collab.User{UserID: "zoe"}), collab.Comment{}, false, "A thread was assigned to zoe", ""},
 		{assigned(&collab.User{UserID: "yan"}), collab.Comment{}, false, "A thread was assigned to yan", ""},
 		{assigned(&collab.User{UserID: "bob"}), collab.Comment{}, false, "A thread was assigned to you", ""},
 		{assigned(nil), collab.Comment{}, false, "A thread is no longer assigned to anyone", ""},

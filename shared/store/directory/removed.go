@@ -16,8 +16,9 @@ import (
 )
 
 // A user who is taken out of an organization or a document leaves a mark, so that the threads in it, which still name the user, show and
-// send the user nothing. The item of the organization or document has a flag once there are such marks: where it has none, nobody looks for
-// them.
+// send the user nothing, and the user's tokens open nothing. The key of a mark has a hash of the user's id, so that the mark can outlive the
+// user's personal data: see package erasure. The item of the organization or document has a flag once there are such marks: where it has
+// none, nobody looks for them.
 
 // removedKey is the mark of a user who was taken out of an organization or a document.
 func removedKey(in collab.Resource, user string) keys.Key {
@@ -30,7 +31,7 @@ func removedKey(in collab.Resource, user string) keys.Key {
 // removedItem is that mark, made now.
 func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	it := store.NewItem(removedKey(in, user))
-	it[keys.LastUpdated] = store.Number(s.Millis())
+	it[keys.LastUpdated], it[keys.RemovedUser] = store.Number(s.Millis()), store.Text(user)
 	return it
 }
 
@@ -140,19 +141,20 @@ const knownRemovals = CacheTTL + time.Minute
 // noteRemovals remembers that the item of an organization or a document has the flag.
 func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
 
-// BringBack lets users who were taken out of a document, or of its organization, see it once more, as they add to it. It reads nothing
-// where this process knows of no such users; it learns of the first within CacheTTL of opening the document.
-func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error {
+// BringBack lets users who were taken out of a document, or of its organization, see it once more, as they add to it: those who wrote something
+// later than they were taken out, by the time of the last comment of each. It reads nothing where this process knows of no such users; it
+// learns of the first within CacheTTL of opening the document.
+func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map[string]collab.Millis) error {
 	now := s.Now()
 	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)
 	_, ofDocument := s.removals.Get(documentKey(doc), now)
-	var marks []keys.Key
-	for _, u := range users {
+	marks := map[keys.Key]collab.Millis{}
+	for u, at := range wrote {
 		if ofOrganization {
-			marks = append(marks, keys.Removed(doc.OrganizationRef, u))
+			marks[keys.Removed(doc.OrganizationRef, u)] = at
 		}
 		if ofDocument {
-			marks = append(marks, keys.RemovedFrom(doc, u))
+			marks[keys.RemovedFrom(doc, u)] = at
 		}
 	}
 	return s.lift(ctx, marks)
@@ -161,7 +163,7 @@ func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, users []s
 // bringBack is BringBack for users who get a grant on resources. It reads the items of these.
 func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resource) error {
 	itself := func(in collab.Resource) keys.Key { return keys.Organization(in.Account, in.Organization) }
-	var ask, marks []keys.Key
+	var ask []keys.Key
 	for _, in := range on {
 		if ask = append(ask, itself(in)); in.Document.Document != "" {
 			ask = append(ask, documentKey(in.Document))
@@ -171,28 +173,33 @@ func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resou
 	if err != nil {
 		return err
 	}
+	marks := map[keys.Key]collab.Millis{}
 	for _, in := range on {
 		for _, u := range users {
 			if found[itself(in)][keys.Removals] != nil {
-				marks = append(marks, keys.Removed(in.OrganizationRef, u))
+				marks[keys.Removed(in.OrganizationRef, u)] = collab.MaxMillis
 			}
 			if in.Document.Document != "" && found[documentKey(in.Document)][keys.Removals] != nil {
-				marks = append(marks, keys.RemovedFrom(in.Document, u))
+				marks[keys.RemovedFrom(in.Document, u)] = collab.MaxMillis
 			}
 		}
 	}
 	return s.lift(ctx, marks)
 }
 
-// lift deletes those of the marks that exist.
-func (s *Store) lift(ctx context.Context, marks []keys.Key) error {
+// lift deletes those of the marks that were made before their times.
+func (s *Store) lift(ctx context.Context, marks map[keys.Key]collab.Millis) error {
 	if len(marks) == 0 {
 		return nil
 	}
-	found, err := s.GetAll(ctx, marks, true)
+	found, err := s.GetAll(ctx, slices.Collect(maps.Keys(marks)), true)
 	if err != nil {
 		return err
 	}
-	there := slices.Collect(maps.Keys(found))
-	return store.Each(ctx, len(there), func(ctx context.Context, i int) error { return s.Delete(ctx, there[i]) })
+	maps.DeleteFunc(found, func(k keys.Key, it store.Item) bool { return it.Number(keys.LastUpdated) >= marks[k] })
+	lifted := slices.Collect(maps.Values(found))
+	return store.Each(ctx, len(lifted), func(ctx context.Context, i int) error {
+		_, err := s.Write(ctx, store.DeleteRead(lifted[i], keys.LastUpdated))
+		return err
+	})
 }

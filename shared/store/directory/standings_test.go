@@ -153,7 +153,13 @@ func testRemoved(t *testing.T, s *Store) {
 		t.Helper()
 		ref, err := s.OpenDocument(t.Context(), "acct", "org", doc, collab.CreateFlags{})
 		must.Do(t, err)
-		must.Do(t, s.BringBack(t.Context(), ref, []string{"bob"}))
+		now := s.Millis()
+		before, _ := s.seeing(t, doc)
+		must.Do(t, s.BringBack(t.Context(), ref, map[string]collab.Millis{"bob": now - 60_000, "ann": now + 60_000}))
+		if after, _ := s.seeing(t, doc); !slices.Equal(before[doc], after[doc]) {
+			t.Errorf("an old comment of theirs brings them back: %v, before %v", after, before)
+		}
+		must.Do(t, s.BringBack(t.Context(), ref, map[string]collab.Millis{"bob": now + 60_000}))
 	}
 
 	errs := s.DeleteMembers(t.Context(), storetest.Request(s.Now()), inAcme, []string{"bob"})
@@ -208,7 +214,9 @@ func TestBringBackCostsNothing(t *testing.T) {
 	s.putDocument(t, "plan", "")
 	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
 	must.Do(t, err)
-	if n := storetest.Calls(t, func(ctx context.Context) { must.Do(t, s.BringBack(ctx, ref, []string{"ann"})) }); n != 0 {
+	if n := storetest.Calls(t, func(ctx context.Context) {
+		must.Do(t, s.BringBack(ctx, ref, map[string]collab.Millis{"ann": s.Millis()}))
+	}); n != 0 {
 		t.Errorf("%d calls", n)
 	}
 }

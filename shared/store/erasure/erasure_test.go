@@ -321,10 +321,10 @@ func TestErased(t *testing.T) {
 			w.plant("other")
 			planted := w.found()
 			for _, kind := range keys.Kinds() {
-				if kind.Name == "audience of a notification" {
-					continue
+				if kind.Name == keys.ARemoval {
+					continue // TestRemovalOutlives has one
 				}
-				if kind.Of != "" && (kind.NamesUser() || kind.Users != "") && len(planted[kind.Name]) == 0 && kind.Name != "user taken out" {
+				if kind.Of != "" && (kind.NamesUser() || kind.Users != "") && len(planted[kind.Name]) == 0 {
 					t.Errorf("no %s has the person: the test would find nothing of nothing", kind.Name)
 				}
 				for _, path := range strings.Fields(kind.Users) {
@@ -421,6 +421,33 @@ func (w *world) left() {
 	members, err := w.Members(w.Context(), doc.OrganizationRef, []string{person, "bob"})
 	if w.must(err); len(members) != 1 {
 		w.Errorf("members %v", members)
+	}
+}
+
+// TestRemovalOutlives holds that marks of users who were taken out outlive the erasure, without an id, as long
+// as a token of theirs may hold. A mark that was made after it stays as it is.
+func TestRemovalOutlives(t *testing.T) {
+	w := begin(t)
+	w.plant("acme")
+	doc := w.document("acme", "left")
+	marks := []keys.Key{keys.Removed(doc.OrganizationRef, person), keys.RemovedFrom(doc, person)}
+	job := w.erase([]string{person})
+	again := w.document("other", "plan")
+	in := collab.Resource{OrganizationRef: again.OrganizationRef, Document: again}
+	w.must(w.ChangeMembers(t.Context(), w.request(), in, []string{person}, true, func(int, *collab.Member) {})[0])
+	w.must(w.DeleteMembers(t.Context(), w.request(), in, []string{person})[0])
+	w.run(job)
+	for _, k := range marks {
+		it, err := w.Get(t.Context(), k)
+		w.must(err)
+		until := time.Unix(it.Number(keys.Expires), 0)
+		if left := until.Sub(*w.now); it == nil || left < collab.MaxTokenLife || left > collab.MaxTokenLife+time.Minute {
+			t.Errorf("%s expires %v after the erasure: %v", k, left, it)
+		}
+	}
+	it, err := w.Get(t.Context(), keys.RemovedFrom(in.Document, person))
+	if w.must(err); it == nil || it[keys.Expires] != nil || it.Text(keys.RemovedUser) != person {
+		t.Errorf("the mark of a removal after the erasure is %v", it)
 	}
 }
 

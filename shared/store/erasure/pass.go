@@ -14,6 +14,8 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // pass is one step of a job.
@@ -51,6 +53,9 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 		if !r.old(f) {
 			return nil
 		}
+		if f.Kind.Name == keys.ARemoval || f.Kind.Name == keys.ARemovalFromDocument {
+			return r.forget(ctx, f)
+		}
 		r.written.Add(1)
 		_, err := r.Write(ctx, store.DeleteRead(f.Item, keys.AddedBy, keys.LastUpdated, keys.CreatedAt))
 		return err
@@ -63,6 +68,20 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 		}
 	}
 	return r.change(ctx, f, nil)
+}
+
+// forget takes the id out of the mark of a user who was taken out of something. The mark stays as long as a
+// token that the user had before may open anything.
+func (r *pass) forget(ctx context.Context, f store.Found) error {
+	if f.Text(keys.RemovedUser) == "" {
+		return nil
+	}
+	r.written.Add(1)
+	until := r.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1
+	_, err := r.Write(ctx, store.Update(f.Key(),
+		expression.Remove(expression.Name(keys.RemovedUser)).Set(expression.Name(keys.Expires), expression.Value(until)),
+		expression.Name(keys.LastUpdated).Equal(expression.Value(f.Number(keys.LastUpdated)))))
+	return err
 }
 
 // theirs reports whether a notification was caused by one of the people, or is for them alone, with its id and time.

@@ -319,8 +319,13 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 		if current, err := s.directory.Current(ctx, org, []collab.DocumentRef{n.Document(org)}); err != nil || !current[n.Document(org)] {
 			return nil, cmp.Or(err, notificationMissing(org, c.ID))
 		}
+		found, err := s.listed(ctx, org, n, c.Of.User, users)
+		if err != nil {
+			return nil, err
+		}
 		if c.Check != nil {
-			if err := c.Check(ctx, n); err != nil {
+			own := found[keys.UserNotification(org, c.Of.User, n.CreatedAt, n.ID)]
+			if err := c.Check(ctx, collab.InboxEntry{Notification: n, ToAll: own == nil}); err != nil {
 				return nil, err
 			}
 		}
@@ -329,10 +334,6 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 			if writes, err = s.edited(it, &n, req.Mark(), c.Edit); err != nil {
 				return nil, err
 			}
-		}
-		found, err := s.listed(ctx, org, n, c.Of.User, users)
-		if err != nil {
-			return nil, err
 		}
 		for _, u := range users {
 			state := keys.NotificationState(org, u, n.CreatedAt, n.ID)

@@ -82,10 +82,10 @@ func (s *Store) did(
 const MostUnread = 99
 
 // Unread counts the notifications in a user's inbox, after a position ("" for all), that the user has not read, up to MostUnread, and reports
-// whether there are more. covered reports which documents count. Unread reads the lists alone: a notification whose thread is gone, or hidden
+// whether there are more. sees returns the documents whose notifications count: the user's own, and those for all. Unread reads the lists alone: a notification whose thread is gone, or hidden
 // from the user by now, counts until it is read. It looks at no more than 200.
 func (s *Store) Unread(
-	ctx context.Context, org collab.OrganizationRef, user, position string, covered func(documents []string) (map[string]bool, error),
+	ctx context.Context, org collab.OrganizationRef, user, position string, sees func(documents []string) (own, all map[string]bool, err error),
 ) (n int, more bool, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 	until, _, err := store.Read[untilItem](ctx, s.Table, keys.ReadUntil(org, user))
@@ -107,7 +107,7 @@ func (s *Store) Unread(
 			of := did[p.sk]
 			return of.ReadAt != 0 || of.DeletedAt != 0 || p.toAll && p.Actor == user
 		})
-		counted, err := s.counted(ctx, org, user, pointers, covered)
+		counted, err := s.counted(ctx, org, user, pointers, sees)
 		if err != nil {
 			return 0, false, err
 		}
@@ -123,7 +123,7 @@ func (s *Store) Unread(
 
 // counted returns how many of the pointers are of documents that count, and wanted by the user where they are for all.
 func (s *Store) counted(
-	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, covered func([]string) (map[string]bool, error),
+	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, sees func([]string) (own, all map[string]bool, err error),
 ) (n int, err error) {
 	var documents []string
 	for _, p := range pointers {
@@ -134,7 +134,7 @@ func (s *Store) counted(
 	if len(documents) == 0 {
 		return 0, nil
 	}
-	counts, err := covered(documents)
+	own, all, err := sees(documents)
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +152,7 @@ func (s *Store) counted(
 		}
 	}
 	for _, p := range pointers {
-		if counts[p.Document] && !(p.toAll && unwanted[p.Document]) {
+		if p.toAll && all[p.Document] && !unwanted[p.Document] || !p.toAll && own[p.Document] {
 			n++
 		}
 	}

@@ -153,10 +153,17 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err := store.CheckSize(after, "the annotation"); err != nil {
 		return nil, err
 	}
-	writes := append(comments, u.write(before, after, same...))
+	var gone []store.Write
 	if narrows(&was, &a) {
-		writes = append(writes, u.s.goneWrite(ctx, u.doc, &was, false))
+		if u.c.Narrow != nil {
+			if err := u.c.Narrow(ctx, &was, &a); err != nil {
+				return nil, err
+			}
+			same = []string{keys.Upd}
+		}
+		gone = []store.Write{u.s.goneWrite(ctx, u.doc, &was, false)}
 	}
+	writes := append(append(comments, u.write(before, after, same...)), gone...)
 	return append(writes, u.s.Outbox.Record(u.events...)...), nil
 }
 
