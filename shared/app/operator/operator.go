@@ -33,8 +33,9 @@ type Config struct {
 
 // Operator calls operations of a deployment in this process. Safe for concurrent use.
 type Operator struct {
-	service *app.Service
-	own     map[string]http.Handler // by path
+	service  *app.Service
+	own      map[string]http.Handler // by path
+	transfer map[string]http.Handler // by path: see operator.Transfer
 }
 
 // New returns the operator of a deployment. It calls nothing.
@@ -52,10 +53,13 @@ func New(c Config) *Operator {
 		}),
 		CheckURL: c.CheckURL, Random: rand.Reader,
 	}
-	o := &Operator{service: s.WithDisabled(), own: map[string]http.Handler{}}
+	o := &Operator{service: s.WithDisabled(), own: map[string]http.Handler{}, transfer: map[string]http.Handler{}}
 	server := &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log}
 	for _, e := range operator.Endpoints() {
 		o.own[e.Path] = e.Handler(server, rpc.Services{service})
+	}
+	for _, e := range operator.Transfer() {
+		o.transfer[e.Path] = e.Handler(server, rpc.Services{service})
 	}
 	return o
 }
@@ -181,10 +185,25 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*R
 	return nil, collab.Errorf(answer.Error.Status, "%s", answer.Error.Message)
 }
 
-// Client returns a client of the API in this process for an account, as its back end has one. The account's settings refuse nothing, and no
-// webhook gets an event that a request did not ask for.
+// Transfer returns what serves exports from an account and imports to it: the API in the account's name, whose settings refuse nothing,
+// and operator.Transfer. No webhook gets an event that a request did not ask for.
+func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
+	ofAPI, err := o.inNameOf(ctx, account, true)
+	if err != nil {
+		return nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := ofAPI
+		if own := o.transfer[r.URL.Path]; own != nil {
+			h, r = own, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: account}))
+		}
+		h.ServeHTTP(w, r)
+	}), nil
+}
+
+// Client returns a client of Transfer in this process.
 func (o *Operator) Client(ctx context.Context, account string) (*client.Client, error) {
-	h, err := o.inNameOf(ctx, account, true)
+	h, err := o.Transfer(ctx, account)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -62,6 +63,9 @@ func parseLine(number int64, text []byte) (*line, error) {
 		if l.id = v.String(); v.Kind() == '"' {
 			l.id = textOf(l.object, name)
 		}
+	}
+	if l.kind == Unsubscribed {
+		l.id = cmp.Or(textOf(l.object, "userId"), textOf(l.object, "address"))
 	}
 	if f.open { // see escapeKind
 		for i, m := range l.object {
