@@ -25,7 +25,7 @@ type Kind struct {
 	Users    string     // its attributes with user objects or ids of users, or members of them such as body.actionUser
 	Mentions string     // its attributes with texts that mention users as {{userId}}
 	Told     ChangeKind // what a connected page hears of a write
-	Line     string     // kind of the lines of an export that carry it: see package transfer
+	Line     string     // kinds of the lines of an export that carry it: see package transfer
 	NoLine   string     // reason why no export carries it
 
 	pk, sk, in pattern
@@ -79,11 +79,11 @@ var kinds = compiled([]Kind{
 	{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true, Line: "unsubscribed"},
 
 	{Name: AnOrganization, PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount, Line: "organization"},
-	{Name: AMember, PK: inOrg, SK: "USR#{user}", Of: ofOrg, Line: "user"},
+	{Name: AMember, PK: inOrg, SK: "USR#{user}", Of: ofOrg, Line: "user grant"},
 	{Name: AnOrganizationPreference, PK: inOrg, SK: "CFG#{user}", Of: ofOrg, Line: "preference"},
 	{Name: APreference, PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: ofOrg, Alone: ofDoc, Line: "preference"},
-	{Name: ADocumentGrant, PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: ofOrg, Alone: ofDoc, In: inOrg + "#G#D#{doc!}", Line: "user"},
-	{Name: AFolderGrant, PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: ofOrg, Alone: "folder", In: inOrg + "#G#F#{folder!}", Line: "user"},
+	{Name: ADocumentGrant, PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: ofOrg, Alone: ofDoc, In: inOrg + "#G#D#{doc!}", Line: "user grant"},
+	{Name: AFolderGrant, PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: ofOrg, Alone: "folder", In: inOrg + "#G#F#{folder!}", Line: "user grant"},
 	{Name: APlaceInGroup, PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: ofOrg, Line: "group"},
 	{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup, Line: "group"},
 	{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
@@ -97,7 +97,7 @@ var kinds = compiled([]Kind{
 	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
 	{Name: "user taken out", PK: inOrg + "#GONE", SK: "{user}", Of: ofOrg, Line: "removal"},
 
-	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation"},
+	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"},
 	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"},
 	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"},
 	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},

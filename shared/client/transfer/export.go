@@ -31,7 +31,7 @@ const most = 30
 // was read, and the whole is no snapshot of one moment. It holds the folders, the ids of documents, and one page of an answer at a time. It
 // fails with the error of the operation that failed, or of w.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
-	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}}
+	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}, listed: map[string]bool{}}
 	err := e.run()
 	if failed := e.out.Flush(); err == nil {
 		err = failed
@@ -50,6 +50,7 @@ type exporter struct {
 	progress Progress
 	folders  []object
 	inFolder map[string]string // folders of documents, where these do not say so themselves
+	listed   map[string]bool   // ids of groups that have a line
 }
 
 func (e *exporter) run() error {
@@ -319,16 +320,24 @@ func (e *exporter) levels(document string, a object) error {
 // thread writes an annotation and its comments.
 func (e *exporter) thread(document string, a object) error {
 	id := textOf(a, "annotationId")
+	comments, _ := a.Get("comments")
+	for _, c := range itemsOf(comments) {
+		if err := e.groupsOf(parse(c)); err != nil {
+			return err
+		}
+	}
 	if err := e.write(Annotation, annotationOf(document, a)); err != nil {
 		return err
 	}
 	comment := func(c object) error {
+		if err := e.groupsOf(c); err != nil {
+			return err
+		}
 		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
 	}
 	if isTrue(a, "commentsTruncated") {
 		return e.items(getComments, map[string]any{"documentId": document, "annotationId": id}, comment)
 	}
-	comments, _ := a.Get("comments")
 	for _, c := range itemsOf(comments) {
 		if err := comment(parse(c)); err != nil {
 			return err
@@ -337,12 +346,37 @@ func (e *exporter) thread(document string, a object) error {
 	return nil
 }
 
+// groupsOf writes the groups that a comment mentions, if no operation lists groups. It writes each once.
+func (e *exporter) groupsOf(c object) error {
+	tags, _ := c.Get("taggedUserContacts")
+	for _, v := range itemsOf(tags) {
+		tag := parse(v)
+		id := textOf(tag, "organizationUserGroupId")
+		if id == "" || e.listed[id] {
+			continue
+		}
+		e.listed[id] = true
+		if err := e.write(Group, renamed(renamed(tag, "organizationUserGroupId", "groupId"), "text", "groupName")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // annotationOf returns what was answered of an annotation, as a line has it.
 func annotationOf(document string, a object) object {
+	return with(plain(a), "documentId", quoted(document))
+}
+
+// plain returns an annotation without what it has by default: the type and the visibility of those that an operation adds without one.
+func plain(a object) object {
 	if v, _ := a.Get("visibility"); textOf(parse(v), "type") == "public" {
 		a = without(a, "visibility")
 	}
-	return with(restricted(a), "documentId", quoted(document))
+	if textOf(a, "type") == "comment" {
+		a = without(a, "type")
+	}
+	return restricted(a)
 }
 
 // restricted returns an annotation that names its creator where its visibility names nobody, as after all others were forgotten: requests
@@ -459,7 +493,10 @@ func (e *exporter) groups() error {
 	if e.Documented {
 		return nil
 	}
-	return e.items("/v2/organizations/usergroups/get", map[string]any{}, func(g object) error { return e.write(Group, g) })
+	return e.items("/v2/organizations/usergroups/get", map[string]any{}, func(g object) error {
+		e.listed[textOf(g, "groupId")] = true
+		return e.write(Group, g)
+	})
 }
 
 // people writes preferences and read states.

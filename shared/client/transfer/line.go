@@ -75,7 +75,7 @@ func parseLine(number int64, text []byte) (*line, error) {
 		}
 	}
 	if l.kind == Annotation {
-		l.object = restricted(l.object)
+		l.object = plain(l.object)
 	}
 	return l, nil
 }
