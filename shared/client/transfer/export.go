@@ -296,7 +296,7 @@ func (e *exporter) records(documents []string) error {
 	if documents != nil {
 		request["documentIds"] = documents
 	}
-	return e.items("/operator/records/get", request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
+	return e.items(getRecords, request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
 }
 
 // levels writes the levels that users have set for an annotation.

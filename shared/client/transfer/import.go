@@ -52,8 +52,7 @@ func Check(r io.Reader, o ImportOptions) error {
 }
 
 // Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it.
-// Only webhooks of an account with the setting allEvents get the threads and comments. c is an operator's: others are refused the lines
-// of groups, levels, preferences, read states, removals and unsubscribed users.
+// Only webhooks of an account with the setting allEvents get the threads and comments. c is a client of an operator.
 //
 // Import may be repeated, also after one that was ended at any place: it adds what is missing, and fields that a user, a grant, a
 // preference or the organization lacks. Data that exist with another value stay, and the line is refused, and with it the lines of a
@@ -203,6 +202,10 @@ func (i *importer) organization(l *line) error {
 	if err != nil {
 		return fmt.Errorf("the organization cannot be added: %w", err)
 	}
+	_, _, err = client.Call[items](i.ctx, i.c, getRecords, map[string]any{"organizationId": i.org, "pageSize": 1})
+	if err != nil {
+		return fmt.Errorf("only an operator imports: %w", err)
+	}
 	i.progress = Progress{Organization: i.org, Lines: 1, Kind: Organization}
 	return nil
 }
@@ -228,12 +231,10 @@ var ways = map[Kind]struct {
 	ReadState:    {maxBatchLines, nil, records("readStates")},
 }
 
-const addRecords = "/operator/records/add"
-
 // records returns what adds lines as records of a kind that the request has under a name.
 func records(name string) func(*importer, []*line) error {
 	return func(i *importer, batch []*line) error {
-		_, err := i.bulk(addRecords, name, batch, nil)
+		_, err := i.bulk("/operator/records/add", name, batch, nil)
 		return err
 	}
 }

@@ -274,6 +274,10 @@ func TestDisabled(t *testing.T) {
 	if !strings.Contains(file, "Nobody reads it now") {
 		t.Error("the threads of a disabled document are not in the file")
 	}
+	_, err := transfer.Import(t.Context(), s.client(s.url, "two", nil), strings.NewReader(file), transfer.ImportOptions{})
+	if err == nil || !strings.HasPrefix(err.Error(), "only an operator imports: ") {
+		t.Errorf("a back end imports: %v", err)
+	}
 	load(t, two, file, transfer.ImportOptions{}) // is disabled in the end
 	same(t, "imported", file, export(t, two, transfer.ExportOptions{}))
 
