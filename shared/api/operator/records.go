@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"sync"
 
 	"collabdata/shared/api/notifications"
@@ -25,6 +26,7 @@ func Transfer() []rpc.Endpoint {
 type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents that users were taken out of; left out: the organization and its mails"`
+	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Removals of these users alone, and with documentIds those from the organization, too"`
 	rpc.PageRequest
 }
 
@@ -43,13 +45,19 @@ type Record struct {
 func RecordsGet() rpc.Endpoint {
 	return reading("records/get", rpc.Method((*Service).RecordsGet), `
 Lists users of an organization, and addresses of its account, that get no mail, and users who were taken out of the organization; with
-documentIds users who were taken out of these documents.`)
+documentIds users who were taken out of these documents; with userIds the removals of these users.`)
 }
 
 // recordPosition is the place where a page goes on.
 type recordPosition struct {
-	Step  int    // of the walk
+	List  string
 	After string // sort key
+}
+
+// recordList is one of the lists that make one of all records, by a name that other lists do not have.
+type recordList struct {
+	name string
+	read func(after string, most int) (next string, err error)
 }
 
 // RecordsGet returns a page of records, list after list.
@@ -63,45 +71,74 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 	if err != nil {
 		return nil, err
 	}
-	unsubscribed := func(addresses bool) func() (string, error) {
-		return func() (string, error) {
-			list, next, err := s.Accounts.ListUnsubscribed(ctx, org.Account, org.Organization, addresses, at.After, page.Most())
-			for _, u := range list {
-				page.Add(Record{Kind: "unsubscribed", UserID: u.User, Address: u.Address, UnsubscribedAt: u.At})
-			}
-			return next, err
-		}
+	var lists []recordList
+	users := rpc.Distinct(req.UserIDs)
+	switch {
+	case users != nil:
+		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, users, page))
+	case req.DocumentIDs == nil:
+		lists = s.recordLists(ctx, org, page)
 	}
-	removals := func(in collab.Resource) func() (string, error) {
-		return func() (string, error) {
-			list, next, err := s.Directory.ListRemovals(ctx, in, at.After, page.Most())
-			for _, r := range list {
-				page.Add(Record{Kind: "removal", UserID: r.User, DocumentID: in.Document.Document, RemovedAt: r.At})
-			}
-			return next, err
-		}
-	}
-	steps := []func() (string, error){unsubscribed(false), unsubscribed(true), removals(collab.Resource{OrganizationRef: org})}
 	if req.DocumentIDs != nil {
-		steps = nil
+		if docs, err = s.Directory.WithRemovals(ctx, docs); err != nil {
+			return nil, err
+		}
 		for _, doc := range docs {
-			steps = append(steps, removals(collab.Resource{OrganizationRef: org, Document: doc}))
+			lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, users, page))
 		}
 	}
-	for at.Step >= 0 && at.Step < len(steps) {
+	first := slices.IndexFunc(lists, func(l recordList) bool { return l.name == at.List })
+	for _, list := range lists[max(first, 0):] {
+		if at.List != list.name {
+			at = recordPosition{List: list.name}
+		}
 		if page.Most() == 0 {
 			page.Next(at)
 			break
 		}
-		next, err := steps[at.Step]()
-		if err != nil {
+		if at.After, err = list.read(at.After, page.Most()); err != nil {
 			return nil, err
 		}
-		if at.After = next; next == "" {
-			at.Step++
+		if at.After != "" {
+			page.Next(at)
+			break
 		}
 	}
 	return page, nil
+}
+
+// recordLists returns the lists of records of an organization, which fill a page.
+func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, page *rpc.Page[Record]) []recordList {
+	unsubscribed := func(name string, addresses bool) recordList {
+		return recordList{name, func(after string, most int) (string, error) {
+			list, next, err := s.Accounts.ListUnsubscribed(ctx, org.Account, org.Organization, addresses, after, most)
+			for _, u := range list {
+				page.Add(Record{Kind: "unsubscribed", UserID: u.User, Address: u.Address, UnsubscribedAt: u.At})
+			}
+			return next, err
+		}}
+	}
+	return []recordList{
+		unsubscribed("users", false), unsubscribed("addresses", true), s.removals(ctx, collab.Resource{OrganizationRef: org}, nil, page),
+	}
+}
+
+// removals returns the list of users who were taken out of an organization or a document: of some, or all if users is nil.
+func (s *Service) removals(ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record]) recordList {
+	return recordList{"removals " + in.Document.Document, func(after string, most int) (string, error) {
+		var list []directory.Removal
+		var next string
+		var err error
+		if users == nil {
+			list, next, err = s.Directory.ListRemovals(ctx, in, after, most)
+		} else if list, err = s.Directory.RemovalsOf(ctx, in, users[slices.Index(users, after)+1:]); len(list) > most {
+			list, next = list[:most], list[most-1].User
+		}
+		for _, r := range list {
+			page.Add(Record{Kind: "removal", UserID: r.User, DocumentID: in.Document.Document, RemovedAt: r.At})
+		}
+		return next, err
+	}}
 }
 
 // RecordsAddRequest is the data of POST /operator/records/add. It has records of one kind.

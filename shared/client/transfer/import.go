@@ -203,8 +203,11 @@ func (i *importer) organization(l *line) error {
 		return fmt.Errorf("the organization cannot be added: %w", err)
 	}
 	_, _, err = client.Call[items](i.ctx, i.c, getRecords, map[string]any{"organizationId": i.org, "pageSize": 1})
+	if client.CodeOf(err) == client.CodeNotFound {
+		err = fmt.Errorf("only an operator imports: %w", err)
+	}
 	if err != nil {
-		return fmt.Errorf("only an operator imports: %w", err)
+		return err
 	}
 	i.progress = Progress{Organization: i.org, Lines: 1, Kind: Organization}
 	return nil
@@ -528,26 +531,66 @@ func (i *importer) users(batch []*line) error {
 	return err
 }
 
-// usersWithout returns lines of users of a level, or of their grants on it, that do not exist or lack fields.
+// usersWithout returns lines of users of a level, or of their grants on it, that do not exist or lack fields. It refuses those of users
+// who were taken out, as an add would bring them back.
 func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []*line, _ error) {
 	for few := range slices.Chunk(batch, most) {
-		request, there := maps.Clone(level), map[string]object{}
-		request["userIds"] = userIDs(few)
-		err := i.get("/v2/users/get", request, func(found object) { there[textOf(found, "userId")] = forms[few[0].kind].keepMembers(found) })
+		there := map[string]object{}
+		err := i.get("/v2/users/get", withMember(level, "userIds", userIDs(few)), func(u object) { there[textOf(u, "userId")] = u })
 		if err != nil && !refuses(err) {
 			return nil, err
 		}
+		var lacking []*line
 		for _, l := range few {
 			found, exists := there[textOf(l.object, "userId")]
 			switch {
 			case err != nil:
 				i.refuse(l, "", client.MessageOf(err))
-			case i.lacks(&line{number: l.number, kind: l.kind, id: l.id, object: without(l.object, "documentId", "folderId", "type", "id")}, found, exists):
+			case i.lacks(l.atLevel(), forms[l.kind].keepMembers(found), exists):
+				lacking = append(lacking, l)
+			}
+		}
+		removed, err := i.removed(lacking, level)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lacking {
+			if user := textOf(l.object, "userId"); removed[user] && there[user] == nil {
+				i.refuse(l, "", "the user was taken out; left unchanged")
+			} else {
 				missing = append(missing, l)
 			}
 		}
 	}
 	return missing, nil
+}
+
+// atLevel returns a line of a user or a grant without its level.
+func (l *line) atLevel() *line {
+	at := *l
+	at.object = without(l.object, "documentId", "folderId", "type", "id")
+	return &at
+}
+
+// removed returns which users of lines were taken out of the organization, or of the document of a level.
+func (i *importer) removed(list []*line, level map[string]any) (map[string]bool, error) {
+	removed := map[string]bool{}
+	if len(list) == 0 {
+		return removed, nil
+	}
+	request := map[string]any{"userIds": userIDs(list)}
+	if doc, of := level["documentId"]; of {
+		request["documentIds"] = []any{doc}
+	}
+	err := i.get(getRecords, request, func(r object) { removed[textOf(r, "userId")] = true })
+	return removed, err
+}
+
+// withMember returns a request with one more member.
+func withMember(request map[string]any, name string, v any) map[string]any {
+	request = maps.Clone(request)
+	request[name] = v
+	return request
 }
 
 // userIDs returns the users of lines.

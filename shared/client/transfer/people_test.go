@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -216,6 +217,97 @@ func TestRemovals(t *testing.T) {
 			t.Errorf("the removal of a refused document was added:\n%s", got)
 		}
 	})
+}
+
+// TestRemovedSince: a file from before users were taken out brings none of them back.
+func TestRemovedSince(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	call(t, c, "/v2/organizations/add", addAcme)
+	call(t, c, "/v2/organizations/folders/add", `"organizationId": "acme", "folders": [{"folderId": "f"}]`)
+	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "documents": [{"documentId": "plan"}, {"documentId": "own"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "ann"}, {"userId": "bob"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "f", "users": [{"userId": "ann"}, {"userId": "bob"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "own", "users": [{"userId": "ann"}, {"userId": "bob"}, {"userId": "cid"}]`)
+	call(t, c, "/v2/auth/permissions/add", `"user": {"userId": "bob"}, "permissions": {"resources": [{"type": "document", "id": "plan", "organizationId": "acme", "expiresAt": 4000000000}]}`)
+	file := export(t, c, transfer.ExportOptions{})
+	call(t, c, "/v2/users/delete", `"organizationId": "acme", "userIds": ["bob"]`)
+	call(t, c, "/v2/users/delete", `"organizationId": "acme", "documentId": "own", "userIds": ["cid"]`)
+	want := export(t, c, transfer.ExportOptions{})
+	if diff := gocmp.Diff([]string{
+		"grant plan: the user was taken out; left unchanged",
+		"user bob: the user was taken out; left unchanged", "user bob: the user was taken out; left unchanged",
+		"user bob: the user was taken out; left unchanged", "user bob: the user was taken out; left unchanged",
+		"user cid: the user was taken out; left unchanged",
+	}, refusals(t, c, file)); diff != "" {
+		t.Error(diff)
+	}
+	same(t, "after the import", want, export(t, c, transfer.ExportOptions{}))
+}
+
+// TestBadRecords: a record that is none is refused with its field and rule.
+func TestBadRecords(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	call(t, c, "/v2/organizations/add", addAcme)
+	const hash = "00112233445566778899aabbccddeeff"
+	for _, test := range []struct{ records, want string }{
+		{``, "data.organizationId: must stand beside records of one kind"},
+		{`"levels": [], "groups": []`, "data.organizationId: must stand beside records of one kind"},
+		{`"removals": [{"userId": "a", "removedAt": 1}], "unsubscribed": [{"userId": "a", "unsubscribedAt": 1}]`, "data.organizationId: must stand beside records of one kind"},
+		{`"unsubscribed": [{"unsubscribedAt": 1}]`, "data.unsubscribed[0].userId: or address is required, and only one of the two"},
+		{`"unsubscribed": [{"userId": "a", "address": "` + hash + `", "unsubscribedAt": 1}]`, "data.unsubscribed[0].userId: or address is required, and only one of the two"},
+		{`"unsubscribed": [{"address": "a@example.com", "unsubscribedAt": 1}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
+		{`"unsubscribed": [{"address": "` + strings.ToUpper(hash) + `", "unsubscribedAt": 1}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
+		{`"unsubscribed": [{"address": "00", "unsubscribedAt": 1}]`, "data.unsubscribed[0].address: must be the hash of an address: 16 bytes in hexadecimal"},
+		{`"removals": [{"userId": "a"}]`, "data.removals[0].removedAt: is required"},
+		{`"removals": [{"userId": "a", "removedAt": 1, "since": 2}]`, `data.removals[0].since: is not a known field`},
+		{`"levels": [{"documentId": "d", "annotationId": "a", "userId": "u", "level": "default"}]`, "data.levels[0].level: must be one that users set"},
+		{`"levels": [{"documentId": "d", "annotationId": "a", "userId": "u", "level": "loud"}]`, "data.levels[0].level: must be one of all, mentions, none, default"},
+		{`"preferences": [{"userId": "a", "mailFrequency": "daily", "timeZone": "Mars/Olympus"}]`, "data.preferences[0].timeZone: must be a time zone of the IANA database, such as Europe/Berlin"},
+		{`"preferences": [{"userId": "a", "mailHour": 7}]`, "data.preferences[0].mailHour: must stand beside the mailFrequency daily alone"},
+		{`"preferences": [{"userId": "a", "documentId": "d", "mailFrequency": "daily"}]`, "data.preferences[0].mailFrequency: cannot be combined with documentId"},
+		{`"preferences": [{"userId": "a", "config": {"slack": "LOUD"}}]`, "data.preferences[0].config.slack: must be one of ALL, MINE, NONE"},
+		{`"readStates": [{"documentId": "d", "userId": "u", "read": true}]`, "data.readStates[0].readAt: is required"},
+	} {
+		data := strings.TrimSuffix(`{"organizationId": "acme", `+test.records, ", ") + "}"
+		_, _, err := client.Call[jsontext.Value](t.Context(), c, "/operator/records/add", jsontext.Value(data))
+		e, ok := errors.AsType[*client.Error](err)
+		if !ok || e.Code != client.CodeInvalidArgument || len(e.Details) != 1 || e.Details[0].Field+": "+e.Details[0].Message != test.want {
+			t.Errorf("%s: %v, want %s", test.records, err, test.want)
+		}
+	}
+}
+
+// TestRecordPages: pages of records of any size are those of one large page, each record once.
+func TestRecordPages(t *testing.T) {
+	s := serve(t)
+	c := s.account(t, "one")
+	everything(t, c)
+	s.unsubscribe(t, "one", "ann", "a#b", "stranger")
+	for _, filter := range []string{``, `, "documentIds": ["plan", "whole", "nowhere", "own"]`, `, "userIds": ["jon", "kim", "ann", "ida"]`, `, "userIds": ["ida", "jon"], "documentIds": ["whole"]`} {
+		var want []string
+		for size := 1000; size > 0; size = map[int]int{1000: 50, 50: 7, 7: 3, 3: 2, 2: 1}[size] {
+			var got []string
+			for token := ""; ; {
+				list, next, err := client.Call[[]jsontext.Value](t.Context(), c, "/operator/records/get", jsontext.Value(
+					fmt.Sprintf(`{"organizationId": "acme", "pageSize": %d, "pageToken": %q%s}`, size, token, filter)))
+				must.Do(t, err)
+				for _, v := range list {
+					got = append(got, string(v))
+				}
+				if token = next; token == "" || len(list) > size || len(got) > 100 {
+					break
+				}
+			}
+			if want == nil {
+				want = got
+			}
+			if diff := gocmp.Diff(want, got); diff != "" || len(want) < 2 {
+				t.Errorf("{%s} in pages of %d (- one page, + pages):\n%s\n%q", filter, size, diff, got)
+			}
+		}
+	}
 }
 
 // TestOtherwisePeople: what an account has otherwise of users, grants, groups, levels and preferences stays, and is named. What it lacks

@@ -77,7 +77,7 @@ var own = map[string][]string{
 	keys.APreference:              {keys.LastUpdated},
 	keys.AThread:                  {keys.LastUpdated, "upd", "orgu"}, // the file has the latest of the thread and its comments
 	keys.AComment:                 {"ada"},                           // when it was added
-	"seen of a thread":            {"da"},          // has the mark of the request that added the thread
+	"seen of a thread":            {"da"},                            // has the mark of the request that added the thread
 }
 
 // TestRoundTrip: an organization with every kind of item, every field of a line and every attribute that is stored. It is exported,
@@ -189,7 +189,7 @@ func (s *service) table(t *testing.T, account string) map[string]map[string]any 
 		return incarnation.ReplaceAllString(text, "")
 	}
 	all := map[string]map[string]any{}
-	for _, it := range storetest.Scan(t, store.New(s.config.DynamoDB, s.config.Table, time.Now, rand.Reader)) {
+	for _, it := range storetest.Scan(t, store.New(s.Config().DynamoDB, s.Config().Table, time.Now, rand.Reader)) {
 		k, parts := keys.KindOf(it.Key())
 		if k == nil || k.Line == "" || parts.Acct != account {
 			continue

@@ -34,7 +34,6 @@ import (
 // service is a deployment of the tests.
 type service struct {
 	*app.Service
-	config   app.Config
 	url      string
 	operator string // URL of operator.Operator.Transfer for the account of the credentials
 }
@@ -42,14 +41,10 @@ type service struct {
 // serve serves a service with a table of its own, whose credentials are in these headers.
 func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
-	s := &service{}
-	s.Service = apitest.Start(t, func(c *app.Config) {
-		c.Headers = append(headers, credentials.Headers{})[0]
-		s.config = *c
-	})
-	o := operator.New(operator.Config{App: s.config})
+	s := &service{Service: apitest.Start(t, func(c *app.Config) { c.Headers = append(headers, credentials.Headers{})[0] })}
+	o := operator.New(operator.Config{App: s.Config()})
 	ofOperator := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		account := strings.TrimSuffix(r.Header.Get(cmp.Or(s.config.Headers.Key, credentials.KeyHeader)), "-key")
+		account := strings.TrimSuffix(r.Header.Get(cmp.Or(s.Config().Headers.Key, credentials.KeyHeader)), "-key")
 		h, err := o.Transfer(r.Context(), account)
 		if err != nil {
 			t.Error(err)

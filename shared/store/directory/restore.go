@@ -39,6 +39,17 @@ func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after stri
 	return list, next, err
 }
 
+// RemovalsOf returns the removals of some users from an organization or a document. Strongly consistent.
+func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []string) (list []Removal, err error) {
+	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) }), true)
+	for _, u := range users {
+		if mark := found[removedKey(in, u)]; mark != nil {
+			list = append(list, Removal{u, mark.Number(keys.LastUpdated)})
+		}
+	}
+	return list, err
+}
+
 // WithRemovals returns those of the documents that users were taken out of, in their order. Strongly consistent.
 func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef) (list []collab.DocumentRef, err error) {
 	found, err := s.GetAll(ctx, collab.Map(documents, documentKey), true)
