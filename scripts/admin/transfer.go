@@ -124,13 +124,20 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 		heading = ""
 	}
 	result, err := transfer.Import(ctx, to, file, o)
-	refused := int64(0)
+	report := func(what string, added, unchanged, refused int64) {
+		text := fmt.Sprintf("%s%d added, %d unchanged", what, added, unchanged)
+		if refused > 0 {
+			text += fmt.Sprintf(", %d refused", refused)
+		}
+		fmt.Fprintln(a.stderr, text)
+	}
 	for _, kind := range transfer.Kinds() {
-		refused += result.Refused[kind]
-		if n := result.Added[kind] + result.There[kind] + result.Refused[kind]; n > 0 {
-			fmt.Fprintf(a.stderr, "%s: %d added, %d there already, %d refused\n", kind, result.Added[kind], result.There[kind], result.Refused[kind])
+		if added, unchanged, refused := result.Added[kind], result.Unchanged[kind], result.Refused[kind]; added+unchanged+refused > 0 {
+			report(string(kind)+": ", added, unchanged, refused)
 		}
 	}
+	added, unchanged, refused := result.Sum()
+	report("", added, unchanged, refused)
 	if err == nil && refused > 0 {
 		err = fmt.Errorf("%d lines were refused, all else is there", refused)
 	}

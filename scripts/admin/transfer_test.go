@@ -45,8 +45,11 @@ func TestTransfer(t *testing.T) {
 	c.fails(t, `organization "south" does not exist`, "export", "acme", "south")
 
 	_, said, code := c.run(t, "import", "other", file, "--document", "plan=map")
-	if code != 0 || !strings.Contains(said, "comment: 1 added, 0 there already, 0 refused") {
+	if code != 0 || !strings.Contains(said, "comment: 1 added, 0 unchanged\n") || !strings.HasSuffix(said, "\n4 added, 0 unchanged\n") {
 		t.Errorf("exits with %d and says %s", code, said)
+	}
+	if _, said, code = c.run(t, "import", "other", file, "--document", "plan=map"); code != 0 || !strings.HasSuffix(said, "\n0 added, 4 unchanged\n") {
+		t.Errorf("repeated, exits with %d and says %s", code, said)
 	}
 	got, _, _ := c.run(t, "export", "other", "north")
 	if diff := cmp.Diff(strings.ReplaceAll(want, `"documentId":"plan"`, `"documentId":"map"`), got); diff != "" {
@@ -78,7 +81,7 @@ func TestRestore(t *testing.T) {
 	c.call(t, "/v2/commentannotations/delete", `"organizationId": "north", "documentId": "plan", "annotationIds": ["t"]`)
 	of := cli{global: []string{"--table", copied}}
 	of.must(t, "export", "acme", "north", file)
-	if _, said, code := c.run(t, "import", "acme", file); code != 0 || !strings.Contains(said, "annotation: 1 added, 1 there already, 0 refused") {
+	if _, said, code := c.run(t, "import", "acme", file); code != 0 || !strings.Contains(said, "annotation: 1 added, 1 unchanged\n") {
 		t.Errorf("exits with %d and says %s", code, said)
 	}
 	if diff := cmp.Diff(want, c.must(t, "export", "acme", "north")); diff != "" {

@@ -2495,11 +2495,11 @@ type NotificationsSetConfigRequest struct {
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// The users whose preferences they are; required; at most 30
 	UserIDs []string `json:"userIds"`
-	// Which notifications the users get; left out: as it is
-	Config *ChannelsChange `json:"config,omitzero"`
 	// With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail;
 	// default: no level
 	Level Level `json:"level,omitzero"`
+	// Which notifications the users get; left out: as it is
+	Config *ChannelsChange `json:"config,omitzero"`
 	// When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at
 	// mailHour. Left out: as it is
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`

@@ -62,6 +62,11 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Otherwise is the failure to add something that exists with another value of a field.
+func Otherwise(field string) error {
+	return Errorf(AlreadyExists, "already exists with a different %s; left unchanged", field)
+}
+
 // ErrUnreadable is the cause of the failure to read what is stored in a form that this version does not know.
 var ErrUnreadable = errors.New("stored in a form that this version does not know")
 

@@ -27,6 +27,8 @@ type Kind struct {
 	Users    string     // its attributes with user objects or ids of users, or members of them such as body.actionUser
 	Mentions string     // its attributes with texts that mention users as {{userId}}
 	Told     ChangeKind // what a connected page hears of a write
+	Line     string     // kinds of the lines of an export that carry it: see package transfer
+	NoLine   string     // reason why no export carries it
 
 	pk, sk, in pattern
 }
@@ -59,70 +61,76 @@ const (
 	inDelivery = "A#{acct}#HOOK#{id}#{created:15}"
 )
 
+// Reasons why no export carries items of several kinds.
+const (
+	ofNotifications = "notifications expire, and each belongs to an event"
+	ofEvents        = "events, and work on them, expire"
+)
+
 // kinds is the table.
 var kinds = compiled([]Kind{
-	{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount},
-	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true},
-	{Name: "API key of an account", PK: "ACCOUNT#{acct}", SK: "KEY#{id}", Of: AnAccount},
-	{Name: "permission provider", PK: "PROVIDER#{acct}", SK: "PROVIDER", Of: AnAccount},
-	{Name: "signing keys", PK: "SIGN#{acct}", SK: "SIGN", Of: AnAccount},
-	{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount},
-	{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount},
-	{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount},
-	{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount},
-	{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount},
-	{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true},
-	{Name: "quota of a person", PK: "A#{acct}#QUOTA", SK: "USER#{user}", Expires: true},
-	{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true},
+	{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount, NoLine: "a credential of an account"},
+	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true, NoLine: "an operator makes it"},
+	{Name: "API key of an account", PK: "ACCOUNT#{acct}", SK: "KEY#{id}", Of: AnAccount, NoLine: "a credential of an account"},
+	{Name: "permission provider", PK: "PROVIDER#{acct}", SK: "PROVIDER", Of: AnAccount, NoLine: "a setting of an account"},
+	{Name: "signing keys", PK: "SIGN#{acct}", SK: "SIGN", Of: AnAccount, NoLine: "a credential of an account"},
+	{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount, NoLine: "an operator makes it"},
+	{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount, NoLine: "a credential of an account"},
+	{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount, NoLine: "a setting of an account"},
+	{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount, NoLine: "a setting of an account"},
+	{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount, NoLine: "work of an account"},
+	{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true, NoLine: "use of an account"},
+	{Name: "quota of a person", PK: "A#{acct}#QUOTA", SK: "USER#{user}", Expires: true, NoLine: "use of an account"},
+	{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true, Line: "unsubscribed"},
 
-	{Name: AnOrganization, PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount},
-	{Name: AMember, PK: inOrg, SK: "USR#{user}", Of: ofOrg},
-	{Name: AnOrganizationPreference, PK: inOrg, SK: "CFG#{user}", Of: ofOrg},
-	{Name: APreference, PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: ofOrg, Alone: ofDoc},
-	{Name: ADocumentGrant, PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: ofOrg, Alone: ofDoc, In: inOrg + "#G#D#{doc!}"},
-	{Name: AFolderGrant, PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: ofOrg, Alone: "folder", In: inOrg + "#G#F#{folder!}"},
-	{Name: APlaceInGroup, PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: ofOrg},
-	{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup},
-	{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
-	{Name: "state of a notification", PK: inOrg + "#READ#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
-	{Name: "unsubscribed user", PK: "A#{acct}#NOMAIL", SK: "USER#{org}#{user}", Of: ofOrg, Stays: true},
-	{Name: "time until which all is read", PK: inOrg + "#READ#{user}", SK: "UNTIL", Of: ofOrg, Expires: true, Told: InboxChanged},
-	{Name: ADocument, PK: inOrg, SK: "DOC#{doc}", Of: ofOrg},
-	{Name: "folder", PK: inOrg, SK: "FLD#{folder}", Of: ofOrg},
-	{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: ofOrg},
-	{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: ofOrg},
-	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged},
-	{Name: ARemoval, PK: inOrg + "#GONE", SK: "{who}", Of: ofOrg, Users: "usr"},
+	{Name: AnOrganization, PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount, Line: "organization"},
+	{Name: AMember, PK: inOrg, SK: "USR#{user}", Of: ofOrg, Line: "user grant"},
+	{Name: AnOrganizationPreference, PK: inOrg, SK: "CFG#{user}", Of: ofOrg, Line: "preference"},
+	{Name: APreference, PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: ofOrg, Alone: ofDoc, Line: "preference"},
+	{Name: ADocumentGrant, PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: ofOrg, Alone: ofDoc, In: inOrg + "#G#D#{doc!}", Line: "user grant"},
+	{Name: AFolderGrant, PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: ofOrg, Alone: "folder", In: inOrg + "#G#F#{folder!}", Line: "user grant"},
+	{Name: APlaceInGroup, PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: ofOrg, Line: "group"},
+	{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup, Line: "group"},
+	{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
+	{Name: "state of a notification", PK: inOrg + "#READ#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
+	{Name: "unsubscribed user", PK: "A#{acct}#NOMAIL", SK: "USER#{org}#{user}", Of: ofOrg, Stays: true, Line: "unsubscribed"},
+	{Name: "time until which all is read", PK: inOrg + "#READ#{user}", SK: "UNTIL", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
+	{Name: ADocument, PK: inOrg, SK: "DOC#{doc}", Of: ofOrg, Line: "document"},
+	{Name: "folder", PK: inOrg, SK: "FLD#{folder}", Of: ofOrg, Line: "folder"},
+	{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: ofOrg, Line: "group"},
+	{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: ofOrg, NoLine: "a count of writes"},
+	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
+	{Name: ARemoval, PK: inOrg + "#GONE", SK: "{who}", Of: ofOrg, Users: "usr", Line: "removal"},
 
-	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged},
-	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged},
-	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread},
-	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged},
-	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged},
-	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users"},
-	{Name: "end of a mail", PK: inOrg + "#M#{user}", SK: "{event}", Expires: true},
-	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true},
+	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"},
+	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"},
+	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"},
+	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
+	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
+	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"},
+	{Name: "end of a mail", PK: inOrg + "#M#{user}", SK: "{event}", Expires: true, NoLine: ofNotifications},
+	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true, NoLine: ofNotifications},
 	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications", Expires: true,
-		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData"},
+		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData", NoLine: ofNotifications},
 	{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: "entry of a document's notifications", Few: true,
-		Expires: true, Users: "body"},
-	{Name: ARemovalFromDocument, PK: inDoc + "#GONE", SK: "{who}", Of: ofDoc, Users: "usr"},
+		Expires: true, Users: "body", NoLine: ofNotifications},
+	{Name: ARemovalFromDocument, PK: inDoc + "#GONE", SK: "{who}", Of: ofDoc, Users: "usr", Line: "removal"},
 
-	{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat},
+	{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat, NoLine: "work of the deployment"},
 
-	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true},
-	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true},
-	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true},
-	{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true},
-	{Name: "new delivery", PK: inDelivery + "#NEW", SK: "{event}", Expires: true},
-	{Name: "job", PK: "A#{acct}#JOB#{id}", SK: "JOB", Expires: true},
-	{Name: "progress of a job", PK: "A#{acct}#JOB#{id}", SK: "PROGRESS", Expires: true},
-	{Name: "kept answer", PK: "A#{acct}#IDEM#{id}", SK: "IDEM", Expires: true},
-	{Name: "ticket", PK: "TICKET#{acct}", SK: "{id}", Expires: true},
-	{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true},
-	{Name: "connection of a user", PK: "LIVE#{acct}#O#{org}", SK: "{user}#{id}", Expires: true},
-	{Name: "connection to a document", PK: "LIVE#{acct}#O#{org}#D#{doc}", SK: "{user}#{id}", Expires: true},
-	{Name: "count of connections", PK: "LIVE#{acct}", SK: "{at:15}", Expires: true},
+	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true, NoLine: ofEvents},
+	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true, NoLine: ofEvents},
+	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true, NoLine: ofEvents},
+	{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true, NoLine: ofEvents},
+	{Name: "new delivery", PK: inDelivery + "#NEW", SK: "{event}", Expires: true, NoLine: ofEvents},
+	{Name: "job", PK: "A#{acct}#JOB#{id}", SK: "JOB", Expires: true, NoLine: ofEvents},
+	{Name: "progress of a job", PK: "A#{acct}#JOB#{id}", SK: "PROGRESS", Expires: true, NoLine: ofEvents},
+	{Name: "kept answer", PK: "A#{acct}#IDEM#{id}", SK: "IDEM", Expires: true, NoLine: "an answer to one request"},
+	{Name: "ticket", PK: "TICKET#{acct}", SK: "{id}", Expires: true, NoLine: "a connection of a page"},
+	{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true, NoLine: "a connection of a page"},
+	{Name: "connection of a user", PK: "LIVE#{acct}#O#{org}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"},
+	{Name: "connection to a document", PK: "LIVE#{acct}#O#{org}#D#{doc}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"},
+	{Name: "count of connections", PK: "LIVE#{acct}", SK: "{at:15}", Expires: true, NoLine: "a connection of a page"},
 })
 
 // Rows that keys are built from.

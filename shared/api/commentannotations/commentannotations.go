@@ -38,7 +38,7 @@ type Threads interface {
 	Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error)
 	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
 	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
-	RestoreSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen) ([]error, error)
+	RestoreSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen) (bool, []error, error)
 	ReadStates(ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int) (list []collab.ReadState, next string, err error)
 	Count(
 		ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,

@@ -53,7 +53,7 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	switch {
 	case req.ReadAt != nil:
 		said := collab.SeenAt(min(*req.ReadAt, call.Millis()), *req.Read)
-		errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, seen, said)
+		_, errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, seen, said)
 	case ids == nil:
 		err = s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read)
 	default:

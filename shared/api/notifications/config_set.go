@@ -14,15 +14,20 @@ import (
 
 // ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
 type ConfigSetRequest struct {
-	OrganizationID string               `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentIDs    []string             `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
-	AnnotationIDs  []string             `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: the annotations of the one document for which it holds"`
-	UserIDs        []string             `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users whose preferences they are"`
-	Config         *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"Which notifications the users get; left out: as it is"`
-	Level          collab.Level         `json:"level" rule:"notnull" person:"in" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level"`
-	MailFrequency  collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
-	MailHour       *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
-	TimeZone       *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
+	OrganizationID string       `json:"organizationId" rule:"required,id" person:"in"`
+	DocumentIDs    []string     `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
+	AnnotationIDs  []string     `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: the annotations of the one document for which it holds"`
+	UserIDs        []string     `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users whose preferences they are"`
+	Level          collab.Level `json:"level" rule:"notnull" person:"in" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level"`
+	ConfigChange
+}
+
+// ConfigChange is what a user prefers, for a document or in an organization.
+type ConfigChange struct {
+	Config        *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"Which notifications the users get; left out: as it is"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
+	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
+	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
 }
 
 // Validate checks which fields stand together.
@@ -42,17 +47,41 @@ func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
 	if r.MailFrequency != "" && r.DocumentIDs != nil {
 		m.Add("mailFrequency", "must not stand beside documentIds: it holds in the whole organization")
 	}
-	if r.MailHour != nil && r.MailFrequency != collab.MailDaily {
+	r.ConfigChange.Validate(m)
+}
+
+// Validate checks when the users get mails.
+func (c *ConfigChange) Validate(m *rpc.Violations) {
+	if c.MailHour != nil && c.MailFrequency != collab.MailDaily {
 		m.Add("mailHour", "must stand beside the mailFrequency daily alone")
 	}
-	if r.TimeZone == nil {
+	if c.TimeZone == nil {
 		return
 	}
-	if r.MailFrequency == "" {
+	if c.MailFrequency == "" {
 		m.Add("timeZone", "must stand beside mailFrequency alone")
-	} else if err := collab.CheckZone(*r.TimeZone); err != nil {
+	} else if err := collab.CheckZone(*c.TimeZone); err != nil {
 		m.Add("timeZone", "%v", err)
 	}
+}
+
+// Preferences returns the preferences that the change sets. The zero value means none.
+func (c *ConfigChange) Preferences() collab.Preferences {
+	if c.Config == nil {
+		return collab.Preferences{}
+	}
+	return collab.Preferences{Inbox: c.Config.Inbox.Value, Email: c.Config.Email.Value, Further: c.Config.further}
+}
+
+// MailTimes returns the times of mails that the change sets. The zero value means none.
+func (c *ConfigChange) MailTimes() collab.MailTimes {
+	times := collab.MailTimes{Frequency: c.MailFrequency, Zone: collab.Deref(c.TimeZone)}
+	if times.Frequency == collab.MailDaily {
+		if times.Hour = collab.MailHour; c.MailHour != nil {
+			times.Hour = *c.MailHour
+		}
+	}
+	return times
 }
 
 // ChannelsChange replaces a user's preferences, further channels too. A channel that is left out, or null, has none of its own: it falls
@@ -132,18 +161,11 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	if req.AnnotationIDs != nil {
 		err = s.setLevel(ctx, call, req, users)
 	}
-	if c := req.Config; c != nil {
-		preferences := collab.Preferences{Inbox: c.Inbox.Value, Email: c.Email.Value, Further: c.further}
-		err = s.Directory.SetPreferences(ctx, org, users, documents, preferences)
+	if req.Config != nil {
+		err = s.Directory.SetPreferences(ctx, org, users, documents, req.Preferences())
 	}
 	if err == nil && req.MailFrequency != "" {
-		times := collab.MailTimes{Frequency: req.MailFrequency, Zone: collab.Deref(req.TimeZone)}
-		if times.Frequency == collab.MailDaily {
-			if times.Hour = collab.MailHour; req.MailHour != nil {
-				times.Hour = *req.MailHour
-			}
-		}
-		err = s.Directory.SetMailTimes(ctx, org, users, times)
+		err = s.Directory.SetMailTimes(ctx, org, users, req.MailTimes())
 	}
 	if err != nil {
 		return nil, err

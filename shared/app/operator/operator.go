@@ -32,9 +32,10 @@ type Config struct {
 
 // Operator calls operations of a deployment in this process. Safe for concurrent use.
 type Operator struct {
-	service *app.Service // reads and writes disabled organizations and documents as if they were enabled
-	own     *operator.Service
-	server  *rpc.Server // of own
+	service  *app.Service // reads and writes disabled organizations and documents as if they were enabled
+	own      *operator.Service
+	server   *rpc.Server             // of own
+	transfer map[string]http.Handler // by path: see operator.Transfer
 }
 
 // New returns the operator of a deployment. It calls nothing.
@@ -43,9 +44,10 @@ func New(c Config) *Operator {
 	d := s.Directory
 	now := d.Now
 	in := inbox.New(s.Outbox, d.WithDisabled())
-	return &Operator{
-		service: s.WithDisabled(),
-		server:  &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log},
+	o := &Operator{
+		service:  s.WithDisabled(),
+		transfer: map[string]http.Handler{},
+		server:   &rpc.Server{Now: now, Random: rand.Reader, Log: c.App.Log},
 		own: &operator.Service{
 			Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
 			Deliverer: delivery.New(delivery.Options{
@@ -55,6 +57,10 @@ func New(c Config) *Operator {
 			CheckURL: c.CheckURL, Random: rand.Reader,
 		},
 	}
+	for _, e := range operator.Transfer() {
+		o.transfer[e.Path] = e.Handler(o.server, rpc.Services{o.own})
+	}
+	return o
 }
 
 // noMailer stands for the deployment's mail service where it is explained who would get a mail.
@@ -135,16 +141,32 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 	return o.service.Call(ctx, e, id, data)
 }
 
-// Client returns a client of the API in this process for an account, as its back end has one. The account's settings refuse nothing, and no
-// webhook gets an event that a request did not ask for.
-func (o *Operator) Client(ctx context.Context, account string) (*client.Client, error) {
+// Transfer returns what serves exports from an account and imports to it: the API in the account's name, whose settings refuse nothing,
+// and operator.Transfer. No webhook gets an event that a request did not ask for.
+func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
 	id, err := o.identity(ctx, account, true)
+	if err != nil {
+		return nil, err
+	}
+	ofAPI := o.service.HandlerFor(id)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if own := o.transfer[r.URL.Path]; own != nil {
+			own.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: account})))
+			return
+		}
+		ofAPI.ServeHTTP(w, r)
+	}), nil
+}
+
+// Client returns a client of Transfer in this process.
+func (o *Operator) Client(ctx context.Context, account string) (*client.Client, error) {
+	h, err := o.Transfer(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	return client.New(client.Config{
 		BaseURL:  "http://in.process",
-		HTTP:     &http.Client{Transport: inProcess{o.service.HandlerFor(id)}},
+		HTTP:     &http.Client{Transport: inProcess{h}},
 		Attempts: 100, Timeout: 10 * time.Minute, // it waits while an account is at its quotas
 	}), nil
 }

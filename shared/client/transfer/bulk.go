@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"collabdata/shared/client"
@@ -16,9 +17,26 @@ import (
 
 // outcome is what became of an item of a bulk call.
 type outcome struct {
-	Success bool        `json:"success"`
-	Message string      `json:"message"`
-	Code    client.Code `json:"code"`
+	Success   bool        `json:"success"`
+	Unchanged bool        `json:"unchanged"` // it existed
+	Message   string      `json:"message"`
+	Code      client.Code `json:"code"`
+}
+
+// outcomes are those of the items of a bulk call, in their order. Operations answer them as an array, or as an object by id.
+type outcomes []outcome
+
+// UnmarshalJSON reads both.
+func (o *outcomes) UnmarshalJSON(text []byte) error {
+	if jsontext.Value(text).Kind() == '[' {
+		return json.Unmarshal(text, (*[]outcome)(o))
+	}
+	var byID client.Keyed[outcome]
+	err := json.Unmarshal(text, &byID)
+	for _, m := range byID {
+		*o = append(*o, m.Value)
+	}
+	return err
 }
 
 // Paths of the operations that name no organization beside what they are about.
@@ -129,7 +147,7 @@ func (i *importer) items(
 			list[n] = body(l)
 		}
 		request[name] = list
-		answer, _, err := client.Call[client.Keyed[outcome]](i.ctx, i.c, path, request)
+		answer, _, err := client.Call[outcomes](i.ctx, i.c, path, request)
 		if err != nil {
 			if left, err = i.mistakes(left, err, within); err != nil {
 				return added, err
@@ -141,7 +159,9 @@ func (i *importer) items(
 		}
 		var again []*line
 		for n, l := range left {
-			switch o := answer[n].Value; {
+			switch o := answer[n]; {
+			case o.Unchanged:
+				i.unchanged(l)
 			case o.Success:
 				added = append(added, l)
 			case !o.Code.MayRepeat():

@@ -16,8 +16,8 @@ import (
 
 // ExportOptions say how an organization is exported. The zero value exports all of it, as an operator of this service may.
 type ExportOptions struct {
-	// Documented exports by the documented operations alone, and without the reach of an operator. The file then has no groups, preferences and
-	// read states, and only the line of a disabled document. Export refuses a disabled organization.
+	// Documented exports by the documented operations alone, and without the reach of an operator. The file then has no groups, preferences,
+	// read states, removals and unsubscribed users, and only the line of a disabled document. Export refuses a disabled organization.
 	Documented bool
 
 	Progress func(Progress)    // is called now and then; may be nil
@@ -31,7 +31,7 @@ const most = 30
 // was read, and the whole is no snapshot of one moment. It holds the folders, the ids of documents, and one page of an answer at a time. It
 // fails with the error of the operation that failed, or of w.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
-	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}}
+	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}, listed: map[string]bool{}}
 	err := e.run()
 	if failed := e.out.Flush(); err == nil {
 		err = failed
@@ -50,10 +50,13 @@ type exporter struct {
 	progress Progress
 	folders  []object
 	inFolder map[string]string // folders of documents, where these do not say so themselves
+	listed   map[string]bool   // ids of groups that have a line
 }
 
 func (e *exporter) run() error {
-	parts := []func() error{e.organization, e.readFolders, e.writeFolders, e.documents, e.users, e.people}
+	parts := []func() error{
+		e.organization, func() error { return e.records(nil) }, e.readFolders, e.writeFolders, e.groups, e.documents, e.users, e.people,
+	}
 	e.progress = Progress{Organization: e.org}
 	for _, part := range parts {
 		if err := part(); err != nil {
@@ -266,12 +269,17 @@ func (e *exporter) writeDocuments(list []object) error {
 	if ids == nil {
 		return nil
 	}
+	if err := e.records(ids); err != nil {
+		return err
+	}
 	request := map[string]any{"documentIds": ids, "groupByDocumentId": true}
 	return pages(e, getAnnotations, request, func(page groups) error {
-		for _, group := range page {
-			for _, item := range group.Value {
-				if err := e.thread(group.Key, parse(item)); err != nil {
-					return err
+		for _, write := range []func(document string, a object) error{e.thread, e.levels} {
+			for _, group := range page {
+				for _, item := range group.Value {
+					if err := write(group.Key, parse(item)); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -279,19 +287,57 @@ func (e *exporter) writeDocuments(list []object) error {
 	})
 }
 
+// records writes who gets no mail and who was taken out of the organization, or who was taken out of documents.
+func (e *exporter) records(documents []string) error {
+	if e.Documented {
+		return nil
+	}
+	request := map[string]any{}
+	if documents != nil {
+		request["documentIds"] = documents
+	}
+	return e.items(getRecords, request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
+}
+
+// levels writes the levels that users have set for an annotation.
+func (e *exporter) levels(document string, a object) error {
+	for _, name := range []string{"subscribedUsers", "unsubscribedUsers"} {
+		users, _ := a.Get(name)
+		for _, user := range parse(users) {
+			level := with(with(parse(user.Value), "documentId", quoted(document)), "userId", quoted(user.Key))
+			if textOf(level, "level") == "" {
+				continue // another service says so of who wrote in the annotation
+			}
+			id, _ := a.Get("annotationId")
+			if err := e.write(Level, with(level, "annotationId", id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // thread writes an annotation and its comments.
 func (e *exporter) thread(document string, a object) error {
 	id := textOf(a, "annotationId")
+	comments, _ := a.Get("comments")
+	for _, c := range itemsOf(comments) {
+		if err := e.groupsOf(parse(c)); err != nil {
+			return err
+		}
+	}
 	if err := e.write(Annotation, annotationOf(document, a)); err != nil {
 		return err
 	}
 	comment := func(c object) error {
+		if err := e.groupsOf(c); err != nil {
+			return err
+		}
 		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
 	}
 	if isTrue(a, "commentsTruncated") {
 		return e.items(getComments, map[string]any{"documentId": document, "annotationId": id}, comment)
 	}
-	comments, _ := a.Get("comments")
 	for _, c := range itemsOf(comments) {
 		if err := comment(parse(c)); err != nil {
 			return err
@@ -300,12 +346,37 @@ func (e *exporter) thread(document string, a object) error {
 	return nil
 }
 
+// groupsOf writes the groups that a comment mentions, if no operation lists groups. It writes each once.
+func (e *exporter) groupsOf(c object) error {
+	tags, _ := c.Get("taggedUserContacts")
+	for _, v := range itemsOf(tags) {
+		tag := parse(v)
+		id := textOf(tag, "organizationUserGroupId")
+		if id == "" || e.listed[id] {
+			continue
+		}
+		e.listed[id] = true
+		if err := e.write(Group, renamed(renamed(tag, "organizationUserGroupId", "groupId"), "text", "groupName")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // annotationOf returns what was answered of an annotation, as a line has it.
 func annotationOf(document string, a object) object {
+	return with(plain(a), "documentId", quoted(document))
+}
+
+// plain returns an annotation without what it has by default: the type and the visibility of those that an operation adds without one.
+func plain(a object) object {
 	if v, _ := a.Get("visibility"); textOf(parse(v), "type") == "public" {
 		a = without(a, "visibility")
 	}
-	return with(restricted(a), "documentId", quoted(document))
+	if textOf(a, "type") == "comment" {
+		a = without(a, "type")
+	}
+	return restricted(a)
 }
 
 // restricted returns an annotation that names its creator where its visibility names nobody, as after all others were forgotten: requests
@@ -358,34 +429,32 @@ func (e *exporter) users() error {
 	})
 }
 
-// granted writes users of the organization, a folder or a document, and their grants where these end.
+// granted writes users of the organization, a folder or a document, after the ends of their grants: so no import gives access without one.
 func (e *exporter) granted(of, id string, users []jsontext.Value) error {
-	for few := range slices.Chunk(users, most) {
-		var list []object
-		for _, u := range few {
-			list = append(list, parse(u))
+	list := make([]object, len(users))
+	for i, u := range users {
+		list[i] = parse(u)
+	}
+	if e.Documented && of != "organization" {
+		var err error
+		if list, err = e.withEnds(of, id, list); err != nil {
+			return err
 		}
-		if e.Documented && of != "organization" {
-			var err error
-			if list, err = e.withEnds(of, id, list); err != nil {
-				return err
-			}
+	}
+	for _, u := range list {
+		if end, ends := u.Get("expiresAt"); !ends || end.Kind() == 'n' {
+			continue
 		}
-		for _, u := range list {
-			if of != "organization" {
-				u = with(u, of+"Id", quoted(id))
-			}
-			if err := e.write(User, u); err != nil {
-				return err
-			}
+		if err := e.write(Grant, with(with(u, "type", quoted(of)), "id", quoted(id))); err != nil {
+			return err
 		}
-		for _, u := range list {
-			if end, ends := u.Get("expiresAt"); !ends || end.Kind() == 'n' {
-				continue
-			}
-			if err := e.write(Grant, with(with(u, "type", quoted(of)), "id", quoted(id))); err != nil {
-				return err
-			}
+	}
+	for _, u := range list {
+		if of != "organization" {
+			u = with(u, of+"Id", quoted(id))
+		}
+		if err := e.write(User, u); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -393,43 +462,54 @@ func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 
 // withEnds returns users of a folder or a document with the ends of their grants there, without those who may not see it any more.
 func (e *exporter) withEnds(of, id string, users []object) (list []object, err error) {
-	var ids []string
-	for _, u := range users {
-		ids = append(ids, textOf(u, "userId"))
-	}
 	type permissions = map[string]client.Keyed[client.Permission]
-	request := map[string]any{"organizationId": e.org, "userIds": ids, of + "Ids": []string{id}}
-	answer, _, err := client.Call[client.Keyed[permissions]](e.ctx, e.c, "/v2/auth/permissions/get", request)
-	if err != nil {
-		return nil, err
-	}
-	for i, u := range users {
-		by, _ := answer.Get(ids[i])
-		p, _ := by[of+"s"].Get(id)
-		u = without(u, "expiresAt")
-		if p.ExpiresAt != 0 {
-			u = with(u, "expiresAt", jsontext.Value(jsontext.Int(p.ExpiresAt).String()))
+	for few := range slices.Chunk(users, most) {
+		ids := make([]string, len(few))
+		for i, u := range few {
+			ids[i] = textOf(u, "userId")
 		}
-		if p.ErrorCode == "" {
-			list = append(list, u)
+		request := map[string]any{"organizationId": e.org, "userIds": ids, of + "Ids": []string{id}}
+		answer, _, err := client.Call[client.Keyed[permissions]](e.ctx, e.c, "/v2/auth/permissions/get", request)
+		if err != nil {
+			return nil, err
+		}
+		for i, u := range few {
+			by, _ := answer.Get(ids[i])
+			p, _ := by[of+"s"].Get(id)
+			u = without(u, "expiresAt")
+			if p.ExpiresAt != 0 {
+				u = with(u, "expiresAt", jsontext.Value(jsontext.Int(p.ExpiresAt).String()))
+			}
+			if p.ErrorCode == "" {
+				list = append(list, u)
+			}
 		}
 	}
 	return list, nil
 }
 
-// people writes groups, preferences and read states.
-func (e *exporter) people() error {
+// groups writes the groups.
+func (e *exporter) groups() error {
 	if e.Documented {
-		e.skip("groups, preferences and read states: no documented operation lists them")
 		return nil
 	}
-	err := e.items("/v2/organizations/usergroups/get", map[string]any{}, func(g object) error { return e.write(Group, g) })
-	if err != nil {
-		return err
+	return e.items("/v2/organizations/usergroups/get", map[string]any{}, func(g object) error {
+		e.listed[textOf(g, "groupId")] = true
+		return e.write(Group, g)
+	})
+}
+
+// people writes preferences and read states.
+func (e *exporter) people() error {
+	if e.Documented {
+		e.skip("groups, preferences, read states, removals and unsubscribed users: no documented operation lists them")
+		return nil
 	}
-	err = e.items("/v2/notifications/config/users/get", map[string]any{}, func(p object) error {
+	err := e.items("/v2/notifications/config/users/get", map[string]any{}, func(p object) error {
 		if config, _ := p.Get("config"); len(parse(config)) == 0 {
-			return nil // everything was set back
+			if p = without(p, "config"); textOf(p, "mailFrequency") == "" {
+				return nil // everything was set back
+			}
 		}
 		return e.write(Preference, p)
 	})

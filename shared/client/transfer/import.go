@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,10 +32,17 @@ type Refusal struct {
 	Message string
 }
 
-// Result is what an import did: how many lines of each kind were added, were there already, and were refused. Organizations, users,
-// grants, groups, preferences and read states count as added each time, as one operation adds and changes them.
+// Result is the number of lines of each kind that an import added, that existed, and that were refused.
 type Result struct {
-	Added, There, Refused map[Kind]int64
+	Added, Unchanged, Refused map[Kind]int64
+}
+
+// Sum returns the number of lines of all kinds.
+func (r *Result) Sum() (added, unchanged, refused int64) {
+	for _, k := range Kinds() {
+		added, unchanged, refused = added+r.Added[k], unchanged+r.Unchanged[k], refused+r.Refused[k]
+	}
+	return added, unchanged, refused
 }
 
 // Check reads a file to its end, and fails with a *LineError for the first line that Import would stop at.
@@ -43,18 +51,23 @@ func Check(r io.Reader, o ImportOptions) error {
 	return i.lines(r, func(*line) error { return nil })
 }
 
-// Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it. Only
-// webhooks of an account with the setting allEvents get the threads and comments. It may be repeated, also after one that was ended at any
-// place: data that are there as the file has them stay. Data that differ stay, too, and the line is refused, and with it the lines of a refused
-// folder, document or annotation, as other people might see them there. Import disables the documents and the organization that are disabled
-// in the file at the end; without the reach of an operator a repeat cannot look into these, and is refused their lines. It holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of disabled documents.
+// Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it.
+// Only webhooks of an account with the setting allEvents get the threads and comments. c is a client of an operator.
+//
+// Import may be repeated, also after one that was ended at any place: it adds what is missing, and fields that a user, a grant, a
+// preference or the organization lacks. Data that exist with another value stay, and the line is refused, and with it the lines of a
+// refused folder, document or annotation, as other people might see them there. Of read states and removals the later ones hold.
+// Comments bring back authors who were taken out before, so Import adds the removals at their lines and, once more, at its end. Then it
+// disables the documents and the organization that are disabled in the file.
+//
+// Import holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of removals and disabled documents.
 //
 // It fails with a *LineError for a line that is none of a file; what is before it is added then. It fails with the error of an operation
 // that failed for now, or for all of the account; it may be repeated then. It does not fail where the service refuses a line: see Refusal.
 func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions) (*Result, error) {
 	i := &importer{
 		ImportOptions: o, c: c, slots: make(chan struct{}, maxRequests),
-		refused: map[thing]bool{}, result: &Result{Added: map[Kind]int64{}, There: map[Kind]int64{}, Refused: map[Kind]int64{}},
+		refused: map[thing]bool{}, result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}},
 	}
 	var cancel context.CancelCauseFunc
 	i.ctx, cancel = context.WithCancelCause(ctx)
@@ -67,6 +80,9 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	i.running.Wait()
 	if cause := context.Cause(i.ctx); cause != nil {
 		err = cause
+	}
+	if err == nil {
+		err = i.removeAgain()
 	}
 	if err == nil {
 		err = i.disable()
@@ -93,6 +109,7 @@ type importer struct {
 	next     []*line // that are sent together
 	bytes    int     // of them
 	last     step    // of what was sent last
+	removals []*line
 	disabled []*line // documents that are
 	closed   bool    // the organization is
 	running  sync.WaitGroup
@@ -158,6 +175,9 @@ func (i *importer) take(l *line) error {
 	if l.kind == Document && isTrue(l.object, "disabled") {
 		i.disabled = append(i.disabled, l)
 	}
+	if l.kind == Removal {
+		i.removals = append(i.removals, l)
+	}
 	switch {
 	case l.kind == Organization:
 		return i.organization(l)
@@ -168,14 +188,27 @@ func (i *importer) take(l *line) error {
 	return nil
 }
 
-// organization adds the organization.
+// organization adds the organization, or what it lacks.
 func (i *importer) organization(l *line) error {
 	i.org, i.closed = l.id, isTrue(l.object, "disabled")
-	add := map[string]any{"organizations": []jsontext.Value{value(without(l.object, "disabled"))}}
-	if err := i.call(addOrganizations, add); err != nil {
+	l.object = without(l.object, "disabled")
+	found, err := getOrganization(i.ctx, i.c, i.org)
+	if err == nil && i.lacks(l, renamed(found, "id", "organizationId"), found != nil) {
+		err = i.call(addOrganizations, map[string]any{"organizations": []jsontext.Value{value(l.object)}})
+		if err == nil || found != nil {
+			err = i.one(l, err)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("the organization cannot be added: %w", err)
 	}
-	i.added(l)
+	_, _, err = client.Call[items](i.ctx, i.c, getRecords, map[string]any{"organizationId": i.org, "pageSize": 1})
+	if client.CodeOf(err) == client.CodeNotFound {
+		err = fmt.Errorf("only an operator imports: %w", err)
+	}
+	if err != nil {
+		return err
+	}
 	i.progress = Progress{Organization: i.org, Lines: 1, Kind: Organization}
 	return nil
 }
@@ -191,14 +224,37 @@ var ways = map[Kind]struct {
 	Annotation: {maxBatchLines, []string{"documentId"}, (*importer).threads},
 	Comment:    {maxBatchLines, []string{"documentId", "annotationId"}, (*importer).comments},
 	User:       {maxBatchLines, []string{"documentId", "folderId"}, (*importer).users},
-	Grant:      {100, []string{"userId"}, (*importer).grants},
-	Group:      {1, nil, single((*importer).group)},
-	Preference: {1, nil, single((*importer).preference)},
-	ReadState:  {1, nil, single((*importer).readState)},
+	Grant:      {most, []string{"type", "id"}, (*importer).grants},
+
+	Unsubscribed: {maxBatchLines, nil, records("unsubscribed")},
+	Removal:      {maxBatchLines, nil, records("removals")},
+	Group:        {10, nil, records("groups")},
+	Level:        {maxBatchLines, []string{"documentId"}, records("levels")},
+	Preference:   {maxBatchLines, nil, records("preferences")},
+	ReadState:    {maxBatchLines, nil, records("readStates")},
 }
 
-func single(add func(*importer, *line) error) func(*importer, []*line) error {
-	return func(i *importer, batch []*line) error { return add(i, batch[0]) }
+// records returns what adds lines as records of a kind that the request has under a name.
+func records(name string) func(*importer, []*line) error {
+	return func(i *importer, batch []*line) error {
+		_, err := i.bulk("/operator/records/add", name, batch, nil)
+		return err
+	}
+}
+
+// removeAgain adds the removals that comments of the file have undone.
+func (i *importer) removeAgain() error {
+	left := slices.DeleteFunc(i.removals, func(l *line) bool { return i.refused[thing{kind: Document, id: l.document()}] })
+	for batch := range slices.Chunk(left, maxBatchLines) {
+		again := importer{
+			ctx: i.ctx, c: i.c, org: i.org, refused: map[thing]bool{},
+			result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}}, // they are counted
+		}
+		if err := records("removals")(&again, batch); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fits reports whether a line may be sent with those of the batch.
@@ -306,16 +362,36 @@ func (i *importer) added(list ...*line) {
 	}
 }
 
-// there counts a line that was there already, or refuses it where it is otherwise there, and reports which.
+// there counts a line of something that exists, or refuses it if that differs. It reports which.
 func (i *importer) there(l *line, differing []string) bool {
 	if len(differing) > 0 {
-		i.refuse(l, "", fmt.Sprintf("it is there already, with another %s: it stays as it is", strings.Join(differing, ", ")))
+		i.refuse(l, "", fmt.Sprintf("already exists with a different %s; left unchanged", strings.Join(differing, ", ")))
 		return false
 	}
+	i.unchanged(l)
+	return true
+}
+
+// unchanged counts a line of something that exists.
+func (i *importer) unchanged(l *line) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.result.There[l.kind]++
-	return true
+	i.result.Unchanged[l.kind]++
+}
+
+// lacks reports whether something as it was found lacks fields of its line, or does not exist. Otherwise it counts the line, or refuses
+// it if a field differs.
+func (i *importer) lacks(l *line, found object, exists bool) bool {
+	if !exists {
+		return true
+	}
+	names := differing(l.object, found)
+	other := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, has := found.Get(name); return !has })
+	if len(other) == 0 && len(names) > 0 {
+		return true
+	}
+	i.there(l, other)
+	return false
 }
 
 // refuse refuses a line, and with it what belongs to it.
@@ -440,61 +516,106 @@ func idsOf[L interface{ name() string }](list []L) []string {
 	return ids
 }
 
+// users adds users of one level, or what they lack.
 func (i *importer) users(batch []*line) error {
-	_, err := i.bulk("/v2/users/add", "users", batch, []string{"documentId", "folderId"})
+	level := map[string]any{}
+	for _, name := range []string{"documentId", "folderId"} {
+		if v, has := batch[0].Get(name); has {
+			level[name] = v
+		}
+	}
+	missing, err := i.usersWithout(batch, level)
+	if err == nil {
+		_, err = i.bulk("/v2/users/add", "users", missing, []string{"documentId", "folderId"})
+	}
 	return err
 }
 
-// grants gives grants of one user: one by one where not all can be given.
-func (i *importer) grants(batch []*line) error {
-	resources := make([]jsontext.Value, len(batch))
-	for n, l := range batch {
-		resources[n] = value(with(without(l.object, "userId"), "organizationId", quoted(i.org)))
-	}
-	err := i.call(addPermissions, map[string]any{
-		"user": map[string]any{"userId": textOf(batch[0].object, "userId")}, "permissions": map[string]any{"resources": resources},
-	})
-	if len(batch) == 1 || err != nil && !refuses(err) {
-		return i.one(batch[0], err)
-	}
-	if err == nil {
-		i.added(batch...)
-		return nil
-	}
-	for _, l := range batch {
-		if err := i.grants([]*line{l}); err != nil {
-			return err
+// usersWithout returns lines of users of a level, or of their grants on it, that do not exist or lack fields. It refuses those of users
+// who were taken out, as an add would bring them back.
+func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []*line, _ error) {
+	for few := range slices.Chunk(batch, most) {
+		there := map[string]object{}
+		err := i.get("/v2/users/get", withMember(level, "userIds", userIDs(few)), func(u object) { there[textOf(u, "userId")] = u })
+		if err != nil && !refuses(err) {
+			return nil, err
+		}
+		var lacking []*line
+		for _, l := range few {
+			found, exists := there[textOf(l.object, "userId")]
+			switch {
+			case err != nil:
+				i.refuse(l, "", client.MessageOf(err))
+			case i.lacks(l.atLevel(), forms[l.kind].keepMembers(found), exists):
+				lacking = append(lacking, l)
+			}
+		}
+		removed, err := i.removed(lacking, level)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lacking {
+			if user := textOf(l.object, "userId"); removed[user] && there[user] == nil {
+				i.refuse(l, "", "the user was taken out; left unchanged")
+			} else {
+				missing = append(missing, l)
+			}
 		}
 	}
-	return nil
+	return missing, nil
 }
 
-func (i *importer) group(l *line) error {
-	g := without(l.object, "userIds")
-	err := i.call("/v2/organizations/usergroups/add", map[string]any{"organizationUserGroups": []jsontext.Value{value(g)}})
-	if users, there := l.Get("userIds"); err == nil && there && len(itemsOf(users)) > 0 {
-		err = i.call("/v2/organizations/usergroups/users/add", map[string]any{"organizationUserGroupId": l.id, "userIds": users})
-	}
-	return i.one(l, err)
+// atLevel returns a line of a user or a grant without its level.
+func (l *line) atLevel() *line {
+	at := *l
+	at.object = without(l.object, "documentId", "folderId", "type", "id")
+	return &at
 }
 
-func (i *importer) preference(l *line) error {
-	config, _ := l.Get("config")
-	request := map[string]any{"userIds": []string{l.id}, "config": config}
-	if doc := l.document(); doc != "" {
-		request["documentIds"] = []string{doc}
+// removed returns which users of lines were taken out of the organization, or of the document of a level.
+func (i *importer) removed(list []*line, level map[string]any) (map[string]bool, error) {
+	removed := map[string]bool{}
+	if len(list) == 0 {
+		return removed, nil
 	}
-	return i.one(l, i.call("/v2/notifications/config/set", request))
+	request := map[string]any{"userIds": userIDs(list)}
+	if doc, of := level["documentId"]; of {
+		request["documentIds"] = []any{doc}
+	}
+	err := i.get(getRecords, request, func(r object) { removed[textOf(r, "userId")] = true })
+	return removed, err
 }
 
-func (i *importer) readState(l *line) error {
-	request := map[string]any{}
-	for _, m := range l.object {
-		request[m.Key] = m.Value
+// withMember returns a request with one more member.
+func withMember(request map[string]any, name string, v any) map[string]any {
+	request = maps.Clone(request)
+	request[name] = v
+	return request
+}
+
+// userIDs returns the users of lines.
+func userIDs(list []*line) []string {
+	ids := make([]string, len(list))
+	for n, l := range list {
+		ids[n] = textOf(l.object, "userId")
 	}
-	if id, there := request["annotationId"]; there {
-		delete(request, "annotationId")
-		request["annotationIds"] = []any{id}
+	return ids
+}
+
+// grants gives grants on one resource.
+func (i *importer) grants(batch []*line) error {
+	level := map[string]any{}
+	if of := textOf(batch[0].object, "type"); of != "organization" {
+		level[of+"Id"] = batch[0].id
 	}
-	return i.one(l, i.call("/v2/commentannotations/read/set", request))
+	missing, err := i.usersWithout(batch, level)
+	for _, l := range missing {
+		if err == nil {
+			err = i.one(l, i.call(addPermissions, map[string]any{
+				"user":        map[string]any{"userId": textOf(l.object, "userId")},
+				"permissions": map[string]any{"resources": items{value(with(without(l.object, "userId"), "organizationId", quoted(i.org)))}},
+			}))
+		}
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -63,6 +64,9 @@ func parseLine(number int64, text []byte) (*line, error) {
 			l.id = textOf(l.object, name)
 		}
 	}
+	if l.kind == Unsubscribed {
+		l.id = cmp.Or(textOf(l.object, "userId"), textOf(l.object, "address"))
+	}
 	if f.open { // see escapeKind
 		for i, m := range l.object {
 			if name, escaped := cutEscape(m.Key); escaped {
@@ -71,7 +75,7 @@ func parseLine(number int64, text []byte) (*line, error) {
 		}
 	}
 	if l.kind == Annotation {
-		l.object = restricted(l.object)
+		l.object = plain(l.object)
 	}
 	return l, nil
 }

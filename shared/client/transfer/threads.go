@@ -18,6 +18,7 @@ const (
 	updateAnnotations = "/v2/commentannotations/update"
 	addComments       = "/v2/commentannotations/comments/add"
 	getComments       = "/v2/commentannotations/comments/get"
+	getRecords        = "/operator/records/get"
 )
 
 // maxComments is how many comments one request may add to an annotation.

@@ -8,21 +8,26 @@
 //
 //	kind          the fields of                 and
 //	organization  organizations/add             the first line, and the only one of its kind; disabled
+//	unsubscribed                                userId, or the hash of an address of the account; unsubscribedAt
 //	folder        organizations/folders/add     after its parent
+//	group         organizations/usergroups/add  userIds: at most 500 a line, the same group may have several; before comments that mention it
 //	document      organizations/documents/add   folderId, accessType where it has one of its own, disabled
+//	removal                                     userId, documentId unless the user was taken out of the organization; removedAt
 //	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
 //	comment       comments/add                  documentId and annotationId; after its annotation
-//	user          users/add                     documentId or folderId of the user's level
+//	level                                       documentId, annotationId, userId; level: all, mentions or none
 //	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
-//	group         organizations/usergroups/add  userIds: at most 500 a line, the same group may have several
+//	user          users/add                     documentId or folderId of the user's level
 //	preference    notifications/config/set      userId, and documentId where it is for one
 //	readState     commentannotations/read/set   documentId, userId, and annotationId where it is of one; readAt
 //
 // A further field of an organization or a document that is called kind has one _ more in front of its name, and so has one that is called
 // so with any number of _ in front.
 //
-// A file leaves out deleted things, and who was taken out of the organization or a document; notifications, events and webhooks;
-// the times of folders, documents and users, which no operation sets.
+// A file leaves out deleted things; notifications, events and webhooks; the times of folders, documents and users, which no operation
+// sets. The table of kinds in package keys gives a reason for each.
+//
+// Every file has all unsubscribed addresses of its account, as their hashes do not show who of them is in the organization.
 package transfer
 
 import (
@@ -55,11 +60,16 @@ const (
 	Group        Kind = "group"
 	Preference   Kind = "preference"
 	ReadState    Kind = "readState"
+	Unsubscribed Kind = "unsubscribed"
+	Removal      Kind = "removal"
+	Level        Kind = "level"
 )
 
 // Kinds returns all kinds, in the order in which they come first in an exported file.
 func Kinds() []Kind {
-	return []Kind{Organization, Folder, Document, Annotation, Comment, User, Grant, Group, Preference, ReadState}
+	return []Kind{
+		Organization, Unsubscribed, Removal, Folder, Group, Document, Annotation, Comment, Level, Grant, User, Preference, ReadState,
+	}
 }
 
 // Progress is how far an export or an import has come.
@@ -110,9 +120,12 @@ type (
 		UserIDs []string `json:"userIds"`
 	}
 	preferenceLine struct {
-		UserID     string                `json:"userId"`
-		DocumentID string                `json:"documentId"`
-		Config     client.ChannelsChange `json:"config"`
+		UserID        string                `json:"userId"`
+		DocumentID    string                `json:"documentId"`
+		Config        client.ChannelsChange `json:"config"`
+		MailFrequency client.MailFrequency  `json:"mailFrequency"`
+		MailHour      int64                 `json:"mailHour"`
+		TimeZone      string                `json:"timeZone"`
 	}
 	readStateLine struct {
 		DocumentID   string `json:"documentId"`
@@ -120,6 +133,22 @@ type (
 		AnnotationID string `json:"annotationId"`
 		Read         bool   `json:"read"`
 		ReadAt       int64  `json:"readAt"`
+	}
+	unsubscribedLine struct {
+		UserID         string `json:"userId"`
+		Address        string `json:"address"`
+		UnsubscribedAt int64  `json:"unsubscribedAt"`
+	}
+	removalLine struct {
+		UserID     string `json:"userId"`
+		DocumentID string `json:"documentId"`
+		RemovedAt  int64  `json:"removedAt"`
+	}
+	levelLine struct {
+		DocumentID   string       `json:"documentId"`
+		AnnotationID string       `json:"annotationId"`
+		UserID       string       `json:"userId"`
+		Level        client.Level `json:"level"`
 	}
 )
 
@@ -138,12 +167,16 @@ var forms = map[Kind]form{
 	User:         {shapeOf[userLine](), []string{"userId"}},
 	Grant:        {shapeOf[grantLine](), []string{"userId", "type", "id"}},
 	Group:        {shapeOf[groupLine](), []string{"groupId"}},
-	Preference:   {shapeOf[preferenceLine](), []string{"config", "userId"}},
-	ReadState:    {shapeOf[readStateLine](), []string{"read", "documentId", "userId"}},
+	Preference:   {shapeOf[preferenceLine](), []string{"userId"}},
+	ReadState:    {shapeOf[readStateLine](), []string{"read", "readAt", "documentId", "userId"}},
+	Unsubscribed: {shapeOf[unsubscribedLine](), []string{"unsubscribedAt"}},
+	Removal:      {shapeOf[removalLine](), []string{"removedAt", "userId"}},
+	Level:        {shapeOf[levelLine](), []string{"documentId", "annotationId", "level", "userId"}},
 }
 
-// notInLines are fields of operations that lines do not have: comments are lines of their own, and nobody is notified.
-var notInLines = []string{"commentData", "comments", "triggerNotification", "triggerActivities"}
+// notInLines are fields of operations that lines do not have: comments are lines of their own, nobody is notified, and the last one is
+// another name of visibility.
+var notInLines = []string{"commentData", "comments", "triggerNotification", "triggerActivities", "visibilityConfig"}
 
 // object is a JSON object, with its members in their order.
 type object = client.Keyed[jsontext.Value]

@@ -71,6 +71,55 @@ func (s *Store) Resubscribe(ctx context.Context, r unsubscribe.Recipient) error 
 	return s.eachUnsubscribed(ctx, r, s.Delete)
 }
 
+// Unsubscription is a user or an address without mails, and since when.
+type Unsubscription struct {
+	User    string // of the organization; "" for an address
+	Address string // hash of an address, which gets no mail of the account; "" for a user
+	At      collab.Millis
+}
+
+func (u Unsubscription) key(acct, organization string) keys.Key {
+	if u.User != "" {
+		return keys.UnsubscribedUser(acct, organization, u.User)
+	}
+	return keys.UnsubscribedAddress(acct, u.Address)
+}
+
+// ListUnsubscribed returns at most most of the unsubscribed users of an organization, or of the unsubscribed addresses of its account,
+// after a sort key, "" for the first, and the sort key after which others follow, "" for none. Strongly consistent.
+func (s *Store) ListUnsubscribed(
+	ctx context.Context, acct, organization string, addresses bool, after string, most int,
+) (list []Unsubscription, next string, err error) {
+	beginning := keys.UnsubscribedUser(acct, organization, "")
+	if addresses {
+		beginning = keys.UnsubscribedAddress(acct, "")
+	}
+	items, more, err := s.QueryPage(ctx, store.Scan{
+		PK: beginning.PK, Keys: store.Children(beginning.SK).After(after), Limit: most, Strong: true,
+	})
+	for _, it := range items {
+		id, err := store.LastPart(it, beginning.SK)
+		if err != nil {
+			return nil, "", err
+		}
+		u := Unsubscription{User: id, At: it.Number(keys.CreatedAt)}
+		if addresses {
+			u.User, u.Address = "", id
+		}
+		list, next = append(list, u), it.Text(keys.SK)
+	}
+	if !more {
+		next = ""
+	}
+	return list, next, err
+}
+
+// RestoreUnsubscribed ends the mails to a user or an address as of a time, unless they ended before. It reports whether it did.
+func (s *Store) RestoreUnsubscribed(ctx context.Context, acct, organization string, u Unsubscription) (bool, error) {
+	there, err := s.Create(ctx, store.ItemOf(u.key(acct, organization), unsubscribedItem{u.At}))
+	return there == nil, err
+}
+
 func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f func(context.Context, keys.Key) error) error {
 	itemKeys := unsubscribedKeys(r)
 	return store.Each(ctx, len(itemKeys), func(ctx context.Context, i int) error { return f(ctx, itemKeys[i]) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,16 +61,16 @@ func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab
 }
 
 // RestoreSeen says of annotations, or with none of all of a document, what a user had said at a time, unless the user has said something since.
-// The failures are those of SetSeen.
+// The failures are those of SetSeen. It reports whether it changed anything.
 func (s *Store) RestoreSeen(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen,
-) ([]error, error) {
+) (changed bool, _ []error, _ error) {
 	if ids == nil {
 		there, err := s.Get(ctx, keys.Seen(doc, user))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			changed, err = s.restoreSeen(ctx, req, keys.Seen(doc, user), there, seenItem{Seen: said})
 		}
-		return nil, s.restoreSeen(ctx, req, keys.Seen(doc, user), there, seenItem{Seen: said})
+		return changed, nil, err
 	}
 	var itemKeys []keys.Key
 	for _, id := range ids {
@@ -77,9 +78,9 @@ func (s *Store) RestoreSeen(
 	}
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
-	errs := make([]error, len(ids))
+	errs, changes := make([]error, len(ids)), make([]bool, len(ids))
 	store.All(len(ids), func(i int) {
 		head, k := found[itemKeys[2*i]], itemKeys[2*i+1]
 		if head == nil {
@@ -88,20 +89,20 @@ func (s *Store) RestoreSeen(
 		}
 		v := seenThread(doc, user, ids[i], birth(head))
 		v.Seen = said
-		errs[i] = s.restoreSeen(ctx, req, k, found[k], v)
+		changes[i], errs[i] = s.restoreSeen(ctx, req, k, found[k], v)
 	})
-	return errs, nil
+	return slices.Contains(changes, true), errs, nil
 }
 
-// restoreSeen writes an item, unless what is there was said later of the same.
-func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v seenItem) error {
+// restoreSeen writes an item, unless what is there was said later of the same. It reports whether it wrote it.
+func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v seenItem) (bool, error) {
 	before, err := readSeen(there)
 	if err != nil || there != nil && before.Birth == v.Birth && before.At >= v.At {
-		return err
+		return false, err
 	}
 	it := store.ItemOf(k, v)
 	it[keys.AddedBy] = store.Text(req.Mark())
-	return s.Put(ctx, it)
+	return true, s.Put(ctx, it)
 }
 
 // ReadStates returns at most most of what a viewer, all users where there is none, has said of a document and the annotations that they see,

@@ -73,34 +73,63 @@ func (s *Store) SetLevel(
 ) []error {
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
-		errs[i] = s.Try(ctx, "annotation "+strconv.Quote(ids[i]), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
-			it, err := s.Get(ctx, headKey(doc, ids[i]))
-			if err == nil && it == nil {
-				err = collab.NoAnnotation(doc, ids[i])
-			}
-			if err != nil {
-				return nil, err
-			}
-			changed := false
-			var a collab.Annotation
-			write, err := store.Rewritten(it.Key(), it, req.Mark(), &a, func(a *collab.Annotation, _ bool) error {
-				for _, u := range users {
-					if a.Follows.Of(u) != level {
-						a.Follows, changed = a.Follows.Set(u, level), true
-					}
+		errs[i] = s.changeFollows(ctx, req, doc, ids[i], func(f *collab.Follows) *collab.Follows {
+			for _, u := range users {
+				if f.Of(u) != level {
+					f = f.Set(u, level)
 				}
-				if changed && a.Follows.Len() > collab.MaxFollows {
-					return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow or mute an annotation", collab.MaxFollows)
-				}
-				return nil
-			})
-			if err != nil || !changed {
-				return nil, err
 			}
-			return []store.Write{write}, nil
+			return f
 		})
 	})
 	return errs
+}
+
+// RestoreLevels sets levels of users, in their order, for an annotation. A level that a user has set stays. It returns the levels
+// that the users had before.
+func (s *Store) RestoreLevels(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, users []string, levels []collab.Level,
+) (before []collab.Level, err error) {
+	err = s.changeFollows(ctx, req, doc, id, func(f *collab.Follows) *collab.Follows {
+		before = make([]collab.Level, len(users))
+		for i, u := range users {
+			if before[i] = f.Of(u); before[i] == collab.LevelDefault {
+				f = f.Set(u, levels[i])
+			}
+		}
+		return f
+	})
+	return before, err
+}
+
+// changeFollows changes who follows an annotation. change returns its argument if nothing changes. It may be called several times.
+func (s *Store) changeFollows(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, change func(*collab.Follows) *collab.Follows,
+) error {
+	return s.Try(ctx, "annotation "+strconv.Quote(id), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		it, err := s.Get(ctx, headKey(doc, id))
+		if err == nil && it == nil {
+			err = collab.NoAnnotation(doc, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		changed := false
+		var a collab.Annotation
+		write, err := store.Rewritten(it.Key(), it, req.Mark(), &a, func(a *collab.Annotation, _ bool) error {
+			before := a.Follows
+			a.Follows = change(before)
+			changed = a.Follows != before
+			if changed && a.Follows.Len() > collab.MaxFollows {
+				return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow or mute an annotation", collab.MaxFollows)
+			}
+			return nil
+		})
+		if err != nil || !changed {
+			return nil, err
+		}
+		return []store.Write{write}, nil
+	})
 }
 
 func (u *update) key() keys.Key { return headKey(u.doc, u.id) }

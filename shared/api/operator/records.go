@@ -1,0 +1,393 @@
+package operator
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"sync"
+
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/organizations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
+	"collabdata/shared/store/directory"
+)
+
+// Transfer returns the operations that exports and imports call beside those of the API. They are called in the name of an account.
+// Records are what no operation of the API lists, or adds as it was: each line of an exported file of such a kind is one.
+func Transfer() []rpc.Endpoint {
+	return []rpc.Endpoint{RecordsGet(), RecordsAdd()}
+}
+
+// RecordsGetRequest is the data of POST /operator/records/get.
+type RecordsGetRequest struct {
+	OrganizationID string   `json:"organizationId" rule:"required,id"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents that users were taken out of; left out: the organization and its mails"`
+	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Removals of these users alone, and with documentIds those from the organization, too"`
+	rpc.PageRequest
+}
+
+// Record is a record of a user.
+type Record struct {
+	Kind       string `json:"kind" doc:"unsubscribed or removal"`
+	UserID     string `json:"userId,omitempty"`
+	Address    string `json:"address,omitempty"`
+	DocumentID string `json:"documentId,omitempty"`
+
+	UnsubscribedAt collab.Millis `json:"unsubscribedAt,omitzero"`
+	RemovedAt      collab.Millis `json:"removedAt,omitzero"`
+}
+
+// RecordsGet is POST /operator/records/get.
+func RecordsGet() rpc.Endpoint {
+	return reading("records/get", rpc.Method((*Service).RecordsGet), `
+Lists users of an organization, and addresses of its account, that get no mail, and users who were taken out of the organization; with
+documentIds users who were taken out of these documents; with userIds the removals of these users.`)
+}
+
+// recordPosition is the place where a page goes on.
+type recordPosition struct {
+	List  string
+	After string // sort key
+}
+
+// recordList is one of the lists that make one of all records, by a name that other lists do not have.
+type recordList struct {
+	name string
+	read func(after string, most int) (next string, err error)
+}
+
+// RecordsGet returns a page of records, list after list.
+func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGetRequest) (*rpc.Page[Record], error) {
+	var at recordPosition
+	page, err := rpc.NewPage[Record](call, "record", req.PageRequest, &at)
+	if err != nil {
+		return nil, err
+	}
+	org, docs, err := s.withDisabled().Open(ctx, call.Account, req.OrganizationID, "", rpc.Distinct(req.DocumentIDs))
+	if err != nil {
+		return nil, err
+	}
+	var lists []recordList
+	users := rpc.Distinct(req.UserIDs)
+	switch {
+	case users != nil:
+		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, users, page))
+	case req.DocumentIDs == nil:
+		lists = s.recordLists(ctx, org, page)
+	}
+	if req.DocumentIDs != nil {
+		if docs, err = s.Directory.WithRemovals(ctx, docs); err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, users, page))
+		}
+	}
+	first := slices.IndexFunc(lists, func(l recordList) bool { return l.name == at.List })
+	for _, list := range lists[max(first, 0):] {
+		if at.List != list.name {
+			at = recordPosition{List: list.name}
+		}
+		if page.Most() == 0 {
+			page.Next(at)
+			break
+		}
+		if at.After, err = list.read(at.After, page.Most()); err != nil {
+			return nil, err
+		}
+		if at.After != "" {
+			page.Next(at)
+			break
+		}
+	}
+	return page, nil
+}
+
+// recordLists returns the lists of records of an organization, which fill a page.
+func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, page *rpc.Page[Record]) []recordList {
+	unsubscribed := func(name string, addresses bool) recordList {
+		return recordList{name, func(after string, most int) (string, error) {
+			list, next, err := s.Accounts.ListUnsubscribed(ctx, org.Account, org.Organization, addresses, after, most)
+			for _, u := range list {
+				page.Add(Record{Kind: "unsubscribed", UserID: u.User, Address: u.Address, UnsubscribedAt: u.At})
+			}
+			return next, err
+		}}
+	}
+	return []recordList{
+		unsubscribed("users", false), unsubscribed("addresses", true), s.removals(ctx, collab.Resource{OrganizationRef: org}, nil, page),
+	}
+}
+
+// removals returns the list of users who were taken out of an organization or a document: of some, or all if users is nil.
+func (s *Service) removals(ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record]) recordList {
+	return recordList{"removals " + in.Document.Document, func(after string, most int) (string, error) {
+		var list []directory.Removal
+		var next string
+		var err error
+		if users == nil {
+			list, next, err = s.Directory.ListRemovals(ctx, in, after, most)
+		} else if list, err = s.Directory.RemovalsOf(ctx, in, users[slices.Index(users, after)+1:]); len(list) > most {
+			list, next = list[:most], list[most-1].User
+		}
+		for _, r := range list {
+			page.Add(Record{Kind: "removal", UserID: r.User, DocumentID: in.Document.Document, RemovedAt: r.At})
+		}
+		return next, err
+	}}
+}
+
+// RecordsAddRequest is the data of POST /operator/records/add. It has records of one kind.
+type RecordsAddRequest struct {
+	OrganizationID string               `json:"organizationId" rule:"required,id"`
+	Unsubscribed   []UnsubscribedRecord `json:"unsubscribed" rule:"notnull,max=500"`
+	Groups         []GroupRecord        `json:"groups" rule:"notnull,max=10"`
+	Removals       []RemovalRecord      `json:"removals" rule:"notnull,max=500"`
+	Levels         []LevelRecord        `json:"levels" rule:"notnull,max=500"`
+	Preferences    []PreferenceRecord   `json:"preferences" rule:"notnull,max=500"`
+	ReadStates     []ReadStateRecord    `json:"readStates" rule:"notnull,max=500"`
+}
+
+// UnsubscribedRecord is a user of the organization, or an address of the account, without mails.
+type UnsubscribedRecord struct {
+	UserID         *string       `json:"userId" rule:"notnull,id"`
+	Address        *string       `json:"address" rule:"notnull" doc:"The hash of the address"`
+	UnsubscribedAt collab.Millis `json:"unsubscribedAt" rule:"required,time"`
+}
+
+// Validate checks that there is a user or an address.
+func (r *UnsubscribedRecord) Validate(m *rpc.Violations) {
+	if (r.UserID == nil) == (r.Address == nil) {
+		m.Add("userId", "or address is required, and only one of the two")
+	}
+	if r.Address != nil {
+		if hash, err := hex.DecodeString(*r.Address); err != nil || hex.EncodeToString(hash) != *r.Address || len(hash) != addressBytes {
+			m.Add("address", "must be the hash of an address: %d bytes in hexadecimal", addressBytes)
+		}
+	}
+}
+
+// addressBytes is the length of the hash of an address.
+const addressBytes = len(unsubscribe.Address{})
+
+// GroupRecord is a group with some of its users.
+type GroupRecord struct {
+	organizations.NewGroup
+	UserIDs []string `json:"userIds" rule:"max=500,each=id"`
+}
+
+// RemovalRecord is a user who was taken out of the organization, or of a document.
+type RemovalRecord struct {
+	UserID     string        `json:"userId" rule:"required,id"`
+	DocumentID *string       `json:"documentId" rule:"notnull,docid"`
+	RemovedAt  collab.Millis `json:"removedAt" rule:"required,time"`
+}
+
+// LevelRecord is a level that a user has set for an annotation.
+type LevelRecord struct {
+	DocumentID   string       `json:"documentId" rule:"required,docid"`
+	AnnotationID string       `json:"annotationId" rule:"required,id"`
+	UserID       string       `json:"userId" rule:"required,id"`
+	Level        collab.Level `json:"level" rule:"required"`
+}
+
+// Validate refuses the level of users without one.
+func (r *LevelRecord) Validate(m *rpc.Violations) {
+	if r.Level == collab.LevelDefault {
+		m.Add("level", "must be one that users set")
+	}
+}
+
+// PreferenceRecord is what a user prefers for a document, or in the organization.
+type PreferenceRecord struct {
+	UserID     string  `json:"userId" rule:"required,id"`
+	DocumentID *string `json:"documentId" rule:"notnull,docid"`
+	notifications.ConfigChange
+}
+
+// Validate refuses what no preference has.
+func (r *PreferenceRecord) Validate(m *rpc.Violations) {
+	r.ConfigChange.Validate(m)
+	if r.DocumentID != nil && r.MailFrequency != "" {
+		m.Add("mailFrequency", "cannot be combined with documentId")
+	}
+}
+
+// ReadStateRecord is what a user has said of having seen a document, or an annotation of it.
+type ReadStateRecord struct {
+	DocumentID   string        `json:"documentId" rule:"required,docid"`
+	UserID       string        `json:"userId" rule:"required,id"`
+	AnnotationID *string       `json:"annotationId" rule:"notnull,id"`
+	Read         *bool         `json:"read" rule:"required"`
+	ReadAt       collab.Millis `json:"readAt" rule:"required,time"`
+}
+
+// Validate checks that the records are of one kind.
+func (r *RecordsAddRequest) Validate(m *rpc.Violations) {
+	if r.kinds() != 1 {
+		m.Add("organizationId", "must stand beside records of one kind")
+	}
+}
+
+func (r *RecordsAddRequest) kinds() (n int) {
+	for _, length := range []int{
+		len(r.Unsubscribed), len(r.Groups), len(r.Removals), len(r.Levels), len(r.Preferences), len(r.ReadStates),
+	} {
+		if length > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// RecordOutcome is what became of a record.
+type RecordOutcome struct {
+	rpc.Outcome
+	Unchanged bool `json:"unchanged" doc:"It existed"`
+}
+
+// RecordsAdd is POST /operator/records/add.
+func RecordsAdd() rpc.Endpoint {
+	return changing("records/add", rpc.Method((*Service).RecordsAdd), "", `
+Adds records of an organization as they were elsewhere. The response has an item for each, in the order sent. One that exists is unchanged;
+one that exists with another value fails with ALREADY_EXISTS, and stays. Of read states and removals the later ones hold.`)
+}
+
+// RecordsAdd adds records that are missing.
+func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAddRequest) ([]RecordOutcome, error) {
+	org, err := s.withDisabled().OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	in := restorer{s, call, org}
+	list := collab.Map(req.Unsubscribed, in.unsubscribed)
+	list = append(list, collab.Map(req.Groups, in.group)...)
+	list = append(list, collab.Map(req.Removals, in.removal)...)
+	list = append(list, in.levels(ctx, req.Levels)...)
+	list = append(list, collab.Map(req.Preferences, in.preference)...)
+	list = append(list, collab.Map(req.ReadStates, in.readState)...)
+	added, errs := make([]bool, len(list)), make([]error, len(list))
+	store.All(len(list), func(i int) { added[i], errs[i] = list[i](ctx) })
+	outcomes := make([]RecordOutcome, len(list))
+	for i := range list {
+		outcomes[i] = RecordOutcome{call.Outcome(errs[i], "Added."), !added[i] && errs[i] == nil}
+	}
+	call.Sum("record", "added")
+	return outcomes, nil
+}
+
+// restore adds a record, and reports whether it was missing.
+type restore func(ctx context.Context) (added bool, err error)
+
+// restorer makes restores of records of an organization.
+type restorer struct {
+	*Service
+	call *rpc.Call
+	org  collab.OrganizationRef
+}
+
+// document returns a document of the organization.
+func (r restorer) document(ctx context.Context, id string) (collab.DocumentRef, error) {
+	return r.withDisabled().OpenDocument(ctx, r.org.Account, r.org.Organization, id, collab.CreateFlags{})
+}
+
+func (r restorer) unsubscribed(u UnsubscribedRecord) restore {
+	return func(ctx context.Context) (bool, error) {
+		return r.Accounts.RestoreUnsubscribed(ctx, r.org.Account, r.org.Organization, accounts.Unsubscription{
+			User: collab.Deref(u.UserID), Address: collab.Deref(u.Address), At: u.UnsubscribedAt,
+		})
+	}
+}
+
+func (r restorer) group(g GroupRecord) restore {
+	return func(ctx context.Context) (bool, error) {
+		return r.Directory.RestoreGroup(ctx, r.call.Request, r.org, g.GroupID, g.GroupName, rpc.Distinct(g.UserIDs))
+	}
+}
+
+func (r restorer) removal(removal RemovalRecord) restore {
+	return func(ctx context.Context) (_ bool, err error) {
+		in := collab.Resource{OrganizationRef: r.org}
+		if removal.DocumentID != nil {
+			if in.Document, err = r.document(ctx, *removal.DocumentID); err != nil {
+				return false, err
+			}
+		}
+		return r.Directory.RestoreRemoval(ctx, in, directory.Removal{User: removal.UserID, At: removal.RemovedAt})
+	}
+}
+
+func (r restorer) preference(p PreferenceRecord) restore {
+	return func(ctx context.Context) (bool, error) {
+		return r.Directory.RestorePreferences(ctx, r.org, collab.UserPreferences{
+			User: p.UserID, Document: collab.Deref(p.DocumentID), Preferences: p.Preferences(), Mail: p.MailTimes(),
+		})
+	}
+}
+
+func (r restorer) readState(state ReadStateRecord) restore {
+	return func(ctx context.Context) (bool, error) {
+		doc, err := r.document(ctx, state.DocumentID)
+		if err != nil {
+			return false, err
+		}
+		var ids []string
+		if state.AnnotationID != nil {
+			ids = []string{*state.AnnotationID}
+		}
+		said := collab.SeenAt(min(state.ReadAt, r.call.Millis()), *state.Read)
+		added, errs, err := r.Threads.RestoreSeen(ctx, r.call.Request, doc, state.UserID, ids, said)
+		if err == nil && errs != nil {
+			err = errs[0]
+		}
+		return added, err
+	}
+}
+
+// levels returns restores of levels. Those of one annotation are set together, as each changes its item.
+func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
+	type place struct{ document, annotation string }
+	type levels struct {
+		users []string
+		all   []collab.Level
+		set   func() ([]collab.Level, error)
+	}
+	byPlace := map[place]*levels{}
+	restores := make([]restore, len(list))
+	for i, l := range list {
+		k := place{l.DocumentID, l.AnnotationID}
+		of := byPlace[k]
+		if of == nil {
+			of = &levels{}
+			byPlace[k] = of
+			of.set = sync.OnceValues(func() ([]collab.Level, error) {
+				doc, err := r.document(ctx, k.document)
+				if err != nil {
+					return nil, err
+				}
+				return r.Threads.RestoreLevels(ctx, r.call.Request, doc, k.annotation, of.users, of.all)
+			})
+		}
+		n := len(of.users)
+		of.users, of.all = append(of.users, l.UserID), append(of.all, l.Level)
+		restores[i] = func(context.Context) (bool, error) {
+			before, err := of.set()
+			switch {
+			case collab.CodeOf(err) == collab.ResourceExhausted: // for good
+				return false, collab.Errorf(collab.FailedPrecondition, "%s", collab.MessageOf(err))
+			case err != nil:
+				return false, err
+			case before[n] == l.Level:
+				return false, nil
+			case before[n] != collab.LevelDefault:
+				return false, collab.Otherwise("level")
+			}
+			return true, nil
+		}
+	}
+	return restores
+}

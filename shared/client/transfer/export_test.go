@@ -1,0 +1,20 @@
+package transfer
+
+// Fields returns the fields that lines of a kind may have, each with those around it: from.userId, attachments.name.
+func Fields(k Kind) (names []string) {
+	var add func(of *shape, prefix string)
+	add = func(of *shape, prefix string) {
+		for of.items != nil {
+			of = of.items
+		}
+		for name, field := range of.fields {
+			names = append(names, prefix+name)
+			add(field, prefix+name+".")
+		}
+		if of.open {
+			names = append(names, prefix+"*")
+		}
+	}
+	add(forms[k].shape, "")
+	return names
+}

@@ -1,0 +1,175 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+)
+
+// An import restores what an export read. Restoring adds what is missing, and reports whether it added something. It fails with
+// ALREADY_EXISTS for what exists otherwise, and leaves that unchanged.
+
+// Removal is a user who was taken out of an organization or a document, and when.
+type Removal struct {
+	User string
+	At   collab.Millis
+}
+
+// ListRemovals returns at most most of the users who were taken out of an organization or a document, after a sort key, "" for the
+// first, and the sort key after which others follow, "" for none. Strongly consistent.
+func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, most int) (list []Removal, next string, err error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{
+		PK: removedKey(in, "").PK, Keys: store.Everything.After(after), Limit: most, Strong: true,
+	})
+	for _, it := range items {
+		next = it.Text(keys.SK)
+		if user := it.Text(keys.RemovedUser); user != "" { // else the user's personal data were deleted
+			list = append(list, Removal{user, it.Number(keys.LastUpdated)})
+		}
+	}
+	if !more {
+		next = ""
+	}
+	return list, next, err
+}
+
+// RemovalsOf returns the removals of some users from an organization or a document. Strongly consistent.
+func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []string) (list []Removal, err error) {
+	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) }), true)
+	for _, u := range users {
+		if mark := found[removedKey(in, u)]; mark != nil {
+			list = append(list, Removal{u, mark.Number(keys.LastUpdated)})
+		}
+	}
+	return list, err
+}
+
+// WithRemovals returns those of the documents that users were taken out of, in their order. Strongly consistent.
+func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef) (list []collab.DocumentRef, err error) {
+	found, err := s.GetAll(ctx, collab.Map(documents, documentKey), true)
+	for _, d := range documents {
+		if found[documentKey(d)][keys.Removals] != nil {
+			list = append(list, d)
+		}
+	}
+	return list, err
+}
+
+// RestoreRemoval marks a user as taken out of an organization or a document at a time, unless a later removal is known. It fails
+// for a user who has access there by a grant: the user was added again.
+func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Removal) (bool, error) {
+	mark, member := removedKey(in, r.User), memberKey(in, r.User)
+	found, err := s.GetAll(ctx, []keys.Key{mark, member}, true)
+	if err != nil || found[mark] != nil && found[mark].Number(keys.LastUpdated) >= r.At {
+		return false, err
+	}
+	granted := found[member] != nil
+	if in.Document.Document == "" && !granted {
+		if granted, err = s.hasGrant(ctx, in.OrganizationRef, r.User); err != nil {
+			return false, err
+		}
+	}
+	if granted {
+		return false, collab.Errorf(collab.AlreadyExists, "user %q has access again; left unchanged", r.User)
+	}
+	if err := s.flagRemovals(ctx, in); err != nil {
+		return false, err
+	}
+	it := s.removedItem(in, r.User)
+	it[keys.LastUpdated] = store.Number(r.At)
+	return true, s.Put(ctx, it)
+}
+
+// hasGrant reports whether a user has a grant on a folder or a document of an organization.
+func (s *Store) hasGrant(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
+	items := s.Items(ctx, store.Scan{
+		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true, Project: []string{keys.PK, keys.SK},
+	})
+	for it, err := range items {
+		if err != nil {
+			return false, err
+		}
+		_, _, _, group, err := keys.ParseGrant(org, it.Text(keys.SK))
+		if err != nil {
+			return false, store.Unreadable(it.Key(), err)
+		}
+		if group == "" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// RestorePreferences sets what a user prefers for a document, which need not exist, or in an organization.
+func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationRef, u collab.UserPreferences) (bool, error) {
+	documents, doc := []string(nil), org.Document("")
+	if u.Document != "" {
+		refs, err := s.refs(ctx, org, []string{u.Document})
+		if err != nil {
+			return false, err
+		}
+		documents, doc = []string{u.Document}, refs[0]
+	}
+	set, err := s.preferences(ctx, 1, true, func(int) (string, collab.DocumentRef) { return u.User, doc })
+	if err != nil {
+		return false, err
+	}
+	there, times := set[0].Organization, set[0].Mail
+	if u.Document != "" {
+		there, times = set[0].Document, collab.MailTimes{}
+	}
+	wanted, exists := u.Channels(), there.Channels()
+	switch {
+	case !within(wanted, exists) && !within(exists, wanted):
+		return false, collab.Otherwise("config")
+	case u.Mail.Frequency != "" && times.Frequency != "" && u.Mail != times:
+		return false, collab.Otherwise("mailFrequency")
+	}
+	added := false
+	if !within(wanted, exists) {
+		added, err = true, s.SetPreferences(ctx, org, []string{u.User}, documents, u.Preferences)
+	}
+	if err == nil && u.Mail != times && u.Mail.Frequency != "" {
+		added, err = true, s.SetMailTimes(ctx, org, []string{u.User}, u.Mail)
+	}
+	return added, err
+}
+
+// within reports whether some preferences are all among others.
+func within(some, others map[string]collab.Preference) bool {
+	for channel, p := range some {
+		if others[channel] != p {
+			return false
+		}
+	}
+	return true
+}
+
+// RestoreGroup adds a group of users, or to one of the same name, if a name is given, the users that it lacks.
+func (s *Store) RestoreGroup(
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, name *string, users []string,
+) (bool, error) {
+	itemKeys := collab.Map(users, func(u string) keys.Key { return keys.GroupUser(org, group, u) })
+	found, err := s.GetAll(ctx, append(itemKeys, keys.Group(org, group)), true)
+	if err != nil {
+		return false, err
+	}
+	there := found[keys.Group(org, group)]
+	if there != nil && name != nil && there.Text(keys.Name) != *name {
+		return false, collab.Otherwise("groupName")
+	}
+	if there == nil {
+		name := cmp.Or(name, &group)
+		errs := s.ChangeGroups(ctx, req, org, []string{group}, func(_ int, g *collab.UserGroup) { g.Name = *name })
+		if errs[0] != nil {
+			return false, errs[0]
+		}
+	}
+	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool { return found[keys.GroupUser(org, group, u)] != nil })
+	return there == nil || len(missing) > 0, cmp.Or(s.AddGroupUsers(ctx, req, org, group, missing)...)
+}
