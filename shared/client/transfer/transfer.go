@@ -143,7 +143,7 @@ var forms = map[Kind]form{
 }
 
 // notInLines are fields of operations that lines do not have: comments are lines of their own, and nobody is notified.
-var notInLines = []string{"commentData", "comments", "triggerNotification", "triggerActivities"}
+var notInLines = []string{"commentData", "comments", "visibilityConfig", "triggerNotification", "triggerActivities"}
 
 // object is a JSON object, with its members in their order.
 type object = client.Keyed[jsontext.Value]
