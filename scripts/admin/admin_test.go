@@ -124,7 +124,7 @@ func TestOperations(t *testing.T) {
 			"organizationId | success | message", "north | true | Updated disable state for organization Successfully",
 		}},
 		{[]string{"commentannotations", "count", "get", "acme", "north", "--document-ids", "plan"}, []string{"documentId | total", "plan | 0"}},
-		{[]string{"settings", "update", "acme", "--mails-per-day", "5", "--all-events", "true"}, nil},
+		{[]string{"settings", "update", "acme", "--mails-per-day", "5", "--all-events", "true", "--write-units-per-second", "-1"}, nil},
 	} {
 		var lines []string
 		for _, fields := range c.must(t, test.args...) {
@@ -134,7 +134,8 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%q: %s", test.args, diff)
 		}
 	}
-	if out, _, _ := c.run(t, "-o", "json", "settings", "get", "acme"); !strings.Contains(out, "\"mailsPerDay\": 5,\n") || !strings.Contains(out, "\"allEvents\": true") {
+	if out, _, _ := c.run(t, "-o", "json", "settings", "get", "acme"); !strings.Contains(out, "\"mailsPerDay\": 5,\n") || !strings.Contains(out, "\"allEvents\": true") ||
+		!strings.Contains(out, "\"writeUnitsPerSecond\": -1,\n") {
 		t.Errorf("the settings are %s", out)
 	}
 	if out, _, _ := c.run(t, "-o", "json", "call", "acme", "/v2/organizations/get", `{}`); !strings.Contains(out, `"id": "north"`) {

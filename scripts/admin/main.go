@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -103,7 +104,7 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		kong.Vars{"version": platform.Version()},
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
 	)
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(joined(args))
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\nSee admin --help.\n", explainWord(err))
 		return 2
@@ -128,6 +129,23 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		return 1
 	}
 	return 0
+}
+
+var (
+	flag     = regexp.MustCompile(`^--[a-z-]+$`)
+	negative = regexp.MustCompile(`^-[0-9]+$`)
+)
+
+// joined returns a command line with each negative number joined to the flag before it, as kong would take it for a flag of its own.
+func joined(args []string) (list []string) {
+	for _, arg := range args {
+		if n := len(list) - 1; n >= 0 && negative.MatchString(arg) && flag.MatchString(list[n]) {
+			list[n] += "=" + arg
+		} else {
+			list = append(list, arg)
+		}
+	}
+	return list
 }
 
 // explainWord returns what is wrong with a command line. Of an unknown word it names those that there are.

@@ -112,7 +112,7 @@ const (
 	Unlimited           = -1
 )
 
-// UnknownFields is how requests with fields that their operation does not have are taken.
+// UnknownFields is how requests are taken that have, in something to store, fields that their operation does not have.
 type UnknownFields string
 
 // The ways: such a request is refused, or carried out without the field, which a header of the response names.

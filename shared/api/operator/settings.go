@@ -104,7 +104,7 @@ type SettingsUpdateRequest struct {
 	MailsPerDay                *int64                `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Mails; what is over waits"`
 	WebhookEndpoints           *int64                `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
 	LiveConnections            *int64                `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Connected pages at the same time"`
-	UnknownFields              *collab.UnknownFields `json:"unknownFields" rule:"notnull" doc:"Requests of back ends with unknown fields are refused, or carried out without them: the response header x-dropped-fields names those"`
+	UnknownFields              *collab.UnknownFields `json:"unknownFields" rule:"notnull" doc:"Requests of back ends with unknown fields in what they store are refused, or carried out without them: the response header x-dropped-fields names those"`
 	AllowedOrigins             []string              `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages may call with a person's token, such as https://app.example.com; empty for none"`
 	PermissionProviderURL      *string               `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
 	PermissionProviderSecret   *string               `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`

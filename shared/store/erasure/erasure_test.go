@@ -424,6 +424,31 @@ func (w *world) left() {
 	}
 }
 
+// TestEscaped holds that ids are erased also where JSON that was stored as sent has them with an escape.
+func TestEscaped(t *testing.T) {
+	w := begin(t)
+	doc := w.document("acme", "plan")
+	const escaped, named = `"pia\u002d4711"`, `{"userId":"pia\u002d4711","name":"\u0050ia"}`
+	c := comment(1, "bob", "x")
+	c.TaggedUserContacts = collab.JSON(`[{"userId":` + escaped + `,"contact":` + named + `}]`)
+	c.Kept = collab.JSON(`{"agent":{"by":` + named + `},"progress":{"visibleToUserIds":[` + escaped + `,"bob"]}}`)
+	w.thread(doc, "a", func(th *collab.Thread) {
+		th.AssignedTo, th.Kept = collab.JSON(named), collab.JSON(`{"statusUpdatedByUserId":`+escaped+`,"actions":[{"of":`+named+`}]}`)
+	}, c)
+	w.run(w.erase([]string{person}))
+	th, err := w.threads.RecentComments(t.Context(), doc, "a", collab.MaxCommentID, 1)
+	w.must(err)
+	got := []collab.JSON{th.AssignedTo, th.Kept, th.Comments[0].TaggedUserContacts, th.Comments[0].Kept}
+	const erased = `{"userId":"erased-user","name":"erased user"}`
+	want := []collab.JSON{
+		collab.JSON(erased), collab.JSON(`{"actions":[{"of":` + erased + `}],"statusUpdatedByUserId":"erased-user"}`),
+		collab.JSON(`[{"contact":` + erased + `,"userId":"erased-user"}]`), collab.JSON(`{"agent":{"by":` + erased + `},"progress":{"visibleToUserIds":["bob"]}}`),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
+}
+
 // TestRemovalOutlives holds that marks of users who were taken out outlive the erasure, without an id, as long
 // as a token of theirs may hold. A mark that was made after it stays as it is.
 func TestRemovalOutlives(t *testing.T) {

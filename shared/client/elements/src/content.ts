@@ -14,8 +14,8 @@ let loading: Promise<void> | undefined;
 export function contentOf(c: Comment, store: Store, again: () => void): TemplateResult {
   const me = store.user.userId;
   const tags = (c.tags ?? []).map((t) => store.named(t));
-  if (c.commentHtml === undefined || !clean) {
-    if (c.commentHtml !== undefined) void load().then(again, () => {});
+  if (!c.commentHtml || !clean) {
+    if (c.commentHtml) void load().then(again, () => {});
     return html`<div class="text" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;
   }
   const content = guard([c, me], () => clean!(c.commentHtml!, (text) => pieces(text, tags, me, false).map((p) => (typeof p === 'string' ? p : nodeOf(p)))));
@@ -73,5 +73,5 @@ function nodeOf(template: TemplateResult): Node {
 
 /** The plain text of a comment, with which its editor begins. A parsed document runs and loads nothing. */
 export function plainOf(c: Comment): string {
-  return c.commentText ?? new DOMParser().parseFromString(c.commentHtml ?? '', 'text/html').body.textContent ?? '';
+  return c.commentText || new DOMParser().parseFromString(c.commentHtml ?? '', 'text/html').body.textContent || '';
 }
