@@ -57,6 +57,17 @@ func Map[T, U any](list []T, f func(T) U) []U {
 	return made
 }
 
+// Where returns a list of the elements for which keep holds, in their order. It leaves list alone.
+func Where[T any](list []T, keep func(T) bool) []T {
+	var kept []T
+	for _, v := range list {
+		if keep(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
 // Deref returns what p points at, the zero value for nil.
 func Deref[T any](p *T) (v T) {
 	if p != nil {
