@@ -491,9 +491,6 @@ func (m *persons) step() {
 			}
 		}
 	case 13:
-		if _, there := m.above[doc]; !there {
-			may = tok.covers[doc] == "editor" && !m.removed[me]
-		}
 		if got := call("users/get", at, status(200)); got != nil {
 			m.want("people", slices.DeleteFunc(slices.Clone(people), func(u string) bool { return !m.known(u, doc) }), ids(got, "userId"))
 		}

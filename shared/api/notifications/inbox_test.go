@@ -215,4 +215,3 @@ func TestUnreadCount(t *testing.T) {
 		f.read(t, "bob", ids...)
 	}
 }
-

@@ -63,7 +63,9 @@ func (u *NotificationUpdate) users() []string {
 }
 
 // unread reports whether it marks the notification as unread.
-func (u *NotificationUpdate) unread() bool { return u.ReadByUserIDs != nil && len(u.ReadByUserIDs) == 0 }
+func (u *NotificationUpdate) unread() bool {
+	return u.ReadByUserIDs != nil && len(u.ReadByUserIDs) == 0
+}
 
 // edits reports whether it changes what the notification says.
 func (u *NotificationUpdate) edits() bool {
