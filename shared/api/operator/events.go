@@ -209,7 +209,7 @@ func (s *Service) EventsExplain(ctx context.Context, call *rpc.Call, req *Events
 		return nil, err
 	}
 	ref := collab.EventRef{Account: req.AccountID, ID: req.EventID}
-	e, err := s.Deliverer.Explain(ctx, ref, req.UserID, at)
+	e, err := s.Deliverer.Explain(ctx, ref, req.UserID, at, page.Most())
 	if err != nil {
 		return nil, err
 	}
