@@ -109,7 +109,7 @@ func (w *world) compare(e rpc.Endpoint, l list, token string) {
 			break
 		}
 	}
-	size := 1 + w.IntN(50)
+	size := 1 + w.IntN(one(w, []int{5, 50}))
 	got := w.walk(e, l, data, size, token)
 	if l.want == nil {
 		want = w.walk(e, l, data, 1_000, token)
@@ -294,7 +294,7 @@ func ids(letter string, n int) []string {
 
 // build fills the organization.
 func (w *world) build() {
-	w.users, w.documents, w.folders, w.groups = ids("u", 70), ids("d", 24), ids("f", 16), ids("g", 45)
+	w.users, w.documents, w.folders, w.groups = ids("u", 50), ids("d", 24), ids("f", 12), ids("g", 40)
 	w.wrote, w.made = map[string][]string{}, map[string][]string{}
 	w.do("organizations/documents/add", map[string]any{"createOrganization": true, "documents": []any{map[string]any{"documentId": "d00"}}})
 	for i, f := range w.folders {
@@ -327,7 +327,7 @@ func (w *world) build() {
 	}
 	w.addThreads()
 	w.addNotifications()
-	for range 60 {
+	for range 25 {
 		data := map[string]any{"userIds": rpc.Distinct(some(w, w.users)), "config": map[string]any{"inbox": "ALL", "email": one(w, []string{"NONE", "MINE"})}}
 		if w.chance(2) {
 			data["documentIds"] = rpc.Distinct(some(w, w.documents))
@@ -346,7 +346,7 @@ func (w *world) build() {
 
 // addThreads adds threads with comments to the documents, and events to some of them.
 func (w *world) addThreads() {
-	w.threads = append(ids("t", 90), busy)
+	w.threads = append(ids("t", 60), busy)
 	last := 0
 	comment := func(by string) any {
 		last++
@@ -362,7 +362,7 @@ func (w *world) addThreads() {
 	for _, t := range w.threads {
 		document, by, n := one(w, w.documents[:23]), one(w, w.users), w.IntN(4)
 		if t == busy {
-			document, by, n = "d00", user, 130
+			document, by, n = "d00", user, 115
 		}
 		a := map[string]any{"annotationId": t}
 		comments := []any{}
@@ -376,7 +376,7 @@ func (w *world) addThreads() {
 			creator := comments[0].(map[string]any)["from"].(map[string]any)["userId"].(string)
 			w.made[creator] = append(w.made[creator], t)
 		}
-		a["commentData"] = comments[:min(n, 20)]
+		a["commentData"] = comments[:min(n, 5)]
 		if w.chance(2) {
 			a["location"] = map[string]any{"id": one(w, []string{"top", "end"})}
 		}
@@ -384,8 +384,8 @@ func (w *world) addThreads() {
 			a["visibility"] = map[string]any{"type": "restricted", "userIds": rpc.Distinct(some(w, w.users[:6]))}
 		}
 		w.do("commentannotations/add", map[string]any{"documentId": document, "commentAnnotations": []any{a}})
-		for _, c := range comments[min(n, 20):] {
-			w.do("commentannotations/comments/add", map[string]any{"documentId": document, "annotationId": t, "commentData": []any{c}})
+		for part := range slices.Chunk(comments[min(n, 5):], 5) {
+			w.do("commentannotations/comments/add", map[string]any{"documentId": document, "annotationId": t, "commentData": part})
 		}
 		if w.chance(3) {
 			changed := map[string]any{"status": map[string]any{"id": "RESOLVED"}, "resolvedByUserId": one(w, w.users[:5])}
@@ -393,12 +393,12 @@ func (w *world) addThreads() {
 		}
 		*w.clock = w.clock.Add(time.Duration(w.IntN(3)) * 10 * time.Second) // some at the same time
 	}
-	tags := collab.Map(w.users[:60], func(u string) any { return map[string]any{"userId": u} })
+	tags := collab.Map(w.users[:40], func(u string) any { return map[string]any{"userId": u} })
 	w.do("commentannotations/add", map[string]any{"documentId": "d00", "commentAnnotations": []any{map[string]any{"annotationId": "loud", "commentData": []any{
 		map[string]any{"commentId": 999, "commentText": "x", "from": map[string]any{"userId": "boss"}, "triggerNotification": true, "taggedUserContacts": tags},
 	}}}})
 	w.made["boss"] = []string{"loud"}
-	for _, u := range append([]string{"boss"}, w.users[:60]...) {
+	for _, u := range append([]string{"boss"}, w.users[:40]...) {
 		w.wrote[u] = append(w.wrote[u], "999")
 	}
 }
@@ -435,7 +435,7 @@ func (w *world) addNotifications() {
 		give(collab.NotificationOf(ev, "top"), user, one(w, w.users))
 	}
 	start := w.clock.Add(-30 * time.Minute).UnixMilli()
-	for i := range 160 {
+	for i := range 120 {
 		doc, err := w.service.Directory.OpenDocument(w.Context(), "acme", w.org, one(w, w.documents[:23]), collab.CreateFlags{})
 		must.Do(w, err)
 		n := collab.Notification{
@@ -483,7 +483,7 @@ func (w *world) addDeliveries() {
 	hook := collab.Webhook{ID: w.hook, URL: "https://hooks.example.com/", CreatedAt: w.clock.UnixMilli()}
 	must.Do(w, w.service.Hooks.AddWebhook(w.Context(), "acme", collab.MaxWebhooks, hook))
 	e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acme", WebhookID: w.hook}, CreatedAt: hook.CreatedAt}
-	for i := range 90 {
+	for i := range 60 {
 		at := w.clock.Add(time.Duration(i-100) * time.Minute)
 		d := collab.Delivery{
 			EventID: collab.NewIDs(at, []byte("seed")).Next(), Type: one(w, []collab.EventType{collab.CommentAdded, collab.AnnotationAdded}),
@@ -530,7 +530,7 @@ var listed = map[string]list{
 	"/v2/commentannotations/read/get": {request: func(w *world) map[string]any {
 		return map[string]any{"organizationId": w.org, "documentIds": rpc.Distinct(slices.Concat(some(w, w.documents), some(w, w.documents), w.documents[:8]))}
 	}},
-	"/v2/notifications/get": {draws: 10, request: func(w *world) map[string]any {
+	"/v2/notifications/get": {draws: 8, request: func(w *world) map[string]any {
 		data := w.optional(4, map[string]any{
 			"documentId": one(w, w.documents), "locationId": "top", "createdAfter": w.time(), "unreadOnly": true, "order": one(w, []string{"asc", "desc"}),
 			"notificationIds": rpc.Distinct(slices.Concat(some(w, w.notes), some(w, w.notes), []string{"none"})), "userId": user,
