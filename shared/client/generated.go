@@ -401,8 +401,9 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // none, and have a nextPageToken, which is answered as pageToken, too.
 //
 // The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter
-// leaves nothing: exactly up to 99, and more true where there are more. One that is not on this page may count until it is read,
-// although its thread is gone, or hidden from the user by now. With a filter, or in the order asc, so may one on this page.
+// leaves nothing: exactly up to 99, and more true if there are more. It looks at the newest 1,000 since the last readUntil: if
+// these are not all, more is true, too. One that is not on this page may count until it is read, although its thread is gone, or
+// hidden from the user by now. With a filter, or in the order asc, so may one on this page.
 //
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.
@@ -423,13 +424,14 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 	return &Page[Notification]{Items: data, NextPageToken: next}, nil
 }
 
-// Update updates notifications, and marks them as read or clicked, by POST /v2/notifications/update.
+// Update updates notifications, and marks them as read, unread or clicked, by POST /v2/notifications/update.
 //
-// It changes up to 500. A notification that is read or clicked stays so. Fields that are left out stay; null clears it, and lets
-// one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks
-// get the notificationSourceData back. Nobody is notified again: notifyUsers is refused, and mails that went out stay as they
-// were. A notification names at most 30 users. readUntil marks all that the user of userId got until then as read, at once: send
-// the createdAt of the newest one shown, as others may be on their way.
+// It changes up to 500. An empty readByUserIds marks a notification as unread for the user of userId; a readUntil after that marks
+// it as read again. Fields that are left out stay; null clears it, and lets one that a comment made say what its thread says. The
+// first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is notified
+// again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users. readUntil marks
+// all that the user of userId got until then as read, at once: send the createdAt of the newest one shown, as others may be on
+// their way.
 //
 // documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
 // is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
@@ -716,8 +718,9 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any document of
 // the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
 // group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than
-// 1,000 users, and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second. NOT_FOUND when
-// the organization, folder or document does not exist.
+// 1,000 users, and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second. A person lists
+// those of a document, its folders and its organization who may see the document, by id, at most 30 on a page; a page looks at no
+// more than 1,000 users. NOT_FOUND when the organization, folder or document does not exist.
 func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
 	return items(request.PageToken, func(token string) (*Page[UserWithRole], error) {
 		asked := *request
@@ -952,8 +955,9 @@ func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayD
 // after the other. An error ends the items.
 //
 // The response has all by id, each with its users by id. A group with more than 500 users comes again, each time with the next of
-// them. A page ends after 100 items. With searchKey the response is at most 30 of the first 1,000 groups, without their users. A
-// person is answered so without one, too, and learns of groups as a member of the organization alone: for others there are none.
+// them. A page ends after 100 items. With searchKey the response has groups without their users, at most 30 on a page. Such a page
+// looks at no more than 1,000 groups, and may be short, or empty with a nextPageToken. A person is answered so without one, too,
+// and learns of groups as a member of the organization alone: for others there are none.
 func (o Organizations) GetUserGroups(ctx context.Context, request *OrganizationsGetUserGroupsRequest) iter.Seq2[Group, error] {
 	return items(request.PageToken, func(token string) (*Page[Group], error) {
 		asked := *request
@@ -2463,7 +2467,7 @@ type NotificationUpdate struct {
 	Location Field[any] `json:"location,omitzero"`
 	// Free-form, of your own
 	Metadata Field[any] `json:"metadata,omitzero"`
-	// These users read it; it stays so
+	// These users read it; an empty list marks it as unread for the user of userId
 	ReadByUserIDs []string `json:"readByUserIds,omitzero"`
 	// These users clicked it, which is reading it too; it stays so
 	ClickedByUserIDs []string `json:"clickedByUserIds,omitzero"`
@@ -2969,7 +2973,8 @@ type UsersGetRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// Those in any of these groups; at most 30
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds,omitzero"`
-	// Those whose name, address or a word of whose name begins with this, whatever the case; 2 to 100 characters
+	// Those with a name, a word of a name, or an address that begins with this, whatever the case and accents: garcia finds García,
+	// strasse finds Straße; 2 to 100 characters
 	SearchKey string `json:"searchKey,omitzero"`
 	// Those added at any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
@@ -3686,7 +3691,7 @@ type WebhooksReplayDeliveriesData struct {
 type OrganizationsGetUserGroupsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The first 30 of those whose name, or a word of it, begins with this, whatever the case; 2 to 100 characters
+	// Those with a name, or a word of it, that begins with this, whatever the case and accents; 2 to 100 characters
 	SearchKey string `json:"searchKey,omitzero"`
 	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`

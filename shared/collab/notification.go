@@ -194,5 +194,6 @@ type NotificationChange struct {
 	Edit    func(*Notification)                           // changes what it says; nil for nothing
 	Read    []string                                      // these users read it
 	Clicked []string                                      // these clicked it, which is reading it too
+	Unread  bool                                          // the user of Of marks it as unread
 	Click   func(n Notification, user string) *Event      // of a first click
 }

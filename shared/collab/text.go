@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Cut returns at most limit bytes of s, whole characters only.
@@ -19,8 +22,29 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// HasWord reports whether a text or a word of it begins with a key in lower case.
-func HasWord(text, key string) bool { return strings.Contains(" "+strings.ToLower(text), " "+key) }
+// HasWord reports whether a text or a word of it begins with a key. Both are as Fold returns them.
+func HasWord(text, key string) bool { return strings.Contains(" "+text, " "+key) }
+
+// strokes are letters that Unicode does not decompose into a letter and a mark.
+var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
+
+// Fold returns a text as searches compare it: without case, accents and other differences of form. García is garcia, Straße strasse, Ｔｏｋｙｏ
+// tokyo. Marks that make another letter stay: が is not か.
+func Fold(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return strings.ToLower(text)
+	}
+	folded := norm.NFKD.String(cases.Fold().String(norm.NFKD.String(text)))
+	return norm.NFC.String(strokes.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic) && !unicode.Is(voiced, r) {
+			return -1
+		}
+		return r
+	}, folded)))
+}
+
+// voiced are the marks that make another letter of kana.
+var voiced = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3099, Hi: 0x309a, Stride: 1}}}
 
 // Legible returns a text of somebody else as people may be shown it: at most limit bytes of valid UTF-8. U+FFFD stands for bytes that are
 // none, for control characters but tabs and ends of lines, and for characters that turn the direction of a text.

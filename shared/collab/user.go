@@ -55,6 +55,17 @@ func Map[T, U any](list []T, f func(T) U) []U {
 	return made
 }
 
+// Where returns a list of the elements for which keep holds, in their order. It leaves list alone.
+func Where[T any](list []T, keep func(T) bool) []T {
+	var kept []T
+	for _, v := range list {
+		if keep(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
 // Deref returns what p points at, the zero value for nil.
 func Deref[T any](p *T) (v T) {
 	if p != nil {
@@ -99,7 +110,7 @@ type Settings struct {
 	LiveConnections     int64 `json:"liveConnections,omitempty"`     // at the same time; Unlimited for any number
 }
 
-// MaxGroupMention is how many members of a group are notified of a comment that tags the group.
+// MaxGroupMention is how many members of a group, the first who may see the thread, are notified of a comment that tags the group.
 const MaxGroupMention = 200
 
 // Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.

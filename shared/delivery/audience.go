@@ -42,10 +42,13 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 	}
 	if len(people) > r.PageSize {
 		people = people[:r.PageSize]
-		next = "@" + people[len(people)-1].UserID
+		next = cursorAfter(people)
 	}
 	return people, next, nil
 }
+
+// cursorAfter returns the cursor of the page after people.
+func cursorAfter(people []person) string { return "@" + people[len(people)-1].UserID }
 
 // among returns the user as a recipient of the event; an empty list if they are none.
 func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {

@@ -301,6 +301,55 @@ func TestGroupsAreTold(t *testing.T) {
 	}
 }
 
+// TestLargeGroups: of a large group the first 200 who may see the thread are mentioned, of those who are looked at: 1,000 of all groups of a
+// comment.
+func TestLargeGroups(t *testing.T) {
+	a, w := newAccount(t, grouping(true))
+	users := func(letter string, n int) (ids []string) {
+		for i := range n {
+			ids = append(ids, fmt.Sprintf("%s%03d", letter, i))
+		}
+		return ids
+	}
+	a.group("some", users("s", 210)...)
+	a.group("more", users("t", 600)...)
+	a.group("most", users("u", 600)...)
+	a.group("few", users("v", 3)...)
+	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
+	for _, u := range []string{"s000", "s209", "t599", "u189", "u190", "v002"} { // 1,000 are looked at up to u189
+		a.grant(u)
+	}
+	a.member("s209")
+	open := a.in("open")
+	open.begin("private")
+	open.show("private", &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{"s209"}})
+	for _, test := range []struct {
+		in     *account
+		thread string
+		groups []string
+		want   []string
+	}{
+		{a, "one group", []string{"some"}, []string{"s000", "s209"}},
+		{open, "private", []string{"some"}, []string{"s209"}}, // where everyone sees the document
+		{a, "a small group", []string{"few"}, []string{"v002"}},
+		{a, "many groups", []string{"some", "more", "most", "few"}, []string{"s000", "s209", "t599", "u189"}},
+	} {
+		text := "Look"
+		tags := collab.Map(test.groups, func(g string) string { return fmt.Sprintf(`{"organizationUserGroupId":%q,"text":"Group"}`, g) })
+		ev := test.in.record(test.thread, collab.CommentAdded, byAnn, collab.Comment{
+			Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann", TaggedUserContacts: collab.JSON("[" + strings.Join(tags, ",") + "]"),
+		})
+		w.run(ev)
+		got, _ := a.reached(ev, slices.Concat(users("s", 210), []string{"t599", "u188", "u189", "u190", "v002"})...)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", test.thread, diff)
+		}
+	}
+	if got := a.mailsTo("s209"); len(got) != 3 || slices.ContainsFunc(got, func(subject string) bool { return !strings.HasPrefix(subject, "ann mentioned you") }) {
+		t.Errorf("mails to s209: %q", got)
+	}
+}
+
 // TestMailBudget holds what a mail costs of the table: of one thread few units for each event more, of many threads mailUnits at most. What
 // it does not tell of is counted.
 func TestMailBudget(t *testing.T) {

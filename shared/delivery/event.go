@@ -17,14 +17,15 @@ import (
 type eventRun struct {
 	*Deliverer
 	*thread
-	stored   outbox.Work // where the table says that the delivery stands
-	event    *collab.Event
-	document collab.DocumentRef
-	settings collab.Settings      // of the account
-	custom   *collab.Notification // of a mail about a notification: it, as it is; nil where it was deleted
-	hops     int                  // of the message
-	portion  int                  // comments of a thread that are read at once to find the people in it; 0 is threadPortion
-	brief    bool                 // of a mail: the comments that were read say who is in the thread
+	stored    outbox.Work // where the table says that the delivery stands
+	event     *collab.Event
+	document  collab.DocumentRef
+	settings  collab.Settings      // of the account
+	custom    *collab.Notification // of a mail about a notification: it, as it is; nil where it was deleted
+	hops      int                  // of the message
+	portion   int                  // comments of a thread that are read at once to find the people in it; 0 is threadPortion
+	recipient string               // of a mail; "" for none
+	brief     bool                 // of a mail: the comments that were read say who is in the thread
 }
 
 // about returns the run of an event.

@@ -16,7 +16,7 @@ func (a *account) explained(ev *collab.Event) (all map[string][2]string, gone st
 	a.Helper()
 	all = map[string][2]string{}
 	for cursor, more := "", true; more; {
-		page, err := a.start().Explain(a.Context(), ref(ev), "", cursor)
+		page, err := a.start().Explain(a.Context(), ref(ev), "", cursor, 1_000)
 		a.must(err)
 		for _, p := range page.People {
 			if _, twice := all[p.UserID]; twice {
@@ -70,7 +70,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	check("before")
-	page, err := w.start(func(o *delivery.Options) { o.Mailer = nil }).Explain(t.Context(), ref(ev), "bob", "")
+	page, err := w.start(func(o *delivery.Options) { o.Mailer = nil }).Explain(t.Context(), ref(ev), "bob", "", 1)
 	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no mail is sent"} {
 		t.Errorf("without a mailer: %+v, %v", page, err)
 	}
@@ -83,12 +83,12 @@ func TestExplain(t *testing.T) {
 	want["eve"], want["nowhere"] = [2]string{}, [2]string{"reached ", ofDocument}
 	check("after changes")
 	for user, n := range map[string]int{"bob": 1, "zoe": 0} {
-		page, err := w.start().Explain(t.Context(), ref(ev), user, "")
+		page, err := w.start().Explain(t.Context(), ref(ev), user, "", 1_000)
 		if err != nil || len(page.People) != n || n > 0 && outcomes(page.People[0]) != want[user] {
 			t.Errorf("%s: %+v, %v", user, page, err)
 		}
 	}
-	if _, err := w.start().Explain(t.Context(), collab.EventRef{Account: a.id, ID: "none"}, "", ""); collab.CodeOf(err) != collab.NotFound {
+	if _, err := w.start().Explain(t.Context(), collab.EventRef{Account: a.id, ID: "none"}, "", "", 1); collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("an event that is not there: %v", err)
 	}
 }

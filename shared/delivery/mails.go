@@ -259,7 +259,7 @@ func (r *mailRun) look(ctx context.Context, ids []string, decided map[string]rea
 			continue
 		}
 		run := r.about(ev, r.account.Settings, r.threadOf(ev))
-		run.brief = true
+		run.brief, run.recipient = true, r.For.User
 		doc, err := r.document(ctx, run.document)
 		if err == nil && doc != nil {
 			err = r.readThread(ctx, run)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 )
 
@@ -14,9 +15,10 @@ type thread struct {
 	annotation string
 	at         collab.Millis // of the newest event: a thread that was added later under its id is another
 
-	head     *collab.Annotation // nil when it is deleted, or the event is about no thread
-	comments map[int64]*comment // of the events that were read; nil for a deleted one
-	groups   map[string][]string
+	head     *collab.Annotation  // nil when it is deleted, or the event is about no thread
+	comments map[int64]*comment  // of the events that were read; nil for a deleted one
+	groups   map[string][]string // their members who are mentioned
+	looked   int                 // members of groups
 
 	latest    []collab.Comment // of a mail's thread: its last comments
 	readUntil collab.Millis    // of a mail's thread: its recipient has seen what is older
@@ -136,7 +138,7 @@ func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 		users = append(users, collab.Map(c.tagged, func(u collab.User) string { return u.UserID })...)
 		for _, group := range c.groups {
 			if r.groups[group] == nil {
-				members, err := r.Directory.GroupUsers(ctx, r.document.OrganizationRef, group, "", collab.MaxGroupMention)
+				members, err := r.membersOf(ctx, group)
 				if err != nil {
 					return nil, err
 				}
@@ -149,4 +151,48 @@ func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 		}
 	}
 	return users, nil
+}
+
+// membersOf returns the members of a group whom a comment that tags it mentions: of a large group, the first collab.MaxGroupMention who may
+// see the thread. It looks at no more than access.MaxCandidates members of all groups of an event. For a mail it returns the recipient, if a
+// member.
+func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error) {
+	org := r.document.OrganizationRef
+	if r.recipient != "" {
+		in, err := r.Directory.InGroup(ctx, org, group, r.recipient)
+		if err != nil || !in {
+			return nil, err
+		}
+		return []string{r.recipient}, nil
+	}
+	left := access.MaxCandidates - r.looked
+	if left <= 0 {
+		return nil, nil
+	}
+	whole := false // no more than are mentioned, about whom the rules decide anyway
+	next := func(ctx context.Context, after string, n int) (users []string, last string, err error) {
+		users, err = r.Directory.GroupUsers(ctx, org, group, after, n+1)
+		if len(users) > n {
+			users = users[:n]
+			last = users[n-1]
+		}
+		whole = after == "" && last == ""
+		r.looked += len(users)
+		return users, last, err
+	}
+	found, _, err := access.First(ctx, collab.MaxGroupMention, left, "", next, func(ctx context.Context, users []string) (map[string]bool, error) {
+		may := map[string]bool{}
+		if whole {
+			for _, u := range users {
+				may[u] = true
+			}
+			return may, nil
+		}
+		viewers, err := r.access.Viewers(ctx, r.settings, []collab.DocumentRef{r.document}, users, r.head.Visibility != nil)
+		for _, v := range slices.Concat(viewers...) {
+			may[v.User] = v.May && v.Sees(r.head.Visibility, r.head.CreatorID)
+		}
+		return may, r.answered(err)
+	})
+	return found, err
 }

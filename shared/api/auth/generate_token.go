@@ -146,7 +146,7 @@ func (s *Service) prepare(ctx context.Context, call *rpc.Call, req *GenerateToke
 	if req.UserProperties.Email != "" {
 		user.Email = &req.UserProperties.Email
 	}
-	stored, err := s.Directory.MembersOf(ctx, []string{req.UserID}, open...)
+	stored, err := s.Directory.MembersIn(ctx, []string{req.UserID}, open...)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error 
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
 	found := map[string]collab.User{}
 	look := func(users []string, levels ...collab.Resource) error {
-		members, err := s.Directory.MembersOf(ctx, users, levels...)
+		members, err := s.Directory.MembersIn(ctx, users, levels...)
 		for _, at := range members {
 			for id, m := range at {
 				if _, known := found[id]; !known {

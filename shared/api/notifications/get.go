@@ -8,6 +8,8 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/inbox"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // GetRequest is the data of POST /v2/notifications/get.
@@ -126,7 +128,7 @@ text that it has by now. A page may have fewer notifications than asked for, eve
 pageToken, too.
 
 The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter leaves nothing:
-exactly up to 99, and more true where there are more. One that is not on this page may count until it is read, although its thread is gone, or
+exactly up to 99, and more true if there are more. It looks at the newest 1,000 since the last readUntil: if these are not all, more is true, too. One that is not on this page may count until it is read, although its thread is gone, or
 hidden from the user by now. With a filter, or in the order asc, so may one on this page.
 
 NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
@@ -151,34 +153,61 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		if q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{}); err != nil {
 			return nil, err
 		}
-		_, _, err = s.fill(ctx, call, page, q.Of.OrganizationRef, q, at)
+		org := q.Of.OrganizationRef
+		_, _, err = s.fill(ctx, call, page, org, s.Inbox.Reader(org, ""), q, at)
 		return page, err
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	unread, next, err := s.fill(ctx, call, page, org, q, at)
-	if err != nil || at != "" || req.CreatedAfter != nil && page.Len() == 0 {
-		return page, err
-	}
-	call.Unread = &rpc.Unread{Count: unread}
-	narrow := q.Document != "" || q.Location != "" || q.IDs != nil || q.After != 0 || q.Earliest
-	if narrow || next != "" {
-		if narrow {
-			unread, next = 0, ""
-		}
-		older, more, err := s.Inbox.Unread(ctx, org, req.UserID, next, func(documents []string) (own, all map[string]bool, err error) {
+	reader := s.Inbox.Reader(org, req.UserID)
+	first, after := at == "", req.CreatedAfter != nil
+	count := func(ctx context.Context, position string) ([]string, string, error) {
+		return reader.Unread(ctx, position, func(documents []string) (own, all map[string]bool, err error) {
 			return s.counted(ctx, call, org, documents)
 		})
-		if err != nil {
+	}
+	var unread int       // on this page
+	var older []string   // positions of the unread behind it
+	var next, end string // of the page, and of the count
+	g, within := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		unread, next, err = s.fill(within, call, page, org, reader, q, at)
+		return err
+	})
+	if first && !after { // a look that finds nothing new counts nothing
+		g.Go(func() (err error) {
+			older, end, err = count(within, "")
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil || !first || after && page.Len() == 0 {
+		return page, err
+	}
+	if after {
+		if older, end, err = count(ctx, ""); err != nil {
 			return nil, err
 		}
-		call.Unread = &rpc.Unread{Count: unread + older, More: more}
 	}
-	if call.Unread.Count > inbox.MostUnread {
-		call.Unread = &rpc.Unread{Count: inbox.MostUnread, More: true}
+	switch narrow := q.Document != "" || q.Location != "" || q.IDs != nil || after || q.Earliest; {
+	case narrow:
+		unread = 0
+	case next == "":
+		older, end = nil, ""
+	default:
+		enough := len(older) > inbox.MostUnread
+		older = collab.Where(older, func(position string) bool { return position < next })
+		if enough && unread+len(older) <= inbox.MostUnread {
+			var further []string
+			if further, end, err = count(ctx, min(next, end)); err != nil {
+				return nil, err
+			}
+			older = append(older, further...)
+		}
 	}
+	unread += len(older)
+	call.Unread = &rpc.Unread{Count: min(unread, inbox.MostUnread), More: unread > inbox.MostUnread || end != ""}
 	return page, nil
 }
 
@@ -226,12 +255,13 @@ func (s *Service) counted(
 // fill fills a page with the notifications after a position, and returns how many of them are unread and the position of the next page, ""
 // for none. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
-	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, at string,
+	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, from *inbox.Reader,
+	q collab.NotificationQuery, at string,
 ) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
 	documents := map[string]bool{} // of the threads met so far
 	for looked, ahead := 0, 0; ; {
-		found, next, err := s.Inbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
+		found, next, err := from.Notifications(ctx, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
 			return 0, "", err
 		}

@@ -170,3 +170,48 @@ func TestGetEndsPagesBySize(t *testing.T) {
 		t.Errorf("%d notifications of 600 KB as wrapped in %d pages", n, pages)
 	}
 }
+
+// read marks notifications of a user as read, each by itself.
+func (f *fixture) read(t *testing.T, user string, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		c := collab.NotificationChange{ID: id, Read: []string{user}}
+		must.Do(t, f.Inbox.ChangeNotification(t.Context(), storetest.Request(noon), org, c))
+	}
+}
+
+// TestUnreadCount reads the newest notifications one by one: the older ones are counted exactly, up to 99, on a page of any size.
+func TestUnreadCount(t *testing.T) {
+	f := newFixture(t)
+	const older, newer = 105, 230
+	for i := range older + newer {
+		id := fmt.Sprintf("n%03d", i)
+		if i%50 == 0 {
+			f.give(t, i, collab.Notification{ID: id})
+		} else {
+			f.give(t, i, collab.Notification{ID: id}, "bob")
+		}
+		if i >= older {
+			f.read(t, "bob", id)
+		}
+	}
+	for left := older; ; left -= 35 {
+		want := fmt.Sprintf(`"unreadCount":{"count":%d}`, left)
+		if left > 99 {
+			want = `"unreadCount":{"count":99,"more":true}`
+		}
+		for _, more := range []string{`"pageSize":20`, `"pageSize":1000`, `"unreadOnly":true,"pageSize":1`, `"order":"asc"`, `"createdAfter":1`} {
+			if w := f.post("get", `"userId":"bob",`+more); !strings.Contains(w.Body.String(), want) {
+				t.Fatalf("%s: of %d unread, the answer ends with %s", more, left, w.Body.String()[max(0, w.Body.Len()-100):])
+			}
+		}
+		if left == 0 {
+			break
+		}
+		var ids []string
+		for i := range 35 {
+			ids = append(ids, fmt.Sprintf("n%03d", left-i-1))
+		}
+		f.read(t, "bob", ids...)
+	}
+}

@@ -14,15 +14,17 @@ func (r *UpdateRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	}
 }
 
-// Fill marks the notification as read by the person, unless the request says clicked. It refuses ids of
-// other people.
+// Fill marks the notification as read by the person, unless the request says clicked or, by an empty
+// readByUserIds, unread. It refuses ids of other people.
 func (u *NotificationUpdate) Fill(p *collab.Person, m *rpc.Violations) {
 	only := func(field string, users []string) {
 		if users != nil && !slices.Equal(users, []string{p.UserID}) {
 			m.Add(field, "must name you alone: only a back end may name others")
 		}
 	}
-	only("readByUserIds", u.ReadByUserIDs)
+	if len(u.ReadByUserIDs) > 0 {
+		only("readByUserIds", u.ReadByUserIDs)
+	}
 	only("clickedByUserIds", u.ClickedByUserIDs)
 	if u.ReadByUserIDs == nil && u.ClickedByUserIDs == nil {
 		u.ReadByUserIDs = []string{p.UserID}

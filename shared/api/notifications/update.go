@@ -2,6 +2,7 @@ package notifications
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -36,7 +37,7 @@ type NotificationUpdate struct {
 	SourceData           rpc.Opt[collab.JSON] `json:"notificationSourceData" rule:"object"`
 	Location             rpc.Opt[collab.JSON] `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
 	Metadata             rpc.Opt[collab.JSON] `json:"metadata" rule:"object"`
-	ReadByUserIDs        []string             `json:"readByUserIds" rule:"notnull,each=id" person:"in" doc:"These users read it; it stays so"`
+	ReadByUserIDs        []string             `json:"readByUserIds" rule:"notnull,each=id" person:"in" doc:"These users read it; an empty list marks it as unread for the user of userId"`
 	ClickedByUserIDs     []string             `json:"clickedByUserIds" rule:"notnull,each=id" person:"in" doc:"These users clicked it, which is reading it too; it stays so"`
 	PersistReadForUsers  rpc.Opt[bool]        `json:"persistReadForUsers" rule:"notnull" doc:"Kept for your application"`
 }
@@ -47,9 +48,11 @@ func (u *NotificationUpdate) Validate(m *rpc.Violations) {
 	checkTemplateData(m, "displayHeadlineMessageTemplateData", u.HeadlineTemplateData.Value)
 	checkTemplateData(m, "displayBodyMessageTemplateData", u.BodyTemplateData.Value)
 	switch n := len(u.users()); {
+	case u.unread() && n > 0:
+		m.Add("clickedByUserIds", "cannot be combined with an empty readByUserIds")
 	case n > maxReaders:
 		m.Add("", "must name at most %d users, not %d", maxReaders, n)
-	case n == 0 && !u.edits():
+	case n == 0 && !u.edits() && !u.unread():
 		m.Add("", "must have something to change")
 	}
 }
@@ -57,6 +60,11 @@ func (u *NotificationUpdate) Validate(m *rpc.Violations) {
 // users are those who read or clicked it, each once.
 func (u *NotificationUpdate) users() []string {
 	return rpc.Distinct(slices.Concat(u.ReadByUserIDs, u.ClickedByUserIDs))
+}
+
+// unread reports whether it marks the notification as unread.
+func (u *NotificationUpdate) unread() bool {
+	return u.ReadByUserIDs != nil && len(u.ReadByUserIDs) == 0
 }
 
 // edits reports whether it changes what the notification says.
@@ -106,6 +114,9 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	users := 0
 	for i := range r.Notifications {
 		users += len(r.Notifications[i].users())
+		if r.Notifications[i].unread() && r.UserID == "" {
+			m.Add(fmt.Sprintf("notifications[%d].readByUserIds", i), "needs userId if it is empty")
+		}
 	}
 	if users > maxAllReaders {
 		m.Add("notifications", "must name at most %d users in all, not %d", maxAllReaders, users)
@@ -117,7 +128,8 @@ func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).Update), Description: `
-Updates notifications, and marks them as read or clicked. It changes up to 500. A notification that is read or clicked stays so. Fields that are left out stay;
+Updates notifications, and marks them as read, unread or clicked. It changes up to 500. An empty readByUserIds marks a notification as unread
+for the user of userId; a readUntil after that marks it as read again. Fields that are left out stay;
 null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
 notified again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users. readUntil marks
 all that the user of userId got until then as read, at once: send the createdAt of the newest one shown, as others may be on their way.
@@ -175,7 +187,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	u := &req.Notifications[i]
 	c := collab.NotificationChange{
 		ID: u.ID, Of: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},
-		Read: u.ReadByUserIDs, Clicked: u.ClickedByUserIDs,
+		Read: u.ReadByUserIDs, Clicked: u.ClickedByUserIDs, Unread: u.unread(),
 		Click: func(n collab.Notification, user string) *collab.Event {
 			ev := collab.In(n.Document(org))
 			ev.ID, ev.Type, ev.Time, ev.Actor = call.IDs.For(i, user), collab.NotificationClicked, call.Millis(), &collab.User{UserID: user}

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ func (s *Service) AccountsGet(ctx context.Context, call *rpc.Call, req *Accounts
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range rpc.Distinct(req.AccountIDs) {
+	ids := rpc.Distinct(req.AccountIDs)
+	for _, id := range ids[slices.Index(ids, last)+1:] {
 		a, err := s.Accounts.Account(ctx, id)
 		if collab.CodeOf(err) == collab.NotFound {
 			continue
@@ -49,9 +51,13 @@ func (s *Service) AccountsGet(ctx context.Context, call *rpc.Call, req *Accounts
 		if err != nil {
 			return nil, err
 		}
-		page.Add(shown(a))
+		if !page.Add(shown(a)) {
+			page.Next(last)
+			break
+		}
+		last = id
 	}
-	if req.AccountIDs != nil {
+	if ids != nil {
 		return page, nil
 	}
 	list, err := s.Accounts.Accounts(ctx, last, page.Most())

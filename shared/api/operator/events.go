@@ -80,6 +80,9 @@ func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetR
 		if ids, next, err = s.eventsOf(ctx, req, at, min(page.Most(), 100)); err != nil {
 			return nil, err
 		}
+	} else if ids = ids[slices.Index(ids, at)+1:]; len(ids) > page.Most() {
+		ids = ids[:page.Most()]
+		next = ids[len(ids)-1]
 	}
 	for _, id := range ids {
 		ev, err := s.event(ctx, req.AccountID, id)
@@ -209,7 +212,7 @@ func (s *Service) EventsExplain(ctx context.Context, call *rpc.Call, req *Events
 		return nil, err
 	}
 	ref := collab.EventRef{Account: req.AccountID, ID: req.EventID}
-	e, err := s.Deliverer.Explain(ctx, ref, req.UserID, at)
+	e, err := s.Deliverer.Explain(ctx, ref, req.UserID, at, page.Most())
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package organizations
 
 import (
 	"context"
-	"strings"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -11,7 +10,7 @@ import (
 // UsergroupsGetRequest is the data of POST /v2/organizations/usergroups/get.
 type UsergroupsGetRequest struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id" person:"in"`
-	SearchKey      *string `json:"searchKey" rule:"notnull" person:"in" doc:"The first 30 of those whose name, or a word of it, begins with this, whatever the case; 2 to 100 characters"`
+	SearchKey      *string `json:"searchKey" rule:"notnull" person:"in" doc:"Those with a name, or a word of it, that begins with this, whatever the case and accents; 2 to 100 characters"`
 	rpc.PageRequest
 }
 
@@ -30,7 +29,7 @@ const (
 	maxGroups     = 100 // each of which is a read
 	maxGroupUsers = 500 // of one item
 
-	maxFound    = 30    // groups that a search answers
+	maxFound    = 30    // groups on a page of a search
 	maxSearched = 1_000 // groups that it looks at
 )
 
@@ -41,7 +40,8 @@ func UsergroupsGet() rpc.Endpoint {
 		Operation: rpc.Method((*Service).UsergroupsGet), Requires: collab.AdvancedQueries, Description: `
 Lists groups of users, with their users, in pages. The response has all by id, each with its users by id. A group with more than 500 users
 comes again, each time with the next of them. A page ends after 100 items.
-With searchKey the response is at most 30 of the first 1,000 groups, without their users. A person is answered so without one, too, and
+With searchKey the response has groups without their users, at most 30 on a page. Such a page looks at no more than 1,000 groups, and may be
+short, or empty with a nextPageToken. A person is answered so without one, too, and
 learns of groups as a member of the organization alone: for others there are none.`}
 }
 
@@ -63,7 +63,7 @@ func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *Usergr
 		return nil, err
 	}
 	if call.Person != nil || req.SearchKey != nil {
-		return page, s.findGroups(ctx, call, org, strings.ToLower(collab.Deref(req.SearchKey)), page)
+		return page, s.findGroups(ctx, call, org, collab.Fold(collab.Deref(req.SearchKey)), page, at)
 	}
 	most := min(page.Most(), maxGroups)
 	groups, err := s.Directory.GroupsAfter(ctx, org, at.Done, most+1)
@@ -96,18 +96,30 @@ func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *Usergr
 	return page, nil
 }
 
-// findGroups fills a page with groups that a key in lower case finds, without their users. It finds none for a person who may not name groups.
-func (s *Service) findGroups(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, key string, page *rpc.Page[Group]) error {
+// findGroups fills a page with groups after a position that a key finds, as collab.Fold returns it, without their users. It finds none for a
+// person who may not name groups.
+func (s *Service) findGroups(
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, key string, page *rpc.Page[Group], at groupPosition,
+) error {
 	if call.Person != nil {
 		if may, err := s.Directory.MayNameGroups(ctx, org, call.Person.UserID, call.Millis()); err != nil || !may {
 			return err
 		}
 	}
-	groups, err := s.Directory.GroupsAfter(ctx, org, "", maxSearched)
+	groups, err := s.Directory.GroupsAfter(ctx, org, at.Done, maxSearched)
+	most := min(page.Most(), maxFound)
 	for _, g := range groups {
-		if page.Len() < maxFound && collab.HasWord(g.Name, key) {
+		if collab.HasWord(collab.Fold(g.Name), key) {
+			if page.Len() == most {
+				page.Next(at)
+				return nil
+			}
 			page.Add(Group{GroupID: g.ID, GroupName: g.Name, UserIDs: []string{}})
 		}
+		at.Done = g.ID
+	}
+	if len(groups) == maxSearched {
+		page.Next(at)
 	}
 	return err
 }

@@ -75,10 +75,14 @@ func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	return len(d.found) == 0
 }
 
-// SearchKey refuses a key to find names by that has not 2 to 100 characters. Nil is none.
+// SearchKey refuses a key to find names by that has not 2 to 100 characters, or none but accents. Nil is none.
 func (m *Violations) SearchKey(key *string) {
-	if n := utf8.RuneCountInString(collab.Deref(key)); key != nil && (n < 2 || n > 100) {
+	switch n := utf8.RuneCountInString(collab.Deref(key)); {
+	case key == nil:
+	case n < 2 || n > 100:
 		m.Add("searchKey", "must have 2 to 100 characters, not %d", n)
+	case collab.Fold(*key) == "":
+		m.Add("searchKey", "must have a character that is no accent")
 	}
 }
 

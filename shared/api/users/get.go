@@ -13,7 +13,7 @@ type GetRequest struct {
 	Level
 	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"These users, in this order; those who are not there are left out"`
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these groups"`
-	SearchKey                *string  `json:"searchKey" rule:"notnull" person:"in" doc:"Those whose name, address or a word of whose name begins with this, whatever the case; 2 to 100 characters"`
+	SearchKey                *string  `json:"searchKey" rule:"notnull" person:"in" doc:"Those with a name, a word of a name, or an address that begins with this, whatever the case and accents: garcia finds García, strasse finds Straße; 2 to 100 characters"`
 	AllDocuments             bool     `json:"allDocuments" doc:"Those added at any document, instead of those of the organization"`
 	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id; false where it is left out"`
 	rpc.PageRequest
@@ -50,6 +50,8 @@ Lists users, in pages. The response has those at one level: of the organization,
 document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
 group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than 1,000 users,
 and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second.
+A person lists those of a document, its folders and its organization who may see the document, by id, at most 30 on a page; a page looks at
+no more than 1,000 users.
 NOT_FOUND when the organization, folder or document does not exist.`}
 }
 
@@ -65,7 +67,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	page.BothTokens()
 	call.Message = "User(s) retrieved successfully."
 	if call.Person != nil {
-		return page, s.people(ctx, call, req, page)
+		return page, s.people(ctx, call, req, page, position.User)
 	}
 	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
 	if err != nil {
@@ -75,7 +77,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		In: in, Users: rpc.Distinct(req.UserIDs), Groups: rpc.Distinct(req.OrganizationUserGroupIDs),
 		AllDocuments: req.AllDocuments, EachDocument: req.GroupByDocumentID,
 	}
-	most := page.Most()
+	most, finds := page.Most(), finder(req.SearchKey)
 	if req.SearchKey != nil {
 		most = collab.MaxPageSize
 	}
@@ -84,7 +86,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		return nil, err
 	}
 	for _, m := range members {
-		if req.SearchKey != nil && !found(m.User, strings.ToLower(*req.SearchKey)) {
+		if !finds(m.User) {
 			position = m.Position
 			continue
 		}
@@ -101,7 +103,13 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return page, nil
 }
 
-// found reports whether a user's name, a word of it or the address begins with a key in lower case.
-func found(u collab.User, key string) bool {
-	return collab.HasWord(collab.Deref(u.Name), key) || strings.HasPrefix(strings.ToLower(collab.Deref(u.Email)), key)
+// finder returns a function that reports whether a search finds a user: by the name, a word of it, or the address. A nil key finds all.
+func finder(key *string) func(collab.User) bool {
+	if key == nil {
+		return func(collab.User) bool { return true }
+	}
+	folded := collab.Fold(*key)
+	return func(u collab.User) bool {
+		return collab.HasWord(collab.Fold(collab.Deref(u.Name)), folded) || strings.HasPrefix(collab.Fold(collab.Deref(u.Email)), folded)
+	}
 }

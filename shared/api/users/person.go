@@ -4,16 +4,14 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
+	"collabdata/shared/access"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
 
-const (
-	mostPeople  = 30 // users in an answer to a person
-	peoplePages = 3  // pages of 1,000 users that are searched at each level
-)
+// mostPeople is how many users a page for a person has at most.
+const mostPeople = 30
 
 // Fill demands a document.
 func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
@@ -22,63 +20,50 @@ func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	}
 }
 
-// people fills a page with the users whom the call's person may mention: those of a document, its folders and its organization who may see the
-// document. It fails with NOT_FOUND if the person may not see the document.
-func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole]) error {
-	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
+// people fills a page with the users whom the call's person may mention, after one: those of a document, its folders and its organization who
+// may see the document. It fails with NOT_FOUND if the person may not see it.
+func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole], after string) error {
 	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
+	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
 	if collab.CodeOf(err) == collab.FailedPrecondition {
 		return missing
 	}
 	if err != nil {
 		return err
 	}
+	may := func(ctx context.Context, ids []string) (map[string]bool, error) {
+		allowed := map[string]bool{}
+		viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, ids, false)
+		for _, v := range slices.Concat(viewers...) {
+			allowed[v.User] = v.May
+		}
+		return allowed, err
+	}
+	if allowed, err := may(ctx, []string{call.Person.UserID}); err != nil || !allowed[call.Person.UserID] {
+		return cmp.Or(err, missing)
+	}
 	levels, err := s.Directory.Levels(ctx, doc)
 	if err != nil {
 		return err
 	}
-	see := func(ids []string) (may []string, err error) {
-		viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, ids, false)
-		for _, v := range slices.Concat(viewers...) {
-			if v.May {
-				may = append(may, v.User)
+	found, finds := map[string]collab.User{}, finder(req.SearchKey)
+	next := func(ctx context.Context, after string, n int) (users []string, last string, err error) {
+		members, last, err := s.Directory.MembersOf(ctx, levels, rpc.Distinct(req.UserIDs), after, n)
+		for _, m := range members {
+			if m.Email = nil; finds(m.User) { // nor is it searched for
+				found[m.UserID] = m.User
+				users = append(users, m.UserID)
 			}
 		}
-		return may, err
+		return users, last, err
 	}
-	if me, err := see([]string{call.Person.UserID}); err != nil || len(me) == 0 {
-		return cmp.Or(err, missing)
+	ids, last, err := access.First(ctx, min(page.Most(), mostPeople), access.MaxCandidates, after, next, may)
+	for _, id := range ids {
+		text := rpc.JSON(UserWithRole{User: found[id]})
+		page.AddTo("", text, rpc.WrappedLen(text))
 	}
-	var known []string
-	for _, level := range levels {
-		var position collab.MemberPosition
-		for range peoplePages {
-			q := collab.MemberQuery{In: level, Users: rpc.Distinct(req.UserIDs)}
-			members, next, err := s.Directory.FindMembers(ctx, q, position, collab.MaxPageSize)
-			if err != nil {
-				return err
-			}
-			members = slices.DeleteFunc(members, func(m collab.FoundMember) bool {
-				m.Email = nil // nor is it searched for
-				return slices.Contains(known, m.UserID) || req.SearchKey != nil && !found(m.User, strings.ToLower(*req.SearchKey))
-			})
-			members = members[:min(len(members), mostPeople-len(known))]
-			may, err := see(collab.Map(members, func(m collab.FoundMember) string { return m.UserID }))
-			if err != nil {
-				return err
-			}
-			for _, m := range members {
-				if slices.Contains(may, m.UserID) {
-					known = append(known, m.UserID)
-					text := rpc.JSON(UserWithRole{User: m.User})
-					page.AddTo("", text, rpc.WrappedLen(text))
-				}
-			}
-			if next == nil || len(known) == mostPeople {
-				break
-			}
-			position = *next
-		}
+	if last != "" {
+		page.Next(collab.MemberPosition{User: last})
 	}
-	return nil
+	return err
 }

@@ -52,6 +52,12 @@ func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, grou
 	return store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 }
 
+// InGroup reports whether a user is in a group. Eventually consistent.
+func (s *Store) InGroup(ctx context.Context, org collab.OrganizationRef, group, user string) (bool, error) {
+	found, err := s.GetAll(ctx, []keys.Key{keys.GroupUser(org, group, user)}, false)
+	return len(found) > 0, err
+}
+
 // AddGroupUsers puts users into a group, side by side; who is in it stays. Errors stand at the places of their users.
 func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error {
 	return each(users, func(user string) error {

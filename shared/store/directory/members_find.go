@@ -3,6 +3,8 @@ package directory
 import (
 	"context"
 	"slices"
+	"strings"
+	"sync"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -177,9 +179,9 @@ func idsOfPositions(list []collab.MemberPosition) []string {
 	return collab.Map(list, func(p collab.MemberPosition) string { return p.User })
 }
 
-// MembersOf returns, for each of some resources, those of the users who are users of the resource, by id. It is one strongly
+// MembersIn returns, for each of some resources, those of the users who are users of the resource, by id. It is one strongly
 // consistent batch of a unit for each user and resource.
-func (s *Store) MembersOf(ctx context.Context, users []string, on ...collab.Resource) ([]map[string]collab.Member, error) {
+func (s *Store) MembersIn(ctx context.Context, users []string, on ...collab.Resource) ([]map[string]collab.Member, error) {
 	var itemKeys []keys.Key
 	for _, in := range on {
 		for _, user := range users {
@@ -205,9 +207,9 @@ func (s *Store) MembersOf(ctx context.Context, users []string, on ...collab.Reso
 	return list, nil
 }
 
-// MembersAt is MembersOf for one resource.
+// MembersAt is MembersIn for one resource.
 func (s *Store) MembersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
-	list, err := s.MembersOf(ctx, users, in)
+	list, err := s.MembersIn(ctx, users, in)
 	if err != nil {
 		return nil, err
 	}
@@ -252,6 +254,64 @@ func (s *Store) listMembers(
 		list = append(list, collab.FoundMember{Member: m, Position: collab.MemberPosition{User: m.UserID}})
 	}
 	return list, next, nil
+}
+
+// MembersOf returns users of several resources after one, "" for the beginning: named ones in their order, or, for nil, all by id; each once,
+// as the first of the resources has them. It looks at no more than most, and returns the last of these, "" at the end of the list.
+func (s *Store) MembersOf(
+	ctx context.Context, in []collab.Resource, named []string, after string, most int,
+) (list []collab.Member, last string, err error) {
+	parts := make([]map[string]collab.Member, len(in))
+	if named != nil {
+		ids := named[slices.Index(named, after)+1:]
+		if len(ids) > most {
+			ids = ids[:most]
+			last = ids[most-1]
+		}
+		err = store.Each(ctx, len(in), func(ctx context.Context, i int) (err error) {
+			parts[i], err = s.MembersAt(ctx, in[i], ids)
+			return err
+		})
+		return firstOf(parts, ids), last, err
+	}
+	var mu sync.Mutex
+	var ids []string
+	end := "" // the key up to which all resources were read
+	err = store.Each(ctx, len(in), func(ctx context.Context, i int) error {
+		found, next, err := s.listMembers(ctx, in[i], collab.MemberPosition{User: after}, most)
+		mu.Lock()
+		defer mu.Unlock()
+		parts[i] = map[string]collab.Member{}
+		for _, m := range found {
+			parts[i][m.UserID] = m.Member
+			ids = append(ids, m.UserID)
+		}
+		if next != nil && (end == "" || keys.Escape(next.User) < keys.Escape(end)) {
+			end = next.User
+		}
+		return err
+	})
+	byKey := func(a, b string) int { return strings.Compare(keys.Escape(a), keys.Escape(b)) }
+	slices.SortFunc(ids, byKey)
+	ids = collab.Where(slices.Compact(ids), func(id string) bool { return end == "" || byKey(id, end) <= 0 })
+	if last = end; len(ids) > most {
+		ids = ids[:most]
+		last = ids[most-1]
+	}
+	return firstOf(parts, ids), last, err
+}
+
+// firstOf returns members by id, each of the first part that has them.
+func firstOf(parts []map[string]collab.Member, ids []string) (list []collab.Member) {
+	for _, id := range ids {
+		for _, part := range parts {
+			if m, ok := part[id]; ok {
+				list = append(list, m)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // documentMembers is FindMembers for the grants on documents in a span of the grants of an organization: each, or the first of each user.

@@ -7,15 +7,19 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Store is the notifications in a table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments say.
@@ -30,7 +34,7 @@ type Directory interface {
 	// Preferences returns a user's preferences for each of the documents, in their order.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
 
-	// Current returns which of the documents are there, in this incarnation, and enabled.
+	// Current returns which of the documents exist, enabled: by id, as they are now, whatever their incarnation in documents.
 	Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error)
 }
 
@@ -77,20 +81,78 @@ type pointer struct {
 	inboxItem
 }
 
+// Reader reads inboxes for one request, side by side too: what its user said of everything it reads once.
+type Reader struct {
+	*Store
+	org  collab.OrganizationRef
+	user string // "" for lists of documents
+
+	mu        sync.Mutex
+	until     *untilItem
+	unwanteds map[string]bool // by documents
+}
+
+// Reader returns a Reader of a user's inbox; of documents' lists for "".
+func (s *Store) Reader(org collab.OrganizationRef, user string) *Reader {
+	return &Reader{Store: s, org: org, user: user, unwanteds: map[string]bool{}}
+}
+
+// Notifications is Reader.Notifications of a new Reader.
+func (s *Store) Notifications(
+	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
+) (list []collab.InboxEntry, next string, err error) {
+	return s.Reader(org, q.User).Notifications(ctx, q, position, most)
+}
+
 // Notifications returns at most most notifications of the organization that q means, in the order of their times, and by id where these are
 // equal, after a position ("" for the first). Notifications to all are in the list of every user except the sender and the users who prefer to
 // have none such of the document. Notifications of documents that do not exist are left out. Those of a user are read eventually consistent,
 // except what the user did with them. next is the position of the next page, "" when the list ends. A page may hold fewer than most, even
 // none, and still have a next one.
-func (s *Store) Notifications(
-	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
+func (r *Reader) Notifications(
+	ctx context.Context, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
 	for examined := 0; ; {
-		pointers, more, err := s.pointers(ctx, org, q, position, most-len(list))
-		if err != nil {
+		atOnce := most - len(list)
+		if q.Unread {
+			atOnce = max(atOnce, min(max(fewUnread, examined), inboxExamined-examined))
+		}
+		var pointers []pointer
+		var more bool
+		var did *states // of an unread list
+		g, within := errgroup.WithContext(ctx)
+		g.Go(func() (err error) {
+			pointers, more, err = r.pointers(within, r.org, q, position, atOnce)
+			return err
+		})
+		if q.Unread {
+			did = &states{}
+			g.Go(func() (err error) {
+				did.until, err = r.readUntil(within)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
 			return nil, "", err
 		}
-		entries, err := s.entries(ctx, org, q, pointers)
+		last := pointer{}
+		if examined += len(pointers); more {
+			last = pointers[len(pointers)-1]
+			position = last.sk
+		}
+		if q.Unread {
+			q.After = max(q.After, did.until.unreadFrom())
+			more = more && (q.Earliest || last.at >= q.After)
+			if did.by, err = r.did(ctx, r.org, r.user, pointers, 0); err != nil {
+				return nil, "", err
+			}
+			pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 })
+			if wanted := most - len(list); len(pointers) > wanted {
+				pointers, more = pointers[:wanted], true
+				position = pointers[wanted-1].sk
+			}
+		}
+		entries, err := r.entries(ctx, q, pointers, did)
 		if err != nil {
 			return nil, "", err
 		}
@@ -98,12 +160,50 @@ func (s *Store) Notifications(
 		if !more {
 			return list, "", nil
 		}
-		position = pointers[len(pointers)-1].sk
-		if examined += len(pointers); len(list) >= most || examined >= inboxExamined {
+		if len(list) >= most || examined >= inboxExamined {
 			return list, position, nil
 		}
 	}
 }
+
+// readUntil returns until when the user has read everything.
+func (r *Reader) readUntil(ctx context.Context) (untilItem, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until == nil {
+		until, _, err := store.Read[untilItem](ctx, r.Table, keys.ReadUntil(r.org, r.user))
+		if err != nil {
+			return until, err
+		}
+		r.until = &until
+	}
+	return *r.until, nil
+}
+
+// unwanted returns the documents of pointers to notifications to all of which the user wants no such notification.
+func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var documents []string
+	for _, p := range pointers {
+		if _, known := r.unwanteds[p.Document]; p.toAll && !known && !slices.Contains(documents, p.Document) {
+			documents = append(documents, p.Document)
+		}
+	}
+	if len(documents) > 0 {
+		preferences, err := r.directory.Preferences(ctx, r.org, r.user, documents)
+		if err != nil {
+			return nil, err
+		}
+		for i, d := range documents {
+			r.unwanteds[d] = !preferences[i].Inbox.Wants(false)
+		}
+	}
+	return maps.Clone(r.unwanteds), nil
+}
+
+// fewUnread is the fewest pointers that are read at once in search of unread notifications: about a unit.
+const fewUnread = 50
 
 // pointers returns at most most pointers of the lists that q reads, after a position and in q's order, and whether there are more.
 func (s *Store) pointers(
@@ -179,7 +279,8 @@ func (s *Store) named(
 	}
 	var items []store.Item
 	for _, k := range itemKeys {
-		if it := found[k]; it != nil && (position == "" || k.SK != position && (k.SK > position) == q.Earliest) {
+		behind := position == "" || k.SK != position && (k.SK > position) == q.Earliest
+		if it := found[k]; it != nil && behind && k.SK >= keys.Time(q.After) {
 			items = append(items, it)
 		}
 	}
@@ -192,35 +293,44 @@ func (s *Store) named(
 	return items[:min(len(items), most)], len(items) > most, nil
 }
 
-// entries reads the notifications that pointers name, those that q means, with what its user did with each.
-func (s *Store) entries(
-	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, pointers []pointer,
+// entries reads the notifications that pointers name, those that q means, with what its user did with each; known is that, nil to read it.
+func (r *Reader) entries(
+	ctx context.Context, q collab.NotificationQuery, pointers []pointer, known *states,
 ) ([]collab.InboxEntry, error) {
 	if len(pointers) == 0 {
 		return nil, nil
 	}
-	var states states
-	var err error
-	if q.Unread { // what was read is not looked at
-		if states, err = s.states(ctx, org, q.User, pointers); err != nil {
-			return nil, err
-		}
-		pointers = slices.DeleteFunc(pointers, func(p pointer) bool { return states.of(p).ReadAt != 0 })
-	}
-	itemKeys := collab.Map(pointers, func(p pointer) keys.Key { return keys.Notification(org, p.id) })
+	did := collab.Deref(known)
+	itemKeys := collab.Map(pointers, func(p pointer) keys.Key { return keys.Notification(r.org, p.id) })
 	var found map[keys.Key]store.Item
-	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
-		switch {
-		case i == 0 && q.User == "":
-			found, err = s.GetAll(ctx, itemKeys, true)
-		case i == 0:
-			found, err = s.GetSettled(ctx, itemKeys)
-		case !q.Unread:
-			states, err = s.states(ctx, org, q.User, pointers)
+	var current map[collab.DocumentRef]bool
+	var unwanted map[string]bool
+	g, within := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		if q.User == "" {
+			found, err = r.GetAll(within, itemKeys, true)
+		} else {
+			found, err = r.GetSettled(within, itemKeys)
 		}
 		return err
 	})
-	if err != nil {
+	if q.User != "" {
+		g.Go(func() (err error) {
+			if known == nil {
+				did, err = r.states(within, pointers)
+			}
+			return err
+		})
+		g.Go(func() (err error) {
+			current, err = r.directory.Current(within, r.org, collab.Map(pointers, func(p pointer) collab.DocumentRef { return r.org.Document(p.Document) }))
+			return err
+		})
+		g.Go(func() (err error) {
+			unwanted, err = r.unwanted(within, pointers)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	var list []collab.InboxEntry
@@ -233,75 +343,41 @@ func (s *Store) entries(
 		if err := it.Decode(&n); err != nil {
 			return nil, err
 		}
-		did := states.of(p)
+		did := did.of(p)
 		e := collab.InboxEntry{
 			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned,
 			ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {
-		case q.User == "" && !q.OfAny() && e.Document(org) != q.Of,
-			keys.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never added: another has its id
+		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,
+			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk, // it was never added: another has its id
 			n.DeletedAt != 0, did.DeletedAt != 0,
 			!q.Matches(e.Notification),
-			p.toAll && e.ActionUser.UserID == q.User:
+			q.User != "" && !current[e.Document(r.org)],
+			p.toAll && (e.ActionUser.UserID == q.User || unwanted[e.DocumentID]):
 			continue
 		}
 		list = append(list, e)
 	}
-	if list, err = s.ofCurrent(ctx, org, list); err != nil || q.User == "" {
-		return list, err
-	}
-	return s.wanted(ctx, org, q.User, list)
-}
-
-// wanted returns the entries of a user without the notifications to all that the user does not want.
-func (s *Store) wanted(
-	ctx context.Context, org collab.OrganizationRef, user string, list []collab.InboxEntry,
-) ([]collab.InboxEntry, error) {
-	var documents []string
-	for _, e := range list {
-		if e.ToAll {
-			documents = append(documents, e.DocumentID)
-		}
-	}
-	if len(documents) == 0 {
+	if q.User != "" || len(list) == 0 {
 		return list, nil
 	}
-	slices.Sort(documents)
-	documents = slices.Compact(documents)
-	preferences, err := s.directory.Preferences(ctx, org, user, documents)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(list, func(e collab.InboxEntry) bool {
-		i, _ := slices.BinarySearch(documents, e.DocumentID)
-		return e.ToAll && !preferences[i].Inbox.Wants(false)
-	}), nil
-}
-
-// ofCurrent returns the entries whose document is there.
-func (s *Store) ofCurrent(ctx context.Context, org collab.OrganizationRef, list []collab.InboxEntry) ([]collab.InboxEntry, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	documents := make([]collab.DocumentRef, len(list))
-	for i := range list {
-		documents[i] = list[i].Document(org)
-	}
-	current, err := s.directory.Current(ctx, org, documents)
-	return slices.DeleteFunc(list, func(e collab.InboxEntry) bool { return !current[e.Document(org)] }), err
+	current, err := r.directory.Current(ctx, r.org, collab.Map(list, func(e collab.InboxEntry) collab.DocumentRef { return e.Document(r.org) }))
+	return collab.Where(list, func(e collab.InboxEntry) bool { return current[e.Document(r.org)] }), err
 }
 
 // stateItem is what a user did with a notification.
 type stateItem struct {
-	ReadAt    collab.Millis `dynamodbav:"rd"`
+	ReadAt    collab.Millis `dynamodbav:"rd,omitempty"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
 	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
+	Unread    int64         `dynamodbav:"unr,omitempty"` // the user marked it as unread: untilItem.Times then, plus 1; 0 for not
 	Expires   int64         `dynamodbav:"ttl,omitempty"`
 }
 
 // ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. The first time that
-// a user read or clicked it stays; a first click records the event that c.Click returns. c names at most 30 users. It fails with NOT_FOUND
+// a user read or clicked it stays, unless the user marks it as unread; a first click records the event that c.Click returns. c names at most
+// 30 users. It fails with NOT_FOUND
 // when the notification does not exist, c.Of does not mean it, or it is not in the inbox of one of the users; with INVALID_ARGUMENT when it
 // becomes larger than collab.MaxItemBytes; and as c.Check does.
 func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error {
@@ -339,8 +415,9 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 			state := keys.NotificationState(org, u, n.CreatedAt, n.ID)
 			var did stateItem
 			clicked := false
+			unread := found[state][keys.ReadAt] == nil
 			write, err := store.Rewritten(state, found[state], req.Mark(), &did, func(did *stateItem, _ bool) error {
-				did.ReadAt, did.Expires = cmp.Or(did.ReadAt, s.Millis()), expiry(n.CreatedAt)
+				did.ReadAt, did.Unread, did.Expires = cmp.Or(did.ReadAt, s.Millis()), 0, expiry(n.CreatedAt)
 				if clicked = did.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
 					did.ClickedAt = s.Millis()
 				}
@@ -352,9 +429,16 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 			if clicked {
 				events = append(events, c.Click(n, u))
 			}
-			if clicked || found[state] == nil {
+			if clicked || unread {
 				writes = append(writes, write)
 			}
+		}
+		if c.Unread {
+			marks, err := s.unread(ctx, org, n, c.Of.User, req.Mark(), found)
+			if err != nil {
+				return nil, err
+			}
+			writes = append(writes, marks...)
 		}
 		return append(writes, s.outbox.Record(events...)...), nil
 	})
@@ -362,6 +446,34 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 		req.Recorded(events...)
 	}
 	return err
+}
+
+// unread returns the writes by which a user marks a notification as unread, none if it is unread. found has what the user did with it.
+func (s *Store) unread(
+	ctx context.Context, org collab.OrganizationRef, n collab.Notification, user, mark string, found map[keys.Key]store.Item,
+) ([]store.Write, error) {
+	state, all := keys.NotificationState(org, user, n.CreatedAt, n.ID), keys.ReadUntil(org, user)
+	read, err := s.Get(ctx, all)
+	var did stateItem
+	var until untilItem
+	if err = cmp.Or(err, found[state].Decode(&did), read.Decode(&until)); err != nil {
+		return nil, err
+	}
+	if (states{until, map[string]stateItem{state.SK: did}}).of(pointer{sk: state.SK, at: n.CreatedAt}).ReadAt == 0 {
+		return nil, nil
+	}
+	marked, err := store.Rewritten(state, found[state], mark, &did, func(did *stateItem, _ bool) error {
+		did.ReadAt, did.Unread, did.Expires = 0, until.Times+1, expiry(n.CreatedAt)
+		return nil
+	})
+	if err != nil || n.CreatedAt > until.Until {
+		return []store.Write{marked}, err
+	}
+	older, err := store.Rewritten(all, read, mark, &until, func(until *untilItem, _ bool) error {
+		until.Oldest = min(cmp.Or(until.Oldest, n.CreatedAt), n.CreatedAt)
+		return nil
+	})
+	return []store.Write{marked, older}, err
 }
 
 // edited returns the write that stores a notification as edit changes it, none where it changes nothing.

@@ -339,3 +339,49 @@ func TestDeletedForOne(t *testing.T) {
 		t.Errorf("bob has %v", got)
 	}
 }
+
+// TestUnreadBound holds the bound of a count, and of a page of what is unread: 1,000 that the user has read one by one.
+func TestUnreadBound(t *testing.T) {
+	s := New(outbox.New(storetest.New(t)), prefer{})
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	const read = inboxExamined + 10
+	must.Do(t, store.Each(t.Context(), read+1, func(ctx context.Context, i int) error {
+		n := notification(fmt.Sprintf("n%04d", i), "ann", int64(1_000+i))
+		if err := s.AddToInbox(ctx, org, n, []string{"bob"}); err != nil || i == 0 {
+			return err
+		}
+		return s.Put(ctx, store.ItemOf(keys.NotificationState(org, "bob", n.CreatedAt, n.ID), stateItem{ReadAt: 1}))
+	}))
+	_, err := s.Derive(t.Context(), org, notification("n0000", "ann", 1_000), nil)
+	must.Do(t, err)
+	look := func(name string, mostUnits float64, mostCalls int, f func(context.Context) (found int, next string, err error)) string {
+		t.Helper()
+		var usage collab.Usage
+		found, next, err := f(collab.WithUsage(t.Context(), &usage))
+		units, _, calls := usage.Total()
+		t.Logf("%s: %.1f units, %d calls", name, units, calls)
+		if err != nil || found != 0 || next == "" || units > mostUnits || calls > mostCalls {
+			t.Errorf("%s: %d, %q, %v, by %.1f units, %d calls", name, found, next, err, units, calls)
+		}
+		return next
+	}
+	all := func([]string) (own, all map[string]bool, err error) { return map[string]bool{"doc": true}, map[string]bool{"doc": true}, nil }
+	look("a count", 50, 13, func(ctx context.Context) (int, string, error) {
+		unread, next, err := s.Reader(org, "bob").Unread(ctx, "", all)
+		return len(unread), next, err
+	})
+	q := ofUser("bob")
+	q.Unread = true
+	next := look("a page", 50, 20, func(ctx context.Context) (int, string, error) {
+		list, next, err := s.Notifications(ctx, org, q, "", 10)
+		return len(list), next, err
+	})
+	if list, next, err := s.Notifications(t.Context(), org, q, next, 10); err != nil || len(list) != 1 || next != "" {
+		t.Errorf("the next page has %v, and goes on at %q, %v", list, next, err)
+	}
+	must.Do(t, s.ReadUntil(t.Context(), org, "bob", 2_000+5))
+	list, next, err := s.Notifications(t.Context(), org, q, "", 10)
+	if unread, end, failed := s.Reader(org, "bob").Unread(t.Context(), "", all); err != nil || failed != nil || len(list)+len(unread) > 0 || next+end != "" {
+		t.Errorf("everything but the newest was read: %v, %q, %v; %q, %q, %v", list, next, err, unread, end, failed)
+	}
+}

@@ -38,7 +38,10 @@ func (s *Store) Told(ctx context.Context, org collab.OrganizationRef, user strin
 	if err != nil {
 		return nil, err
 	}
-	read := states{until: found[until].Number(keys.ReadAt)}
+	var read states
+	if err := found[until].Decode(&read.until); err != nil {
+		return nil, err
+	}
 	if read.by, err = s.did(ctx, org, user, pointers, statesLooked); err != nil {
 		return nil, err
 	}

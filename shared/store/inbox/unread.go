@@ -15,39 +15,39 @@ import (
 // untilItem says until when a user has read everything.
 type untilItem struct {
 	Until   collab.Millis `dynamodbav:"rd"`
+	Times   int64         `dynamodbav:"ver,omitempty"` // how often it was said: a mark as unread that is older no longer holds
+	Oldest  collab.Millis `dynamodbav:"old,omitempty"` // of the notifications until then that were marked as unread since; 0 for none
 	Expires int64         `dynamodbav:"ttl"`
 }
 
+// unreadFrom is when the first notification was made that may be unread.
+func (u untilItem) unreadFrom() collab.Millis { return cmp.Or(u.Oldest, u.Until+1) }
+
 // states are what a user did with notifications.
 type states struct {
-	until collab.Millis
+	until untilItem
 	by    map[string]stateItem // by the sort key of their pointers
 }
 
 // of returns what the user did with the notification of a pointer.
 func (s states) of(p pointer) stateItem {
 	did := s.by[p.sk]
-	if p.at <= s.until {
-		did.ReadAt = cmp.Or(did.ReadAt, s.until)
+	if p.at <= s.until.Until && did.Unread != s.until.Times+1 {
+		did.ReadAt = cmp.Or(did.ReadAt, s.until.Until)
 	}
 	return did
 }
 
-// states returns what a user, "" for none, did with notifications.
-func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer) (of states, err error) {
-	if user == "" || len(pointers) == 0 {
-		return of, nil
-	}
-	var until untilItem
+// states returns what the user did with notifications.
+func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err error) {
 	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
-			until, _, err = store.Read[untilItem](ctx, s.Table, keys.ReadUntil(org, user))
+			of.until, err = r.readUntil(ctx)
 			return err
 		}
-		of.by, err = s.did(ctx, org, user, pointers, 0)
+		of.by, err = r.did(ctx, r.org, r.user, pointers, 0)
 		return err
 	})
-	of.until = until.Until
 	return of, err
 }
 
@@ -56,6 +56,9 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 func (s *Store) did(
 	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, latest int,
 ) (by map[string]stateItem, err error) {
+	if len(pointers) == 0 {
+		return nil, nil
+	}
 	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
 	q := store.Scan{
 		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: latest == 0,
@@ -81,90 +84,96 @@ func (s *Store) did(
 // MostUnread is how many unread notifications are counted.
 const MostUnread = 99
 
-// Unread counts the notifications in a user's inbox, after a position ("" for all), that the user has not read, up to MostUnread, and reports
-// whether there are more. sees returns the documents whose notifications count: the user's own, and those for all. Unread reads the lists alone: a notification whose thread is gone, or hidden
-// from the user by now, counts until it is read. It looks at no more than 200.
-func (s *Store) Unread(
-	ctx context.Context, org collab.OrganizationRef, user, position string, sees func(documents []string) (own, all map[string]bool, err error),
-) (n int, more bool, err error) {
-	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
-	until, _, err := store.Read[untilItem](ctx, s.Table, keys.ReadUntil(org, user))
-	if err != nil {
-		return 0, false, err
-	}
-	q.After = until.Until + 1
-	for page := 0; page < 2; page++ {
-		pointers, follow, err := s.pointers(ctx, org, q, position, MostUnread+1)
-		if err != nil || len(pointers) == 0 {
-			return n, false, err
-		}
-		position = pointers[len(pointers)-1].sk
-		did, err := s.did(ctx, org, user, pointers, 0) // what was read until a time is not among them
-		if err != nil {
-			return 0, false, err
-		}
-		pointers = slices.DeleteFunc(pointers, func(p pointer) bool {
-			of := did[p.sk]
-			return of.ReadAt != 0 || of.DeletedAt != 0 || p.toAll && p.Actor == user
+// Unread returns the positions of the notifications in a user's inbox, after a position ("" for all), that the user has not read, newest
+// first. It ends after more than MostUnread of them, or after it has looked at 1,000; next is the position then, "" at the end of the inbox.
+// sees returns the documents that count: for notifications to the user, and for those to everyone. Unread reads the lists alone: a notification whose thread is gone, or hidden from the user by now,
+// counts until it is read.
+func (r *Reader) Unread(
+	ctx context.Context, position string, sees func(documents []string) (own, all map[string]bool, err error),
+) (positions []string, next string, err error) {
+	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: r.user}}
+	var did states
+	for atOnce, looked := MostUnread+1, 0; ; atOnce *= 2 {
+		var pointers []pointer
+		var more bool
+		err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
+			switch {
+			case i == 0:
+				pointers, more, err = r.pointers(ctx, r.org, q, position, min(atOnce, inboxExamined-looked))
+			default:
+				did.until, err = r.readUntil(ctx)
+			}
+			return err
 		})
-		counted, err := s.counted(ctx, org, user, pointers, sees)
 		if err != nil {
-			return 0, false, err
+			return nil, "", err
 		}
-		if n += counted; n > MostUnread {
-			return MostUnread, true, nil
+		q.After = did.until.unreadFrom()
+		if looked += len(pointers); more {
+			position = pointers[len(pointers)-1].sk
+			more = pointers[len(pointers)-1].at >= q.After
 		}
-		if !follow {
-			return n, false, nil
+		pointers = collab.Where(pointers, func(p pointer) bool { return p.at >= q.After })
+		if did.by, err = r.did(ctx, r.org, r.user, pointers, 0); err != nil {
+			return nil, "", err
+		}
+		pointers = collab.Where(pointers, func(p pointer) bool {
+			of := did.of(p)
+			return of.ReadAt == 0 && of.DeletedAt == 0 && !(p.toAll && p.Actor == r.user)
+		})
+		if pointers, err = r.counted(ctx, pointers, sees); err != nil {
+			return nil, "", err
+		}
+		for _, p := range pointers {
+			positions = append(positions, p.sk)
+		}
+		switch {
+		case !more:
+			return positions, "", nil
+		case len(positions) > MostUnread, looked >= inboxExamined:
+			return positions, position, nil
 		}
 	}
-	return n, true, nil
 }
 
-// counted returns how many of the pointers are of documents that count, and wanted by the user where they are for all.
-func (s *Store) counted(
-	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, sees func([]string) (own, all map[string]bool, err error),
-) (n int, err error) {
+// counted returns the pointers of documents that count, and those for all that the user wants.
+func (r *Reader) counted(
+	ctx context.Context, pointers []pointer, sees func([]string) (own, all map[string]bool, err error),
+) ([]pointer, error) {
+	if len(pointers) == 0 {
+		return nil, nil
+	}
 	var documents []string
 	for _, p := range pointers {
 		if !slices.Contains(documents, p.Document) {
 			documents = append(documents, p.Document)
 		}
 	}
-	if len(documents) == 0 {
-		return 0, nil
-	}
-	own, all, err := sees(documents)
-	if err != nil {
-		return 0, err
-	}
-	documents = slices.DeleteFunc(documents, func(d string) bool {
-		return !slices.ContainsFunc(pointers, func(p pointer) bool { return p.toAll && p.Document == d })
+	var own, all, unwanted map[string]bool
+	err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
+		if i == 0 {
+			own, all, err = sees(documents)
+		} else {
+			unwanted, err = r.unwanted(ctx, pointers)
+		}
+		return err
 	})
-	unwanted := map[string]bool{}
-	if len(documents) > 0 {
-		preferences, err := s.directory.Preferences(ctx, org, user, documents)
-		if err != nil {
-			return 0, err
+	return collab.Where(pointers, func(p pointer) bool {
+		if p.toAll {
+			return all[p.Document] && !unwanted[p.Document]
 		}
-		for i, d := range documents {
-			unwanted[d] = !preferences[i].Inbox.Wants(false)
-		}
-	}
-	for _, p := range pointers {
-		if p.toAll && all[p.Document] && !unwanted[p.Document] || !p.toAll && own[p.Document] {
-			n++
-		}
-	}
-	return n, nil
+		return own[p.Document]
+	}), err
 }
 
-// ReadUntil says that a user has read everything until a time. An earlier call with a later time holds.
+// ReadUntil says that a user has read everything until a time, whatever the user marked as unread before. An earlier call with a later time
+// holds.
 func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis) error {
 	said := expression.Name(keys.ReadAt)
 	_, err := s.Write(ctx, store.Update(keys.ReadUntil(org, user),
-		expression.Set(said, expression.Value(until)).Set(expression.Name(keys.Expires), expression.Value(expiry(s.Millis()))),
-		expression.AttributeNotExists(said).Or(said.LessThan(expression.Value(until)))))
+		expression.Set(said, expression.Value(until)).Set(expression.Name(keys.Expires), expression.Value(expiry(s.Millis()))).
+			Add(expression.Name("ver"), expression.Value(1)).Add(expression.Name(keys.Rev), expression.Value(1)).Remove(expression.Name("old")),
+		expression.AttributeNotExists(said).Or(said.LessThanEqual(expression.Value(until)))))
 	return err
 }
 
@@ -178,18 +187,23 @@ func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user st
 	if err != nil {
 		return err
 	}
-	pointers = slices.DeleteFunc(pointers, func(p pointer) bool {
-		return p.Document != doc.Document || p.Annotation == "" || annotations != nil && !slices.Contains(annotations, p.Annotation)
+	pointers = collab.Where(pointers, func(p pointer) bool {
+		return p.Document == doc.Document && p.Annotation != "" && (annotations == nil || slices.Contains(annotations, p.Annotation))
 	})
-	did, err := s.states(ctx, doc.OrganizationRef, user, pointers)
+	if len(pointers) == 0 {
+		return nil
+	}
+	did, err := s.Reader(doc.OrganizationRef, user).states(ctx, pointers)
 	if err != nil {
 		return err
 	}
-	pointers = slices.DeleteFunc(pointers, func(p pointer) bool { return did.of(p) != stateItem{} })
+	pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 && did.of(p).DeletedAt == 0 })
 	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
 		p := pointers[i]
-		_, err := s.Create(ctx, store.ItemOf(
-			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), stateItem{ReadAt: s.Millis(), Expires: expiry(p.at)}))
+		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
+			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at))).Remove(expression.Name("unr"))
+		_, err := s.Write(ctx, store.Update(
+			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
 		return err
 	})
 }

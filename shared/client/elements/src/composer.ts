@@ -14,6 +14,9 @@ const GROUPS = 3; // groups that have a place in it, however many people there a
 const LONGEST = 20_000; // characters of a text: ten pages
 const NEAR = 1_000; // characters left, from which on they are counted down
 
+/** A text as the service compares it in a search: without case and accents. */
+const folded = (text: string) => text.normalize('NFKD').replace(/(?![\u3099\u309a])\p{Mn}/gu, '').toLowerCase().replaceAll('ß', 'ss').normalize('NFC');
+
 /** A comment as it was written: its text with tokens, those whom it mentions, its files, and the only people who shall see it, undefined for everyone. */
 export interface Written {
   text: string;
@@ -237,8 +240,8 @@ export class Composer extends LitElement {
     if (before === undefined) return this.#hide();
     this.#start = this.area.selectionEnd - before.length - 1;
     const adding = this.#adding;
-    const wanted = before.trim().toLowerCase();
-    const fits = (p: Person) => p.userId.toLowerCase().startsWith(wanted) || ` ${nameOf(p)}`.toLowerCase().includes(` ${wanted}`);
+    const wanted = folded(before.trim());
+    const fits = (p: Person) => folded(p.userId).startsWith(wanted) || ` ${folded(nameOf(p))}`.includes(` ${wanted}`);
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
     this.store.people(before.trim(), () => sought() === before).then(
       (all) => {

@@ -96,6 +96,7 @@ interface Write {
 }
 
 export const MOST_PEOPLE = 30; // people that one answer has, and groups
+const SEARCHED_PAGES = 5; // of 1,000 people who are looked at
 const NEWEST_PAGE = 100; // threads of the first answer about a document
 const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
 const CHANGED_PAGE = 250; // of an answer about what changed
@@ -198,12 +199,22 @@ const REQUESTS = {
   },
   async people(to: Access, {searchKey, userIds}: {searchKey?: string; userIds?: string[]}) {
     const key = searchKey ? {searchKey} : {};
-    const find = async (path: string, data: object): Promise<any[]> => (await to.call(path, {...key, ...data}).catch(unlessMissing))?.data ?? [];
+    const find = async (path: string, data: object) => {
+      const list: any[] = [];
+      let pageToken: string | undefined;
+      for (let page = 0; page < (searchKey ? SEARCHED_PAGES : 1); page++) {
+        const answer = await to.call(path, {...key, ...data, ...(pageToken && {pageToken})}).catch(unlessMissing);
+        list.push(...(answer?.data ?? []));
+        if (!(pageToken = answer?.nextPageToken) || list.length >= MOST_PEOPLE) break;
+      }
+      return {list, more: !!pageToken};
+    };
     const [people, groups] = await Promise.all([
-      find('/v2/users/get', {documentId: to.documentId, ...(userIds && {userIds})}), userIds ? [] : find('/v2/organizations/usergroups/get', {}),
+      find('/v2/users/get', {documentId: to.documentId, ...(userIds && {userIds})}),
+      userIds ? {list: [], more: false} : find('/v2/organizations/usergroups/get', {}),
     ]);
     return {
-      people: [...people, ...groups.map((g) => ({userId: g.groupId, name: g.groupName, group: true}))] as Person[], more: Math.max(people.length, groups.length) >= MOST_PEOPLE,
+      people: [...people.list, ...groups.list.map((g) => ({userId: g.groupId, name: g.groupName, group: true}))] as Person[], more: people.more || groups.more,
     };
   },
   async preferences(to: Access, {config}: {config?: Channels}) {
