@@ -67,12 +67,12 @@ const providerDocuments = 8
 func (c *Checker) Viewers(
 	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 ) ([][]collab.Viewer, error) {
-	return c.viewers(ctx, settings, docs, users, members, time.Time{})
+	return c.viewers(ctx, settings, docs, users, members, false, time.Time{})
 }
 
 // viewers is Viewers; of documents about which the permission provider was not asked by the time until it returns none.
 func (c *Checker) viewers(
-	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool, until time.Time,
+	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members, early bool, until time.Time,
 ) ([][]collab.Viewer, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -82,7 +82,7 @@ func (c *Checker) viewers(
 		return nil, err
 	}
 	of, err := c.directory.Standings(ctx, docs[0].OrganizationRef, collab.StandingQuery{
-		Users: users, Documents: docs, Provided: provider != nil, Members: members,
+		Users: users, Documents: docs, Provided: provider != nil, Members: members, Early: early,
 	})
 	if err != nil {
 		return nil, err

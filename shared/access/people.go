@@ -14,6 +14,7 @@ type people struct {
 	checker  *Checker
 	settings collab.Settings
 	users    []string
+	early    bool // see collab.StandingQuery
 
 	mu    sync.Mutex
 	known map[collab.DocumentRef]collab.Viewers
@@ -24,6 +25,11 @@ func (c *Checker) People(settings collab.Settings, users ...string) collab.Sight
 	return &people{checker: c, settings: settings, users: users, known: map[collab.DocumentRef]collab.Viewers{}}
 }
 
+// Writer is People for one user who writes: it asks early. See collab.StandingQuery.
+func (c *Checker) Writer(settings collab.Settings, user string) collab.Sight {
+	return &people{checker: c, settings: settings, users: []string{user}, early: true, known: map[collab.DocumentRef]collab.Viewers{}}
+}
+
 // Viewers implements collab.Sight. It fails like Checker.Viewers.
 func (p *people) Viewers(
 	ctx context.Context, documents []collab.DocumentRef, until time.Time,
@@ -31,7 +37,7 @@ func (p *people) Viewers(
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	unknown := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return p.known[d] != nil })
-	viewers, err := p.checker.viewers(ctx, p.settings, unknown, p.users, true, until)
+	viewers, err := p.checker.viewers(ctx, p.settings, unknown, p.users, true, p.early, until)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (a *account) see(user string, threads ...string) {
 		a.must(a.db.Threads.SetAllSeen(a.Context(), a.request(), a.doc, user, true))
 		return
 	}
-	a.did(a.db.Threads.SetSeen(a.Context(), a.request(), a.doc, user, threads, true))
+	a.did(a.db.Threads.SetSeen(a.Context(), a.request(), a.doc, user, threads, true, nil))
 }
 
 // level sets of what a user is notified of a thread.

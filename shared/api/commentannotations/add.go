@@ -106,7 +106,7 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
-		Operation: rpc.Method((*Service).Add), Description: `
+		Operation: rpc.MethodAhead((*Service).addAhead, (*Service).Add), Description: `
 Adds comment annotations with their comments. Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000
 comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.
 
@@ -127,6 +127,22 @@ and nothing of that one changes; with INVALID_ARGUMENT where it is too large to 
 INTERNAL where it may be sent again. NOT_FOUND when the organization or the document does not exist and is not to be made;
 FAILED_PRECONDITION when the organization is disabled. An organization and a document that the call created stay, also where the call fails
 then.`}
+}
+
+func (s *Service) addAhead(ctx context.Context, call *rpc.Call, req *AddRequest) {
+	s.ahead(ctx, call, req.Target, "", seers(req.list), commentsOf(req.list)...)
+}
+
+// seers returns the users whom the visibilities of annotations name.
+func seers(list []newAnnotation) (users []string) {
+	for _, a := range list {
+		users = append(users, a.visibility.Users()...)
+	}
+	return users
+}
+
+func commentsOf(list []newAnnotation) [][]NewComment {
+	return collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })
 }
 
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
@@ -189,11 +205,7 @@ func (s *Service) add(
 	if err != nil {
 		return nil, err
 	}
-	var named []string
-	for _, a := range list {
-		named = append(named, a.visibility.Users()...)
-	}
-	if err := s.introduce(ctx, call, doc, named, collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })...); err != nil {
+	if err := s.introduce(ctx, call, doc, seers(list), commentsOf(list)...); err != nil {
 		return nil, err
 	}
 	var authors []string

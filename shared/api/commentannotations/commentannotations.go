@@ -36,7 +36,7 @@ type Threads interface {
 	UpdateComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
 	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error]
 	Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error)
-	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
+	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool, viewers collab.Viewers) ([]error, error)
 	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
 	RestoreSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen) (bool, []error, error)
 	ReadStates(ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int) (list []collab.ReadState, next string, err error)

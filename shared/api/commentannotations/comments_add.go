@@ -40,7 +40,7 @@ func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 func CommentsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
-		Operation: rpc.Method((*Service).AddComments), Description: `
+		Operation: rpc.MethodAhead((*Service).addCommentsAhead, (*Service).AddComments), Description: `
 Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
 content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
 annotation's lastUpdated moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is
@@ -52,6 +52,10 @@ see the annotation.
 INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`}
 }
 
+func (s *Service) addCommentsAhead(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) {
+	s.ahead(ctx, call, req.Target, req.AnnotationID, nil, req.CommentData)
+}
+
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	sent, field := req.comments()
@@ -59,7 +63,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
+	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return nil, err
 	}
 	if err := s.introduce(ctx, call, doc, nil, sent); err != nil {

@@ -73,7 +73,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
-	seen := s.checkAnnotation(ctx, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
+	seen := s.checkAnnotation(ctx, call, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
 	err = s.fillComments(ctx, req, doc, after, page)
 	if hidden := seen(); hidden != nil {
 		err = hidden

@@ -85,7 +85,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkAnnotation(ctx, s.mine(call), doc, req.AnnotationID)(); err != nil {
+	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return nil, err
 	}
 	tags := &req.UpdatedData.Value.TaggedUserContacts

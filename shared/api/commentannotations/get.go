@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -164,13 +166,18 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID,
 		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID)},
 	}
-	var next []byte
+	if q.Sight != nil && len(q.Found) > 0 {
+		go func() { _, _ = q.Sight.Viewers(ctx, q.Found, time.Time{}) }() // it remembers them
+	}
+	gone := func() ([]*collab.Thread, error) { return nil, nil }
 	if req.IncludeDeleted && from == nil {
-		err = s.addGone(ctx, q, &p)
+		gone = collab.Later(func() ([]*collab.Thread, error) {
+			return s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
+		})
 	}
-	if err == nil {
-		next, err = s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
-	}
+	first := sync.OnceValue(func() error { return addGone(&p, gone) })
+	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
+	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
 		// Its error comes before every other one, which could tell of what is hidden.
 		err = cmp.Or(checkDocument(ctx, q.Sight, q.Found[0]), err)
@@ -184,10 +191,10 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return p.GroupedPage, nil
 }
 
-// addGone adds to a page what left the document of a query.
-func (s *Service) addGone(ctx context.Context, q collab.AnnotationQuery, p *page) error {
-	gone, err := s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
-	for _, t := range gone {
+// addGone adds to a page what left the document of its query.
+func addGone(p *page, gone func() ([]*collab.Thread, error)) error {
+	list, err := gone()
+	for _, t := range list {
 		if !p.take(t.ID, t) {
 			return collab.Errorf(collab.FailedPrecondition, "more was deleted since updatedAfter than an answer holds: read all anew")
 		}

@@ -120,6 +120,9 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 	}
 	if call.Sight == nil {
 		call.Sight = s.Access.People(call.Settings, call.Person.UserID)
+		if call.Writes {
+			call.Sight = s.Access.Writer(call.Settings, call.Person.UserID)
+		}
 	}
 	return call.Sight
 }
@@ -238,6 +241,66 @@ func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.Doc
 	return users, nil
 }
 
+// early are reads of a person's request that have begun.
+type early struct {
+	head    func() (collab.Annotation, error) // of the annotation that it names; nil for none
+	users   func() (map[string]collab.User, error)
+	viewers func() ([][]collab.Viewer, error)
+}
+
+// ahead begins the reads for a document, an annotation unless that is "", and the people whom the request names.
+func (s *Service) ahead(ctx context.Context, call *rpc.Call, t Target, ann string, others []string, comments ...[]NewComment) {
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, collab.CreateFlags{})
+	if err != nil {
+		return // the operation finds the same
+	}
+	reads := &early{}
+	call.Ahead = reads
+	sight := s.mine(call)
+	go func() { _, _ = sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) }() // it remembers them
+	if ann != "" {
+		reads.head = collab.Later(func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
+	}
+	if named := namedBy(call.Person.UserID, others, comments); len(named) <= maxNamedPeople {
+		reads.users = collab.Later(func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, call.Person.UserID)) })
+		reads.viewers = collab.Later(func() ([][]collab.Viewer, error) { return s.viewersOf(ctx, call, doc, named) })
+	}
+}
+
+// reads returns the reads that have begun, and begins those that have not.
+func (s *Service) reads(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, named []string) *early {
+	if reads, ok := call.Ahead.(*early); ok && reads.users != nil {
+		return reads
+	}
+	return &early{
+		users:   func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, call.Person.UserID)) },
+		viewers: func() ([][]collab.Viewer, error) { return s.viewersOf(ctx, call, doc, named) },
+	}
+}
+
+// headOf returns the head of an annotation, of the reads that have begun if it is among them.
+func (s *Service) headOf(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string) (collab.Annotation, error) {
+	if reads, ok := call.Ahead.(*early); ok && reads.head != nil {
+		return reads.head()
+	}
+	return s.Threads.Head(ctx, doc, ann)
+}
+
+// viewersOf returns what users may see of a document; it reads nothing for none.
+func (s *Service) viewersOf(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, users []string) ([][]collab.Viewer, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	return s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, users, false)
+}
+
+// namedBy returns the users whom comments tag, and others, each once, without one.
+func namedBy(me string, others []string, comments [][]NewComment) []string {
+	users, _ := tagged(slices.Concat(comments...))
+	named := rpc.Distinct(slices.Concat(users, others))
+	return slices.DeleteFunc(named, func(id string) bool { return id == me })
+}
+
 // introduce fills the author and the tagged users of a person's comments in from what is stored of them, and of all comments the names of
 // tagged groups. It fails with INVALID_ARGUMENT if a tagged user, or one of others, may not see the document, or if there are more than
 // maxNamedPeople, with RESOURCE_EXHAUSTED if the person mentions too many people in an hour, and like nameGroups.
@@ -247,26 +310,19 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 		return err
 	}
 	me := call.Person.UserID
-	tagged := []string{}
-	for _, c := range slices.Concat(comments...) {
-		for _, t := range c.TaggedUserContacts {
-			if t.UserID != "" {
-				tagged = append(tagged, t.UserID)
-			}
-		}
-	}
-	named := slices.DeleteFunc(rpc.Distinct(slices.Concat(tagged, others)), func(id string) bool { return id == me })
+	named := namedBy(me, others, comments)
 	if len(named) > maxNamedPeople {
 		return collab.Errorf(collab.InvalidArgument, "a request may name at most %d people in tags and visibility", maxNamedPeople)
 	}
 	if err := call.Mentions(len(named) + inGroups); err != nil {
 		return err
 	}
-	users, err := s.known(ctx, doc, slices.Concat(named, []string{me}))
+	reads := s.reads(ctx, call, doc, named)
+	users, err := reads.users()
 	if err != nil {
 		return err
 	}
-	viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, named, false)
+	viewers, err := reads.viewers()
 	if err != nil {
 		return err
 	}

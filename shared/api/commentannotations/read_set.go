@@ -45,33 +45,35 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 		done = "the comment annotation is read"
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	seen, _, err := s.seen(ctx, call, doc, ids)
+	viewers, err := s.viewers(ctx, call, doc)
 	if err != nil {
 		return nil, err
+	}
+	read := func() (any, error) { return nil, nil }
+	if *req.Read && req.ReadAt == nil {
+		read = collab.Later(func() (any, error) { return nil, s.Inbox.ReadThreads(ctx, doc, req.UserID, ids) })
 	}
 	var errs []error
 	switch {
 	case req.ReadAt != nil:
 		said := collab.SeenAt(min(*req.ReadAt, call.Millis()), *req.Read)
-		_, errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, seen, said)
+		_, errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, ids, said)
 	case ids == nil:
 		err = s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read)
 	default:
-		errs, err = s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, seen, *req.Read)
+		errs, err = s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, ids, *req.Read, viewers)
+	}
+	if _, failed := read(); err == nil {
+		err = failed
 	}
 	if err != nil {
 		return nil, err
-	}
-	if *req.Read && req.ReadAt == nil && (ids == nil || len(seen) > 0) {
-		if err := s.Inbox.ReadThreads(ctx, doc, req.UserID, seen); err != nil {
-			return nil, err
-		}
 	}
 	if ids == nil {
 		call.Message = "all of the document was set"
 		return rpc.Keyed[rpc.Item]{}, nil
 	}
-	items := call.Outcomes(ids, outcomes(doc, ids, seen, errs), done)
+	items := call.Outcomes(ids, errs, done)
 	call.Sum("comment annotation", "set")
 	return items, nil
 }

@@ -3,7 +3,6 @@ package commentannotations
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"collabdata/shared/api/rpc"
@@ -38,25 +37,24 @@ func checkDocument(ctx context.Context, sight collab.Sight, doc collab.DocumentR
 
 // checkAnnotation begins to ask whether a sight, nil for everything, lets see an annotation. wait fails with NOT_FOUND where it does not. Its
 // error comes before every other one, which could tell of what is hidden.
-func (s *Service) checkAnnotation(ctx context.Context, sight collab.Sight, doc collab.DocumentRef, ann string) (wait func() error) {
+func (s *Service) checkAnnotation(
+	ctx context.Context, call *rpc.Call, sight collab.Sight, doc collab.DocumentRef, ann string,
+) (wait func() error) {
 	if sight == nil {
 		return func() error { return nil }
 	}
-	var asking sync.WaitGroup
-	var head collab.Annotation
-	var documentErr, headErr error
-	asking.Go(func() { documentErr = checkDocument(ctx, sight, doc) })
-	asking.Go(func() { head, headErr = s.Threads.Head(ctx, doc, ann) })
+	asked := collab.Later(func() (any, error) { return nil, checkDocument(ctx, sight, doc) })
+	head := collab.Later(func() (collab.Annotation, error) { return s.headOf(ctx, call, doc, ann) })
 	return func() error {
-		asking.Wait()
-		if documentErr != nil {
-			return documentErr
+		if _, err := asked(); err != nil {
+			return err
 		}
 		found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) // it knows by now
+		var a collab.Annotation
 		if err == nil {
-			err = headErr
+			a, err = head()
 		}
-		if err == nil && !found[doc].See(&head) {
+		if err == nil && !found[doc].See(&a) {
 			err = collab.NoAnnotation(doc, ann)
 		}
 		return err

@@ -116,12 +116,24 @@ type Rule struct {
 
 // Method returns the operation that is a method of a service.
 func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data, error)) Rule {
+	return MethodAhead(nil, method)
+}
+
+// MethodAhead is Method with a method that starts reads of the operation for a person, which go on while the request's key is
+// claimed. They find their results by Call.Ahead. The context ends with the request.
+func MethodAhead[S, Req, Data any](
+	ahead func(S, context.Context, *Call, *Req), method func(S, context.Context, *Call, *Req) (Data, error),
+) Rule {
 	return Rule{
 		Request: reflect.TypeFor[Req](),
 		Data:    reflect.TypeFor[Data](),
 		runner: func(server *Server, services Services, o Options) run {
 			s := find[S](services)
-			return runner(server, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
+			var before func(context.Context, *Call, *Req)
+			if ahead != nil {
+				before = func(ctx context.Context, call *Call, req *Req) { ahead(s, ctx, call, req) }
+			}
+			return runner(server, before, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
 		},
 	}
 }

@@ -88,6 +88,7 @@ type Call struct {
 	// answers as then, from what is there, and writes nothing. Its earlier writes carry its ids.
 	Again bool
 
+	Writes   bool // the operation writes
 	ReadOnly bool // the operation is AlwaysOn, and must write nothing: see Server.ReadOnly
 
 	Message       string  // set by the operation, or its Page: result.message
@@ -98,6 +99,7 @@ type Call struct {
 	Items         int     // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
 	Sight collab.Sight // of the person, asked once in a request; the operation sets it
+	Ahead any          // reads of the operation that have begun: see MethodAhead
 
 	limiter    *limiter  // of persons
 	directory  Directory // see Covered
@@ -152,8 +154,8 @@ type Options struct {
 // run carries out a request whose body was read.
 type run func(*exchange) (response, error)
 
-// runner returns what runs op.
-func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
+// runner returns the way to run op. ahead may be nil: see MethodAhead.
+func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), op Operation[Req, Data], o Options) run {
 	if o.Idempotent && s.Idempotency == nil {
 		panic("rpc: Idempotent needs Server.Idempotency")
 	}
@@ -188,7 +190,7 @@ func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 		if err == nil && x.Person != nil {
 			err = o.Person.covers(x.ctx, &x.Call, fields, data)
 		}
-		x.ReadOnly = s.ReadOnly
+		x.Writes, x.ReadOnly = o.Idempotent, s.ReadOnly
 		if err == nil && o.Idempotent && s.ReadOnly && !o.AlwaysOn {
 			err = &collab.Error{
 				Code:       collab.Unavailable,
@@ -212,6 +214,11 @@ func runner[Req, Data any](s *Server, op Operation[Req, Data], o Options) run {
 		}
 		if err := x.Quota.Admit(asked...); err != nil && !o.AlwaysOn {
 			return response{}, err
+		}
+		if ahead != nil && x.Person != nil {
+			ctx, cancel := context.WithCancel(x.ctx)
+			defer cancel()
+			ahead(ctx, &x.Call, &e.Data)
 		}
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
@@ -267,7 +274,7 @@ func (s *Server) handler(run run) http.Handler {
 
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
 func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.Handler {
-	return s.handler(runner(s, op, o))
+	return s.handler(runner(s, nil, op, o))
 }
 
 // Result is the answer of an operation that was called in process.

@@ -127,32 +127,32 @@ func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
 
 // Connected counts the connections that bear on one more. With now it sees all that was kept before the call.
 func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n collab.Connected, err error) {
-	n.User, err = s.there(ctx, store.Scan{
-		PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
-		Limit: collab.MaxUserConnections + 1, Strong: now,
-	})
-	if err != nil {
-		return n, err
-	}
 	counts := make([]int, len(w.Documents))
-	err = store.Each(ctx, len(counts), func(ctx context.Context, i int) (err error) {
-		counts[i], err = s.there(ctx, store.Scan{
-			PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
-			Limit: collab.MaxDocumentConnections + 1, Strong: now,
-		})
+	err = store.Each(ctx, len(counts)+2, func(ctx context.Context, i int) (err error) {
+		switch i {
+		case len(counts):
+			n.User, err = s.there(ctx, store.Scan{
+				PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
+				Limit: collab.MaxUserConnections + 1, Strong: now,
+			})
+		case len(counts) + 1:
+			from := keys.Time(s.Now().Add(-collab.ConnectionLifetime - span).UnixMilli())
+			var spans []store.Item
+			spans, err = s.Query(ctx, store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}, Strong: now})
+			for _, it := range spans {
+				n.Account += it.Number(keys.Added)
+			}
+		default:
+			counts[i], err = s.there(ctx, store.Scan{
+				PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
+				Limit: collab.MaxDocumentConnections + 1, Strong: now,
+			})
+		}
 		return err
 	})
 	n.Documents = map[string]int{}
 	for i, doc := range w.Documents {
 		n.Documents[doc] = counts[i]
-	}
-	if err != nil {
-		return n, err
-	}
-	from := keys.Time(s.Now().Add(-collab.ConnectionLifetime - span).UnixMilli())
-	spans, err := s.Query(ctx, store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}, Strong: now})
-	for _, it := range spans {
-		n.Account += it.Number(keys.Added)
 	}
 	return n, err
 }

@@ -182,7 +182,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 		p.must(p.thread(doc, id))
 	}
 	p.must(p.SetPreferences(p.Context(), org, []string{"ann"}, []string{doc.Document}, collab.Preferences{Inbox: collab.PreferNone}))
-	_, err := p.threads.SetSeen(p.Context(), storetest.Request(p.Now()), doc, "ann", []string{"a"}, true)
+	_, err := p.threads.SetSeen(p.Context(), storetest.Request(p.Now()), doc, "ann", []string{"a"}, true, nil)
 	p.must(err)
 	p.must(p.threads.SetAllSeen(p.Context(), storetest.Request(p.Now()), doc, "bob", true))
 	in := collab.Resource{OrganizationRef: org, Document: doc}

@@ -44,7 +44,15 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 			first = append(first, keys.Member(org, u))
 		}
 	}
-	found, err := s.GetAll(ctx, first, full)
+	var early []keys.Key
+	for _, u := range q.Users {
+		for _, doc := range q.Documents {
+			if q.Early {
+				early = append(early, keys.DocumentGrant(doc, u), keys.Removed(org, u), keys.RemovedFrom(doc, u))
+			}
+		}
+	}
+	found, err := s.GetAll(ctx, append(first, early...), full)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +127,8 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.GetAll(ctx, append(ask, further...), full)
+	further = append(further, ask...)
+	more, err := s.GetAll(ctx, slices.DeleteFunc(further, func(k keys.Key) bool { return slices.Contains(early, k) }), full)
 	if err != nil {
 		return nil, err
 	}

@@ -205,7 +205,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	}, comment(1, person, words))
 	_, errs, err := w.threads.DeleteAnnotations(w.Context(), w.request(), doc, []string{"deleted"}, collab.AnnotationDeletion{})
 	w.must(errors.Join(append(errs, err)...))
-	_, err = w.threads.SetSeen(w.Context(), w.request(), doc, person, []string{"of bob"}, true)
+	_, err = w.threads.SetSeen(w.Context(), w.request(), doc, person, []string{"of bob"}, true, nil)
 	w.must(err)
 	w.must(w.threads.SetAllSeen(w.Context(), w.request(), doc, person, true))
 }

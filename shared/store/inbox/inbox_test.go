@@ -365,7 +365,9 @@ func TestUnreadBound(t *testing.T) {
 		}
 		return next
 	}
-	all := func([]string) (own, all map[string]bool, err error) { return map[string]bool{"doc": true}, map[string]bool{"doc": true}, nil }
+	all := func([]string) (own, all map[string]bool, err error) {
+		return map[string]bool{"doc": true}, map[string]bool{"doc": true}, nil
+	}
 	look("a count", 50, 13, func(ctx context.Context) (int, string, error) {
 		unread, next, err := s.Reader(org, "bob").Unread(ctx, "", all)
 		return len(unread), next, err

@@ -178,7 +178,7 @@ func TestSeenOfDeleted(t *testing.T) {
 		return ids, n[0].Unread
 	}
 	set := func(user string, seen bool) {
-		errs, err := w.SetSeen(t.Context(), newRequest(0), w.doc, user, []string{"a"}, seen)
+		errs, err := w.SetSeen(t.Context(), newRequest(0), w.doc, user, []string{"a"}, seen, nil)
 		w.must(errors.Join(append(errs, err)...))
 	}
 	set("reader", true)

@@ -85,14 +85,13 @@ func (s *Store) Gone(
 	if after < s.Millis()-GoneFor.Milliseconds() {
 		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is longer ago than it is known what was deleted: read all anew")
 	}
-	var viewers collab.Viewers
-	if sight != nil {
-		of, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
-		if err != nil {
-			return nil, err
+	viewers := collab.Later(func() (v collab.Viewers, err error) {
+		if sight == nil {
+			return nil, nil
 		}
-		viewers = of[doc]
-	}
+		of, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
+		return of[doc], err
+	})
 	latest := map[string]int{} // by id, the place in list
 	var list []*collab.Thread
 	examined := 0
@@ -114,7 +113,11 @@ func (s *Store) Gone(
 		if examined++; examined > mostGone {
 			return nil, collab.Errorf(collab.FailedPrecondition, "very much was deleted since updatedAfter: read all anew")
 		}
-		if !viewers.See(&t.Annotation) {
+		see, err := viewers()
+		if err != nil {
+			return nil, err
+		}
+		if !see.See(&t.Annotation) {
 			continue
 		}
 		if i, again := latest[t.ID]; again {
@@ -126,7 +129,11 @@ func (s *Store) Gone(
 			return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read all anew", most)
 		}
 	}
-	return s.stillGone(ctx, doc, list, viewers)
+	see, err := viewers()
+	if err != nil {
+		return nil, err
+	}
+	return s.stillGone(ctx, doc, list, see)
 }
 
 // stillGone returns the annotations that are not there, or that not all viewers may see.

@@ -467,7 +467,7 @@ func testModel(t *testing.T, s *Store) {
 					m.see(seenKey{user, d, ""}, seen)
 					return
 				}
-				errs, err := s.SetSeen(ctx, r, org.Document(d), user, ids, seen)
+				errs, err := s.SetSeen(ctx, r, org.Document(d), user, ids, seen, nil)
 				must.Do(t, err)
 				for i, id := range ids {
 					th := m.threads[d][id]

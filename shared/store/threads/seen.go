@@ -16,7 +16,9 @@ import (
 
 // SetSeen says of annotations that a user has seen their comments so far, or none of them. It writes only what is not so yet. The failures
 // are in the order of ids, nil for success: NOT_FOUND for one that does not exist.
-func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error) {
+func (s *Store) SetSeen(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool, viewers collab.Viewers,
+) ([]error, error) {
 	itemKeys := []keys.Key{keys.Seen(doc, user)}
 	for _, id := range ids {
 		itemKeys = append(itemKeys, headKey(doc, id), keys.SeenThread(doc, user, id))
@@ -32,7 +34,16 @@ func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.Do
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
 		head, k := found[itemKeys[1+2*i]], itemKeys[2+2*i]
-		if head == nil {
+		visible := head != nil
+		if visible && viewers != nil {
+			a, err := readHead(head)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			visible = viewers.See(&a)
+		}
+		if !visible {
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 			return
 		}

@@ -54,7 +54,7 @@ func TestSeenBudgets(t *testing.T) {
 	holds("of one who has seen nothing", 12+annotations/2+1, count("eve", nil, annotations, annotations))
 	set := func(ids ...string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			errs, err := s.SetSeen(ctx, newRequest(5_000), doc, "eve", ids, true)
+			errs, err := s.SetSeen(ctx, newRequest(5_000), doc, "eve", ids, true, nil)
 			for _, e := range errs {
 				if err == nil {
 					err = e
@@ -83,7 +83,7 @@ func TestSeenNow(t *testing.T) {
 		for name, set := range map[string]func(*writing, *request.Request) error{
 			"document": func(w *writing, r *request.Request) error { return w.SetAllSeen(t.Context(), r, w.doc, "eve", true) },
 			"thread": func(w *writing, r *request.Request) error {
-				errs, err := w.SetSeen(t.Context(), r, w.doc, "eve", []string{"a"}, true)
+				errs, err := w.SetSeen(t.Context(), r, w.doc, "eve", []string{"a"}, true, nil)
 				return errors.Join(append(errs, err)...)
 			},
 		} {
