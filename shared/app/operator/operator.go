@@ -185,8 +185,9 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*R
 	return nil, collab.Errorf(answer.Error.Status, "%s", answer.Error.Message)
 }
 
-// Transfer returns what serves exports from an account and imports to it: the API in the account's name, whose settings refuse nothing,
-// and operator.Transfer. No webhook gets an event that a request did not ask for.
+// Transfer returns what serves exports from an account and imports to it: the API in the account's
+// name, whose settings refuse nothing, and operator.Transfer. No webhook gets an event that a
+// request did not ask for.
 func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
 	ofAPI, err := o.inNameOf(ctx, account, true)
 	if err != nil {
