@@ -16,8 +16,9 @@ import (
 	"collabdata/shared/store/directory"
 )
 
-// Transfer returns the operations that exports and imports call beside those of the API. They are called in the name of an account.
-// Records are what no operation of the API lists, or adds as it was: each line of an exported file of such a kind is one.
+// Transfer returns the operations that exports and imports call beside those of the API. They are
+// called in the name of an account. Records are what no operation of the API lists, or adds as it
+// was: each line of an exported file of such a kind is one.
 func Transfer() []rpc.Endpoint {
 	return []rpc.Endpoint{RecordsGet(), RecordsAdd()}
 }
@@ -54,7 +55,8 @@ type recordPosition struct {
 	After string // sort key
 }
 
-// recordList is one of the lists that make one of all records, by a name that other lists do not have.
+// recordList is one of the lists that make one of all records, by a name that other lists do not
+// have.
 type recordList struct {
 	name string
 	read func(after string, most int) (next string, err error)
@@ -123,7 +125,8 @@ func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, p
 	}
 }
 
-// removals returns the list of users who were taken out of an organization or a document: of some, or all if users is nil.
+// removals returns the list of users who were taken out of an organization or a document: of some,
+// or all if users is nil.
 func (s *Service) removals(ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record]) recordList {
 	return recordList{"removals " + in.Document.Document, func(after string, most int) (string, error) {
 		var list []directory.Removal
@@ -348,7 +351,8 @@ func (r restorer) readState(state ReadStateRecord) restore {
 	}
 }
 
-// levels returns restores of levels. Those of one annotation are set together, as each changes its item.
+// levels returns restores of levels. Those of one annotation are set together, as each changes its
+// item.
 func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 	type place struct{ document, annotation string }
 	type levels struct {

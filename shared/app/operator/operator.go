@@ -141,8 +141,9 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 	return o.service.Call(ctx, e, id, data)
 }
 
-// Transfer returns what serves exports from an account and imports to it: the API in the account's name, whose settings refuse nothing,
-// and operator.Transfer. No webhook gets an event that a request did not ask for.
+// Transfer returns what serves exports from an account and imports to it: the API in the account's
+// name, whose settings refuse nothing, and operator.Transfer. No webhook gets an event that a
+// request did not ask for.
 func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
 	id, err := o.identity(ctx, account, true)
 	if err != nil {

@@ -23,7 +23,8 @@ type outcome struct {
 	Code      client.Code `json:"code"`
 }
 
-// outcomes are those of the items of a bulk call, in their order. Operations answer them as an array, or as an object by id.
+// outcomes are those of the items of a bulk call, in their order. Operations answer them as an
+// array, or as an object by id.
 type outcomes []outcome
 
 // UnmarshalJSON reads both.

@@ -16,8 +16,9 @@ import (
 
 // ExportOptions say how an organization is exported. The zero value exports all of it, as an operator of this service may.
 type ExportOptions struct {
-	// Documented exports by the documented operations alone, and without the reach of an operator. The file then has no groups, preferences,
-	// read states, removals and unsubscribed users, and only the line of a disabled document. Export refuses a disabled organization.
+	// Documented exports by the documented operations alone, and without the reach of an operator.
+	// The file then has no groups, preferences, read states, removals and unsubscribed users, and
+	// only the line of a disabled document. Export refuses a disabled organization.
 	Documented bool
 
 	Progress func(Progress)    // is called now and then; may be nil
@@ -287,7 +288,8 @@ func (e *exporter) writeDocuments(list []object) error {
 	})
 }
 
-// records writes who gets no mail and who was taken out of the organization, or who was taken out of documents.
+// records writes who gets no mail and who was taken out of the organization, or who was taken out
+// of documents.
 func (e *exporter) records(documents []string) error {
 	if e.Documented {
 		return nil
@@ -346,7 +348,8 @@ func (e *exporter) thread(document string, a object) error {
 	return nil
 }
 
-// groupsOf writes the groups that a comment mentions, if no operation lists groups. It writes each once.
+// groupsOf writes the groups that a comment mentions, if no operation lists groups. It writes each
+// once.
 func (e *exporter) groupsOf(c object) error {
 	tags, _ := c.Get("taggedUserContacts")
 	for _, v := range itemsOf(tags) {
@@ -368,7 +371,8 @@ func annotationOf(document string, a object) object {
 	return with(plain(a), "documentId", quoted(document))
 }
 
-// plain returns an annotation without what it has by default: the type and the visibility of those that an operation adds without one.
+// plain returns an annotation without what it has by default: the type and the visibility of those
+// that an operation adds without one.
 func plain(a object) object {
 	if v, _ := a.Get("visibility"); textOf(parse(v), "type") == "public" {
 		a = without(a, "visibility")
@@ -429,7 +433,8 @@ func (e *exporter) users() error {
 	})
 }
 
-// granted writes users of the organization, a folder or a document, after the ends of their grants: so no import gives access without one.
+// granted writes users of the organization, a folder or a document, after the ends of their grants:
+// so no import gives access without one.
 func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 	list := make([]object, len(users))
 	for i, u := range users {

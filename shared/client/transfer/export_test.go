@@ -1,6 +1,7 @@
 package transfer
 
-// Fields returns the fields that lines of a kind may have, each with those around it: from.userId, attachments.name.
+// Fields returns the fields that lines of a kind may have, each with those around it: from.userId,
+// attachments.name.
 func Fields(k Kind) (names []string) {
 	var add func(of *shape, prefix string)
 	add = func(of *shape, prefix string) {

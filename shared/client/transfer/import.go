@@ -32,7 +32,8 @@ type Refusal struct {
 	Message string
 }
 
-// Result is the number of lines of each kind that an import added, that existed, and that were refused.
+// Result is the number of lines of each kind that an import added, that existed, and that were
+// refused.
 type Result struct {
 	Added, Unchanged, Refused map[Kind]int64
 }
@@ -51,16 +52,20 @@ func Check(r io.Reader, o ImportOptions) error {
 	return i.lines(r, func(*line) error { return nil })
 }
 
-// Import adds what a file of this package holds to the account of c: with its ids, times and authors, and nobody is notified of it.
-// Only webhooks of an account with the setting allEvents get the threads and comments. c is a client of an operator.
+// Import adds what a file of this package holds to the account of c: with its ids, times and
+// authors, and nobody is notified of it. Only webhooks of an account with the setting allEvents get
+// the threads and comments. c is a client of an operator.
 //
-// Import may be repeated, also after one that was ended at any place: it adds what is missing, and fields that a user, a grant, a
-// preference or the organization lacks. Data that exist with another value stay, and the line is refused, and with it the lines of a
-// refused folder, document or annotation, as other people might see them there. Of read states and removals the later ones hold.
-// Comments bring back authors who were taken out before, so Import adds the removals at their lines and, once more, at its end. Then it
-// disables the documents and the organization that are disabled in the file.
+// Import may be repeated, also after one that was ended at any place: it adds what is missing, and
+// fields that a user, a grant, a preference or the organization lacks. Data that exist with another
+// value stay, and the line is refused, and with it the lines of a refused folder, document or
+// annotation, as other people might see them there. Of read states and removals the later ones
+// hold. Comments bring back authors who were taken out before, so Import adds the removals at their
+// lines and, once more, at its end. Then it disables the documents and the organization that are
+// disabled in the file.
 //
-// Import holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of removals and disabled documents.
+// Import holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of removals and
+// disabled documents.
 //
 // It fails with a *LineError for a line that is none of a file; what is before it is added then. It fails with the error of an operation
 // that failed for now, or for all of the account; it may be repeated then. It does not fail where the service refuses a line: see Refusal.
@@ -379,8 +384,8 @@ func (i *importer) unchanged(l *line) {
 	i.result.Unchanged[l.kind]++
 }
 
-// lacks reports whether something as it was found lacks fields of its line, or does not exist. Otherwise it counts the line, or refuses
-// it if a field differs.
+// lacks reports whether something as it was found lacks fields of its line, or does not exist.
+// Otherwise it counts the line, or refuses it if a field differs.
 func (i *importer) lacks(l *line, found object, exists bool) bool {
 	if !exists {
 		return true
@@ -531,8 +536,8 @@ func (i *importer) users(batch []*line) error {
 	return err
 }
 
-// usersWithout returns lines of users of a level, or of their grants on it, that do not exist or lack fields. It refuses those of users
-// who were taken out, as an add would bring them back.
+// usersWithout returns lines of users of a level, or of their grants on it, that do not exist or
+// lack fields. It refuses those of users who were taken out, as an add would bring them back.
 func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []*line, _ error) {
 	for few := range slices.Chunk(batch, most) {
 		there := map[string]object{}
@@ -572,7 +577,8 @@ func (l *line) atLevel() *line {
 	return &at
 }
 
-// removed returns which users of lines were taken out of the organization, or of the document of a level.
+// removed returns which users of lines were taken out of the organization, or of the document of a
+// level.
 func (i *importer) removed(list []*line, level map[string]any) (map[string]bool, error) {
 	removed := map[string]bool{}
 	if len(list) == 0 {

@@ -50,8 +50,8 @@ func (s *service) mails(t *testing.T, account string, users ...string) (list []s
 	return slices.DeleteFunc(slices.Clone(users), func(id string) bool { return off[id] })
 }
 
-// TestMovedPeople: after a move, users get mails when they want, follow and mute what they did, and those who were taken out see
-// nothing. Comments that mention a group come, too.
+// TestMovedPeople: after a move, users get mails when they want, follow and mute what they did, and
+// those who were taken out see nothing. Comments that mention a group come, too.
 func TestMovedPeople(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -90,8 +90,9 @@ func plainAnswer(answer string) string {
 	return strings.NewReplacer(`"one-key"`, `""`, `"two-key"`, `""`).Replace(answer)
 }
 
-// TestUnsubscribedFirst: an import that ends at any of its first requests has ended mails before it adds users, comments or anything
-// else of a person. The earliest time stays, and an organization of the same account that is exported, too, has the addresses.
+// TestUnsubscribedFirst: an import that ends at any of its first requests has ended mails before it
+// adds users, comments or anything else of a person. The earliest time stays, and an organization
+// of the same account that is exported, too, has the addresses.
 func TestUnsubscribedFirst(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -130,7 +131,8 @@ func TestUnsubscribedFirst(t *testing.T) {
 	}
 }
 
-// TestRemovals: a removal holds whatever an import adds after it, comes again after a kill, and takes nothing from a user who is back.
+// TestRemovals: a removal holds whatever an import adds after it, comes again after a kill, and
+// takes nothing from a user who is back.
 func TestRemovals(t *testing.T) {
 	const file = `{"kind":"organization","organizationId":"acme"}
 {"kind":"removal","userId":"bob","removedAt":1700000000000}
@@ -310,8 +312,8 @@ func TestRecordPages(t *testing.T) {
 	}
 }
 
-// TestOtherwisePeople: what an account has otherwise of users, grants, groups, levels and preferences stays, and is named. What it lacks
-// is added.
+// TestOtherwisePeople: what an account has otherwise of users, grants, groups, levels and
+// preferences stays, and is named. What it lacks is added.
 func TestOtherwisePeople(t *testing.T) {
 	const file = `{"kind":"organization","organizationId":"acme","organizationName":"Acme","tier":1}
 {"kind":"group","groupId":"g","groupName":"G","userIds":["ann","bob"]}
@@ -383,7 +385,8 @@ func TestOtherwisePeople(t *testing.T) {
 	}
 }
 
-// TestAnotherIncarnation: what belonged to a deleted document is not in the file of one that was added under its id.
+// TestAnotherIncarnation: what belonged to a deleted document is not in the file of one that was
+// added under its id.
 func TestAnotherIncarnation(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")

@@ -24,10 +24,12 @@
 // A further field of an organization or a document that is called kind has one _ more in front of its name, and so has one that is called
 // so with any number of _ in front.
 //
-// A file leaves out deleted things; notifications, events and webhooks; the times of folders, documents and users, which no operation
-// sets. The table of kinds in package keys gives a reason for each.
+// A file leaves out deleted things; notifications, events and webhooks; the times of folders,
+// documents and users, which no operation sets. The table of kinds in package keys gives a reason
+// for each.
 //
-// Every file has all unsubscribed addresses of its account, as their hashes do not show who of them is in the organization.
+// Every file has all unsubscribed addresses of its account, as their hashes do not show who of them
+// is in the organization.
 package transfer
 
 import (
@@ -174,8 +176,8 @@ var forms = map[Kind]form{
 	Level:        {shapeOf[levelLine](), []string{"documentId", "annotationId", "level", "userId"}},
 }
 
-// notInLines are fields of operations that lines do not have: comments are lines of their own, nobody is notified, and the last one is
-// another name of visibility.
+// notInLines are fields of operations that lines do not have: comments are lines of their own,
+// nobody is notified, and the last one is another name of visibility.
 var notInLines = []string{"commentData", "comments", "triggerNotification", "triggerActivities", "visibilityConfig"}
 
 // object is a JSON object, with its members in their order.

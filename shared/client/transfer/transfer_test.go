@@ -36,16 +36,24 @@ type service struct {
 	*app.Service
 	url      string
 	operator string // URL of operator.Operator.Transfer for the account of the credentials
+	cold     atomic.Bool
 }
+
+// restart has the operator forget what its process knows.
+func (s *service) restart() { s.cold.Store(true) }
 
 // serve serves a service with a table of its own, whose credentials are in these headers.
 func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
 	s := &service{Service: apitest.Start(t, func(c *app.Config) { c.Headers = append(headers, credentials.Headers{})[0] })}
-	o := operator.New(operator.Config{App: s.Config()})
+	var o atomic.Pointer[operator.Operator]
+	s.restart()
 	ofOperator := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		account := strings.TrimSuffix(r.Header.Get(cmp.Or(s.Config().Headers.Key, credentials.KeyHeader)), "-key")
-		h, err := o.Transfer(r.Context(), account)
+		if s.cold.Swap(false) {
+			o.Store(operator.New(operator.Config{App: s.Config()}))
+		}
+		h, err := o.Load().Transfer(r.Context(), account)
 		if err != nil {
 			t.Error(err)
 			return
@@ -664,8 +672,8 @@ func canonical(t *testing.T, file string) string {
 	return all.String()
 }
 
-// withoutOwn returns a file without what no documented operation says: groups, preferences, read states, removals, unsubscribed users,
-// grants that have ended, and what is in a disabled document.
+// withoutOwn returns a file without what no documented operation says: groups, preferences, read
+// states, removals, unsubscribed users, grants that have ended, and what is in a disabled document.
 func withoutOwn(file string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(file) {

@@ -85,8 +85,9 @@ func (u Unsubscription) key(acct, organization string) keys.Key {
 	return keys.UnsubscribedAddress(acct, u.Address)
 }
 
-// ListUnsubscribed returns at most most of the unsubscribed users of an organization, or of the unsubscribed addresses of its account,
-// after a sort key, "" for the first, and the sort key after which others follow, "" for none. Strongly consistent.
+// ListUnsubscribed returns at most most of the unsubscribed users of an organization, or of the
+// unsubscribed addresses of its account, after a sort key, "" for the first, and the sort key after
+// which others follow, "" for none. Strongly consistent.
 func (s *Store) ListUnsubscribed(
 	ctx context.Context, acct, organization string, addresses bool, after string, most int,
 ) (list []Unsubscription, next string, err error) {
@@ -114,7 +115,8 @@ func (s *Store) ListUnsubscribed(
 	return list, next, err
 }
 
-// RestoreUnsubscribed ends the mails to a user or an address as of a time, unless they ended before. It reports whether it did.
+// RestoreUnsubscribed ends the mails to a user or an address as of a time, unless they ended
+// before. It reports whether it did.
 func (s *Store) RestoreUnsubscribed(ctx context.Context, acct, organization string, u Unsubscription) (bool, error) {
 	there, err := s.Create(ctx, store.ItemOf(u.key(acct, organization), unsubscribedItem{u.At}))
 	return there == nil, err

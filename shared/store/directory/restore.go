@@ -11,8 +11,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// An import restores what an export read. Restoring adds what is missing, and reports whether it added something. It fails with
-// ALREADY_EXISTS for what exists otherwise, and leaves that unchanged.
+// An import restores what an export read. Restoring adds what is missing, and reports whether it
+// added something. It fails with ALREADY_EXISTS for what exists otherwise, and leaves that
+// unchanged.
 
 // Removal is a user who was taken out of an organization or a document, and when.
 type Removal struct {
@@ -20,8 +21,9 @@ type Removal struct {
 	At   collab.Millis
 }
 
-// ListRemovals returns at most most of the users who were taken out of an organization or a document, after a sort key, "" for the
-// first, and the sort key after which others follow, "" for none. Strongly consistent.
+// ListRemovals returns at most most of the users who were taken out of an organization or a
+// document, after a sort key, "" for the first, and the sort key after which others follow, "" for
+// none. Strongly consistent.
 func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, most int) (list []Removal, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{
 		PK: removedKey(in, "").PK, Keys: store.Everything.After(after), Limit: most, Strong: true,
@@ -38,7 +40,8 @@ func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after stri
 	return list, next, err
 }
 
-// RemovalsOf returns the removals of some users from an organization or a document. Strongly consistent.
+// RemovalsOf returns the removals of some users from an organization or a document. Strongly
+// consistent.
 func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []string) (list []Removal, err error) {
 	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) }), true)
 	for _, u := range users {
@@ -49,7 +52,8 @@ func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []stri
 	return list, err
 }
 
-// WithRemovals returns those of the documents that users were taken out of, in their order. Strongly consistent.
+// WithRemovals returns those of the documents that users were taken out of, in their order.
+// Strongly consistent.
 func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef) (list []collab.DocumentRef, err error) {
 	found, err := s.GetAll(ctx, collab.Map(documents, documentKey), true)
 	for _, d := range documents {
@@ -60,8 +64,9 @@ func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef
 	return list, err
 }
 
-// RestoreRemoval marks a user as taken out of an organization or a document at a time, unless a later removal is known. It fails
-// for a user who has access there by a grant: the user was added again.
+// RestoreRemoval marks a user as taken out of an organization or a document at a time, unless a
+// later removal is known. It fails for a user who has access there by a grant: the user was added
+// again.
 func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Removal) (bool, error) {
 	mark, member := removedKey(in, r.User), memberKey(in, r.User)
 	found, err := s.GetAll(ctx, []keys.Key{mark, member}, true)
@@ -105,7 +110,8 @@ func (s *Store) hasGrant(ctx context.Context, org collab.OrganizationRef, user s
 	return false, nil
 }
 
-// RestorePreferences sets what a user prefers for a document, which need not exist, or in an organization.
+// RestorePreferences sets what a user prefers for a document, which need not exist, or in an
+// organization.
 func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationRef, u collab.UserPreferences) (bool, error) {
 	documents, doc := []string(nil), org.Document("")
 	if u.Document != "" {
@@ -150,7 +156,8 @@ func within(some, others map[string]collab.Preference) bool {
 	return true
 }
 
-// RestoreGroup adds a group of users, or to one of the same name, if a name is given, the users that it lacks.
+// RestoreGroup adds a group of users, or to one of the same name, if a name is given, the users
+// that it lacks.
 func (s *Store) RestoreGroup(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, name *string, users []string,
 ) (bool, error) {

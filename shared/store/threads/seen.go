@@ -105,7 +105,8 @@ func (s *Store) RestoreSeen(
 	return slices.Contains(changes, true), errs, nil
 }
 
-// restoreSeen writes an item, unless what is there was said later of the same. It reports whether it wrote it.
+// restoreSeen writes an item, unless what is there was said later of the same. It reports whether
+// it wrote it.
 func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v seenItem) (bool, error) {
 	before, err := readSeen(there)
 	if err != nil || there != nil && before.Birth == v.Birth && before.At >= v.At {

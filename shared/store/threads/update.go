@@ -85,8 +85,8 @@ func (s *Store) SetLevel(
 	return errs
 }
 
-// RestoreLevels sets levels of users, in their order, for an annotation. A level that a user has set stays. It returns the levels
-// that the users had before.
+// RestoreLevels sets levels of users, in their order, for an annotation. A level that a user has
+// set stays. It returns the levels that the users had before.
 func (s *Store) RestoreLevels(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, users []string, levels []collab.Level,
 ) (before []collab.Level, err error) {
@@ -102,7 +102,8 @@ func (s *Store) RestoreLevels(
 	return before, err
 }
 
-// changeFollows changes who follows an annotation. change returns its argument if nothing changes. It may be called several times.
+// changeFollows changes who follows an annotation. change returns its argument if nothing changes.
+// It may be called several times.
 func (s *Store) changeFollows(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, change func(*collab.Follows) *collab.Follows,
 ) error {
