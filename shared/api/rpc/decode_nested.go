@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"collabdata/shared/collab"
 )
@@ -164,8 +165,10 @@ func (d *decoder) unknown(name string) error {
 // widening the request: data itself has selectors, filters and flags, and some names limit who sees what is
 // stored.
 func mayDrop(depth int, name string) bool {
-	return depth > 2 && !slices.Contains([]string{"visibility", "visibilityConfig", "access", "accessFields", "accessRole", "accessType"}, name)
+	return depth > 2 && !slices.ContainsFunc(limiting, func(limit string) bool { return strings.EqualFold(limit, name) })
 }
+
+var limiting = []string{"visibility", "visibilityConfig", "access", "accessFields", "accessRole", "accessType"}
 
 // field reads the value of a field of the struct v.
 func (d *decoder) field(f *Field, v reflect.Value) error {

@@ -42,24 +42,29 @@ func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user 
 }
 
 // EndAccess takes users out of an organization, members or not, with their grants and places in groups: they are told nothing more of what
-// names them there. Those that were written after a time stay: they were added again.
+// names them there. Those that were written after a time stay: they were added again. The marks expire once no token from before holds, except
+// those of users who had been taken out already.
 func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users []string, at collab.Millis) error {
 	in := collab.Resource{OrganizationRef: org}
 	if err := s.flagRemovals(ctx, in); err != nil {
 		return err
 	}
-	itemKeys := collab.Map(users, func(u string) keys.Key { return keys.Member(org, u) })
-	members, err := s.GetAll(ctx, itemKeys, true)
+	found, err := s.GetAll(ctx, append(
+		collab.Map(users, func(u string) keys.Key { return keys.Member(org, u) }),
+		collab.Map(users, func(u string) keys.Key { return keys.Removed(org, u) })...), true)
 	if err != nil {
 		return err
 	}
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		m := members[itemKeys[i]]
+		m, earlier := found[keys.Member(org, users[i])], found[keys.Removed(org, users[i])]
 		if m.Number(keys.LastUpdated) > at {
 			return nil
 		}
 		mark := s.removedItem(in, users[i])
-		mark[keys.LastUpdated] = store.Number(at)
+		mark[keys.LastUpdated] = store.Number(max(at, earlier.Number(keys.LastUpdated)))
+		if earlier == nil || earlier[keys.Expires] != nil {
+			mark[keys.Expires] = store.Number(s.MarkExpiry())
+		}
 		if err := s.Put(ctx, mark); err != nil {
 			return err
 		}
@@ -70,6 +75,10 @@ func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users
 		return err
 	})
 }
+
+// MarkExpiry returns when the mark of a user whose personal data are deleted now expires, in seconds since epoch: no token of the user holds
+// then.
+func (s *Store) MarkExpiry() int64 { return s.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1 }
 
 // DeleteMembers takes users out of a resource; out of an organization with all their grants in it, and out of its groups. Users who are
 // taken out of an organization or a document see nothing more of it, whatever its access type: see Viewings. A user who is not in it fails

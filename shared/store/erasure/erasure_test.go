@@ -449,30 +449,51 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// TestRemovalOutlives holds that marks of users who were taken out outlive the erasure, without an id, as long
-// as a token of theirs may hold. A mark that was made after it stays as it is.
+// TestRemovalOutlives holds that marks of users who were taken out outlive the erasure, without an id: one that it
+// made as long as a token of theirs may hold, an earlier one for good. One that was made later stays as it is.
 func TestRemovalOutlives(t *testing.T) {
 	w := begin(t)
 	w.plant("acme")
 	doc := w.document("acme", "left")
-	marks := []keys.Key{keys.Removed(doc.OrganizationRef, person), keys.RemovedFrom(doc, person)}
-	job := w.erase([]string{person})
-	again := w.document("other", "plan")
-	in := collab.Resource{OrganizationRef: again.OrganizationRef, Document: again}
-	w.must(w.ChangeMembers(t.Context(), w.request(), in, []string{person}, true, func(int, *collab.Member) {})[0])
-	w.must(w.DeleteMembers(t.Context(), w.request(), in, []string{person})[0])
+	other := w.document("other", "plan")
+	of := func(d collab.DocumentRef) collab.Resource { return collab.Resource{OrganizationRef: d.OrganizationRef} }
+	in := func(d collab.DocumentRef) collab.Resource {
+		return collab.Resource{OrganizationRef: d.OrganizationRef, Document: d}
+	}
+	remove := func(r collab.Resource) {
+		w.must(w.ChangeMembers(t.Context(), w.request(), r, []string{person}, true, func(int, *collab.Member) {})[0])
+		w.must(w.DeleteMembers(t.Context(), w.request(), r, []string{person})[0])
+	}
+	remove(of(other))
+	job := w.erase([]string{person, "nobody"})
+	late := w.document("third", "plan")
+	remove(in(late))
 	w.run(job)
-	for _, k := range marks {
+	mark := func(what string, k keys.Key, user string) (left time.Duration) {
+		t.Helper()
 		it, err := w.Get(t.Context(), k)
-		w.must(err)
-		until := time.Unix(it.Number(keys.Expires), 0)
-		if left := until.Sub(*w.now); it == nil || left < collab.MaxTokenLife || left > collab.MaxTokenLife+time.Minute {
-			t.Errorf("%s expires %v after the erasure: %v", k, left, it)
+		if w.must(err); it == nil || it.Text(keys.RemovedUser) != user {
+			t.Fatalf("the mark of %s is %v", what, it)
+		}
+		if it[keys.Expires] == nil {
+			return 0
+		}
+		return time.Unix(it.Number(keys.Expires), 0).Sub(*w.now)
+	}
+	for _, user := range []string{person, "nobody"} {
+		left := mark("the erasure", keys.Removed(doc.OrganizationRef, user), "")
+		if left < collab.MaxTokenLife || left > collab.MaxTokenLife+time.Minute {
+			t.Errorf("the mark of the erasure expires %v after it", left)
 		}
 	}
-	it, err := w.Get(t.Context(), keys.RemovedFrom(in.Document, person))
-	if w.must(err); it == nil || it[keys.Expires] != nil || it.Text(keys.RemovedUser) != person {
-		t.Errorf("the mark of a removal after the erasure is %v", it)
+	for what, left := range map[string]time.Duration{
+		"an earlier users/delete":                   mark("users/delete", keys.Removed(other.OrganizationRef, person), ""),
+		"an earlier users/delete at a document":     mark("users/delete at a document", keys.RemovedFrom(doc, person), ""),
+		"a users/delete at a document after it all": mark("a later users/delete", keys.RemovedFrom(late, person), person),
+	} {
+		if left != 0 {
+			t.Errorf("the mark of %s expires %v after the erasure", what, left)
+		}
 	}
 }
 

@@ -70,16 +70,18 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 	return r.change(ctx, f, nil)
 }
 
-// forget takes the id out of the mark of a user who was taken out of something. The mark stays as long as a
-// token that the user had before may open anything.
+// forget takes the id out of the mark of a user who was taken out of something. A mark that the erasure made itself
+// expires 48 hours after it.
 func (r *pass) forget(ctx context.Context, f store.Found) error {
 	if f.Text(keys.RemovedUser) == "" {
 		return nil
 	}
 	r.written.Add(1)
-	until := r.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1
-	_, err := r.Write(ctx, store.Update(f.Key(),
-		expression.Remove(expression.Name(keys.RemovedUser)).Set(expression.Name(keys.Expires), expression.Value(until)),
+	update := expression.Remove(expression.Name(keys.RemovedUser))
+	if f.Item[keys.Expires] != nil {
+		update = update.Set(expression.Name(keys.Expires), expression.Value(r.MarkExpiry()))
+	}
+	_, err := r.Write(ctx, store.Update(f.Key(), update,
 		expression.Name(keys.LastUpdated).Equal(expression.Value(f.Number(keys.LastUpdated)))))
 	return err
 }
