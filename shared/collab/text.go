@@ -34,7 +34,7 @@ func Fold(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(text)
 	}
-	folded := norm.NFKD.String(cases.Fold().String(norm.NFKD.String(text)))
+	folded := norm.NFKD.String(strings.ToLower(cases.Fold().String(norm.NFKD.String(text)))) // Fold exchanges the cases of Cherokee
 	return norm.NFC.String(strokes.Replace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic) && !unicode.Is(voiced, r) {
 			return -1

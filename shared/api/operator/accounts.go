@@ -2,8 +2,8 @@ package operator
 
 import (
 	"context"
-	"slices"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
