@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// fillUpdate marks notifications as read by the person, unless the request says clicked or, by an empty readByUserIds, unread. It refuses ids
-// of other people.
+// fillUpdate marks notifications as read by the person, unless the request says clicked or, by an
+// empty readByUserIds, unread. It refuses ids of other people.
 func fillUpdate(p *collab.Person, data map[string]any, m *rpc.Violations) {
 	list, _ := data["notifications"].([]any)
 	for i, v := range list {

@@ -340,7 +340,8 @@ func TestDeletedForOne(t *testing.T) {
 	}
 }
 
-// TestUnreadBound holds the bound of a count, and of a page of what is unread: 1,000 that the user has read one by one.
+// TestUnreadBound holds the bound of a count, and of a page of what is unread: 1,000 that the user
+// has read one by one.
 func TestUnreadBound(t *testing.T) {
 	s := New(outbox.New(storetest.New(t)), prefer{})
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}

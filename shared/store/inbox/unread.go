@@ -84,10 +84,11 @@ func (s *Store) did(
 // MostUnread is how many unread notifications are counted.
 const MostUnread = 99
 
-// Unread returns the positions of the notifications in a user's inbox, after a position ("" for all), that the user has not read, newest
-// first. It ends after more than MostUnread of them, or after it has looked at 1,000; next is the position then, "" at the end of the inbox.
-// covered reports which documents count. Unread reads the lists alone: a notification whose thread is gone, or hidden from the user by now,
-// counts until it is read.
+// Unread returns the positions of the notifications in a user's inbox, after a position ("" for
+// all), that the user has not read, newest first. It ends after more than MostUnread of them, or
+// after it has looked at 1,000; next is the position then, "" at the end of the inbox. covered
+// reports which documents count. Unread reads the lists alone: a notification whose thread is gone,
+// or hidden from the user by now, counts until it is read.
 func (r *Reader) Unread(
 	ctx context.Context, position string, covered func(documents []string) (map[string]bool, error),
 ) (positions []string, next string, err error) {
@@ -161,8 +162,8 @@ func (r *Reader) counted(
 	return collab.Where(pointers, func(p pointer) bool { return counts[p.Document] && !(p.toAll && unwanted[p.Document]) }), err
 }
 
-// ReadUntil says that a user has read everything until a time, whatever the user marked as unread before. An earlier call with a later time
-// holds.
+// ReadUntil says that a user has read everything until a time, whatever the user marked as unread
+// before. An earlier call with a later time holds.
 func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis) error {
 	said := expression.Name(keys.ReadAt)
 	_, err := s.Write(ctx, store.Update(keys.ReadUntil(org, user),
