@@ -197,7 +197,7 @@ func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user st
 	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
 		p := pointers[i]
 		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
-			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at))).Remove(expression.Name("unr"))
+			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
 		_, err := s.Write(ctx, store.Update(
 			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
 		return err

@@ -622,11 +622,12 @@ var listed = map[string]list{
 			return make([]string, of.Replayed)
 		},
 	},
-	"/operator/accounts/get": {request: func(w *world) map[string]any {
+	"/operator/accounts/get": {draws: 8, request: func(w *world) map[string]any {
 		if w.chance(2) {
 			return map[string]any{}
 		}
-		return map[string]any{"accountIds": []string{"acme", "account 3", "none", "account 1"}}
+		accounts := collab.Map(w.Perm(12), func(i int) string { return fmt.Sprint("account ", i) })
+		return map[string]any{"accountIds": append(accounts, "none", "acme", "acme")}
 	}},
 	"/operator/events/get": {request: func(w *world) map[string]any {
 		if w.chance(3) {
