@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFirst walks random streams: the parts together are those who may see, in order, and no part looks at more than its bound.
+// TestFirst walks random streams: the parts together are those who may see, in order, and no part
+// looks at more than its bound.
 func TestFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(t, "users")

@@ -28,13 +28,14 @@ func HasWord(text, key string) bool { return strings.Contains(" "+text, " "+key)
 // strokes are letters that Unicode does not decompose into a letter and a mark.
 var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
 
-// Fold returns a text as searches compare it: without case, accents and other differences of form. García is garcia, Straße strasse, Ｔｏｋｙｏ
-// tokyo. Marks that make another letter stay: が is not か.
+// Fold returns a text as searches compare it: without case, accents and other differences of form.
+// García is garcia, Straße strasse, Ｔｏｋｙｏ tokyo. Marks that make another letter stay: が is not か.
 func Fold(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(text)
 	}
-	folded := norm.NFKD.String(cases.Fold().String(norm.NFKD.String(text)))
+	lower := strings.ToLower(cases.Fold().String(norm.NFKD.String(text))) // Fold turns Cherokee around
+	folded := norm.NFKD.String(lower)
 	return norm.NFC.String(strokes.Replace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic) && !unicode.Is(voiced, r) {
 			return -1

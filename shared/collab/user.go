@@ -110,7 +110,8 @@ type Settings struct {
 	LiveConnections     int64 `json:"liveConnections,omitempty"`     // at the same time; Unlimited for any number
 }
 
-// MaxGroupMention is how many members of a group, the first who may see the thread, are notified of a comment that tags the group.
+// MaxGroupMention is how many members of a group, the first who may see the thread, are notified of
+// a comment that tags the group.
 const MaxGroupMention = 200
 
 // Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.

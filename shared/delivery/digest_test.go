@@ -301,8 +301,8 @@ func TestGroupsAreTold(t *testing.T) {
 	}
 }
 
-// TestLargeGroups: of a large group the first 200 who may see the thread are mentioned, of those who are looked at: 1,000 of all groups of a
-// comment.
+// TestLargeGroups: of a large group the first 200 who may see the thread are mentioned, of those
+// who are looked at: 1,000 of all groups of a comment.
 func TestLargeGroups(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	users := func(letter string, n int) (ids []string) {

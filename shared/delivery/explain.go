@@ -30,8 +30,9 @@ type Outcome struct {
 	Why    string        // why it did not, or is not there any more; "" if it did, or will
 }
 
-// Explain says how an event reaches a page of its recipients, from a cursor ("" for the first), at most most, or one user: by each channel
-// when it did, or why not, as the rules decide now. It changes nothing. NOT_FOUND if the event is not kept any more.
+// Explain says how an event reaches a page of its recipients, from a cursor ("" for the first), at
+// most most, or one user: by each channel when it did, or why not, as the rules decide now. It
+// changes nothing. NOT_FOUND if the event is not kept any more.
 func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, cursor string, most int) (*Explained, error) {
 	e, err := d.explanation(ctx, ref)
 	if err != nil || !e.event.Notify {
@@ -58,8 +59,8 @@ func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, curs
 	return explained, err
 }
 
-// explainedPortion is threadPortion of Explain, which takes fewer than 900 read units whatever the thread holds, and about two for each member
-// of a large group that it looks at.
+// explainedPortion is threadPortion of Explain, which takes fewer than 900 read units whatever the
+// thread holds, and about two for each member of a large group that it looks at.
 const explainedPortion = 8
 
 // explanation is an event whose outcome is being explained.

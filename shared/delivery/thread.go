@@ -153,8 +153,9 @@ func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 	return users, nil
 }
 
-// membersOf returns the members of a group whom a comment that tags it mentions: of a large group, the first collab.MaxGroupMention who may
-// see the thread. It looks at no more than access.MaxCandidates members of all groups of an event. For a mail it returns the recipient, if a
+// membersOf returns the members of a group whom a comment that tags it mentions: of a large group,
+// the first collab.MaxGroupMention who may see the thread. It looks at no more than
+// access.MaxCandidates members of all groups of an event. For a mail it returns the recipient, if a
 // member.
 func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error) {
 	org := r.document.OrganizationRef

@@ -180,7 +180,8 @@ func (f *fixture) read(t *testing.T, user string, ids ...string) {
 	}
 }
 
-// TestUnreadCount reads the newest notifications one by one: the older ones are counted exactly, up to 99, on a page of any size.
+// TestUnreadCount reads the newest notifications one by one: the older ones are counted exactly, up
+// to 99, on a page of any size.
 func TestUnreadCount(t *testing.T) {
 	f := newFixture(t)
 	const older, newer = 105, 230

@@ -96,8 +96,8 @@ func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *Usergr
 	return page, nil
 }
 
-// findGroups fills a page with groups after a position that a key finds, as collab.Fold returns it, without their users. It finds none for a
-// person who may not name groups.
+// findGroups fills a page with groups after a position that a key finds, as collab.Fold returns it,
+// without their users. It finds none for a person who may not name groups.
 func (s *Service) findGroups(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, key string, page *rpc.Page[Group], at groupPosition,
 ) error {

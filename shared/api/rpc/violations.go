@@ -75,7 +75,8 @@ func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	return len(d.found) == 0
 }
 
-// SearchKey refuses a key to find names by that has not 2 to 100 characters, or none but accents. Nil is none.
+// SearchKey refuses a key to find names by that has not 2 to 100 characters, or none but accents.
+// Nil is none.
 func (m *Violations) SearchKey(key *string) {
 	switch n := utf8.RuneCountInString(collab.Deref(key)); {
 	case key == nil:

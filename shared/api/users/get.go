@@ -103,7 +103,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return page, nil
 }
 
-// finder returns a function that reports whether a search finds a user: by the name, a word of it, or the address. A nil key finds all.
+// finder returns a function that reports whether a search finds a user: by the name, a word of it,
+// or the address. A nil key finds all.
 func finder(key *string) func(collab.User) bool {
 	if key == nil {
 		return func(collab.User) bool { return true }

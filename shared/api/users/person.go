@@ -20,8 +20,9 @@ func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	}
 }
 
-// people fills a page with the users whom the call's person may mention, after one: those of a document, its folders and its organization who
-// may see the document. It fails with NOT_FOUND if the person may not see it.
+// people fills a page with the users whom the call's person may mention, after one: those of a
+// document, its folders and its organization who may see the document. It fails with NOT_FOUND if
+// the person may not see it.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole], after string) error {
 	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
 	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)

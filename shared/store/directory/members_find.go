@@ -256,8 +256,9 @@ func (s *Store) listMembers(
 	return list, next, nil
 }
 
-// MembersOf returns users of several resources after one, "" for the beginning: named ones in their order, or, for nil, all by id; each once,
-// as the first of the resources has them. It looks at no more than most, and returns the last of these, "" at the end of the list.
+// MembersOf returns users of several resources after one, "" for the beginning: named ones in their
+// order, or, for nil, all by id; each once, as the first of the resources has them. It looks at no
+// more than most, and returns the last of these, "" at the end of the list.
 func (s *Store) MembersOf(
 	ctx context.Context, in []collab.Resource, named []string, after string, most int,
 ) (list []collab.Member, last string, err error) {

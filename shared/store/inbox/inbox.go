@@ -34,7 +34,8 @@ type Directory interface {
 	// Preferences returns a user's preferences for each of the documents, in their order.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
 
-	// Current returns which of the documents exist, enabled: by id, as they are now, whatever their incarnation in documents.
+	// Current returns which of the documents exist, enabled: by id, as they are now, whatever their
+	// incarnation in documents.
 	Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error)
 }
 
@@ -81,7 +82,8 @@ type pointer struct {
 	inboxItem
 }
 
-// Reader reads inboxes for one request, side by side too: what its user said of everything it reads once.
+// Reader reads inboxes for one request, side by side too: what its user said of everything it reads
+// once.
 type Reader struct {
 	*Store
 	org  collab.OrganizationRef
@@ -180,7 +182,8 @@ func (r *Reader) readUntil(ctx context.Context) (untilItem, error) {
 	return *r.until, nil
 }
 
-// unwanted returns the documents of pointers to notifications to all of which the user wants no such notification.
+// unwanted returns the documents of pointers to notifications to all of which the user wants no
+// such notification.
 func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +205,8 @@ func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]b
 	return maps.Clone(r.unwanteds), nil
 }
 
-// fewUnread is the fewest pointers that are read at once in search of unread notifications: about a unit.
+// fewUnread is the fewest pointers that are read at once in search of unread notifications: about a
+// unit.
 const fewUnread = 50
 
 // pointers returns at most most pointers of the lists that q reads, after a position and in q's order, and whether there are more.
@@ -293,7 +297,8 @@ func (s *Store) named(
 	return items[:min(len(items), most)], len(items) > most, nil
 }
 
-// entries reads the notifications that pointers name, those that q means, with what its user did with each; known is that, nil to read it.
+// entries reads the notifications that pointers name, those that q means, with what its user did
+// with each; known is that, nil to read it.
 func (r *Reader) entries(
 	ctx context.Context, q collab.NotificationQuery, pointers []pointer, known *states,
 ) ([]collab.InboxEntry, error) {
@@ -375,11 +380,12 @@ type stateItem struct {
 	Expires   int64         `dynamodbav:"ttl,omitempty"`
 }
 
-// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. The first time that
-// a user read or clicked it stays, unless the user marks it as unread; a first click records the event that c.Click returns. c names at most
-// 30 users. It fails with NOT_FOUND
-// when the notification does not exist, c.Of does not mean it, or it is not in the inbox of one of the users; with INVALID_ARGUMENT when it
-// becomes larger than collab.MaxItemBytes; and as c.Check does.
+// ChangeNotification changes a notification and records what users of the organization did with it,
+// in one transaction. The first time that a user read or clicked it stays, unless the user marks it
+// as unread; a first click records the event that c.Click returns. c names at most 30 users. It
+// fails with NOT_FOUND when the notification does not exist, c.Of does not mean it, or it is not in
+// the inbox of one of the users; with INVALID_ARGUMENT when it becomes larger than
+// collab.MaxItemBytes; and as c.Check does.
 func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error {
 	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
 	var events []*collab.Event
@@ -448,7 +454,8 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 	return err
 }
 
-// unread returns the writes by which a user marks a notification as unread, none if it is unread. found has what the user did with it.
+// unread returns the writes by which a user marks a notification as unread, none if it is unread.
+// found has what the user did with it.
 func (s *Store) unread(
 	ctx context.Context, org collab.OrganizationRef, n collab.Notification, user, mark string, found map[keys.Key]store.Item,
 ) ([]store.Write, error) {

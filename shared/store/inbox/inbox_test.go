@@ -340,7 +340,8 @@ func TestDeletedForOne(t *testing.T) {
 	}
 }
 
-// TestUnreadBound holds the bound of a count, and of a page of what is unread: 1,000 that the user has read one by one.
+// TestUnreadBound holds the bound of a count, and of a page of what is unread: 1,000 that the user
+// has read one by one.
 func TestUnreadBound(t *testing.T) {
 	s := New(outbox.New(storetest.New(t)), prefer{})
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -385,5 +386,62 @@ func TestUnreadBound(t *testing.T) {
 	list, next, err := s.Notifications(t.Context(), org, q, "", 10)
 	if unread, end, failed := s.Reader(org, "bob").Unread(t.Context(), "", all); err != nil || failed != nil || len(list)+len(unread) > 0 || next+end != "" {
 		t.Errorf("everything but the newest was read: %v, %q, %v; %q, %q, %v", list, next, err, unread, end, failed)
+	}
+
+	// The oldest is marked as unread: it is found below the time until which everything is read, until that is said again.
+	unread := collab.NotificationChange{ID: "n0000", Of: collab.NotificationFilter{User: "bob"}, Unread: true}
+	for repeated := range 2 {
+		var usage collab.Usage
+		must.Do(t, s.ChangeNotification(collab.WithUsage(t.Context(), &usage), storetest.Request(time.Now()), org, unread))
+		if _, written, _ := usage.Total(); (written == 0) != (repeated == 1) {
+			t.Errorf("mark %d writes %.1f units", repeated, written)
+		}
+	}
+	_, next, err = s.Notifications(t.Context(), org, q, "", 10)
+	must.Do(t, err)
+	if list, next, err := s.Notifications(t.Context(), org, q, next, 10); err != nil || len(list) != 1 || next != "" {
+		t.Errorf("marked as unread: %v, %q, %v", list, next, err)
+	}
+	must.Do(t, s.ReadUntil(t.Context(), org, "bob", 2_000+5))
+	if list, next, err := s.Notifications(t.Context(), org, q, "", 10); err != nil || len(list) > 0 || next != "" {
+		t.Errorf("everything was read again: %v, %q, %v", list, next, err)
+	}
+}
+
+// TestThreadReadsMarked: reading a thread reads its notification that was marked as unread, once more.
+func TestThreadReadsMarked(t *testing.T) {
+	s := New(outbox.New(storetest.New(t)), prefer{})
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	n := notification("n", "ann", 1_000)
+	n.AnnotationID = "thread"
+	_, err := s.Derive(t.Context(), org, n, []string{"bob"})
+	if err == nil {
+		err = s.AddToInbox(t.Context(), org, n, []string{"bob"})
+	}
+	must.Do(t, err)
+	check := func(want bool) {
+		t.Helper()
+		list, _, err := s.Notifications(t.Context(), org, ofUser("bob"), "", 10)
+		if err != nil || len(list) != 1 || (list[0].ReadAt != 0) != want {
+			t.Errorf("%+v, %v; want it read: %v", list, err, want)
+		}
+	}
+	change := func(c collab.NotificationChange) {
+		t.Helper()
+		c.ID, c.Of.User = n.ID, "bob"
+		must.Do(t, s.ChangeNotification(t.Context(), storetest.Request(time.Now()), org, c))
+	}
+	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", []string{"thread"}))
+	check(true)
+	for _, read := range []func(){
+		func() { must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", nil)) },
+		func() { change(collab.NotificationChange{Read: []string{"bob"}}) },
+		func() { must.Do(t, s.ReadUntil(t.Context(), org, "bob", 1_000)) },
+		func() { must.Do(t, s.ReadUntil(t.Context(), org, "bob", 1_001)) },
+	} {
+		change(collab.NotificationChange{Unread: true})
+		check(false)
+		read()
+		check(true)
 	}
 }

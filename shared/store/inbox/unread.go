@@ -84,9 +84,11 @@ func (s *Store) did(
 // MostUnread is how many unread notifications are counted.
 const MostUnread = 99
 
-// Unread returns the positions of the notifications in a user's inbox, after a position ("" for all), that the user has not read, newest
-// first. It ends after more than MostUnread of them, or after it has looked at 1,000; next is the position then, "" at the end of the inbox.
-// sees returns the documents that count: for notifications to the user, and for those to everyone. Unread reads the lists alone: a notification whose thread is gone, or hidden from the user by now,
+// Unread returns the positions of the notifications in a user's inbox, after a position ("" for
+// all), that the user has not read, newest first. It ends after more than MostUnread of them, or
+// after it has looked at 1,000; next is the position then, "" at the end of the inbox. sees
+// returns the documents that count: for notifications to the user, and for those to everyone. Unread
+// reads the lists alone: a notification whose thread is gone, or hidden from the user by now,
 // counts until it is read.
 func (r *Reader) Unread(
 	ctx context.Context, position string, sees func(documents []string) (own, all map[string]bool, err error),
@@ -166,8 +168,8 @@ func (r *Reader) counted(
 	}), err
 }
 
-// ReadUntil says that a user has read everything until a time, whatever the user marked as unread before. An earlier call with a later time
-// holds.
+// ReadUntil says that a user has read everything until a time, whatever the user marked as unread
+// before. An earlier call with a later time holds.
 func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis) error {
 	said := expression.Name(keys.ReadAt)
 	_, err := s.Write(ctx, store.Update(keys.ReadUntil(org, user),
@@ -201,7 +203,7 @@ func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user st
 	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
 		p := pointers[i]
 		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
-			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at))).Remove(expression.Name("unr"))
+			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
 		_, err := s.Write(ctx, store.Update(
 			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
 		return err

@@ -2,7 +2,6 @@ package threads
 
 import (
 	"context"
-	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -107,7 +106,7 @@ func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
 	}
 	documents := collab.Map(entries, func(e entry) collab.DocumentRef { return e.document })
 	current, err := w.Directory.Current(ctx, w.org, documents)
-	return slices.DeleteFunc(entries, func(e entry) bool { return !current[e.document] }), err
+	return collab.Where(entries, func(e entry) bool { return current[e.document] }), err
 }
 
 // fetch starts to read the thread of an entry, which the channel returns once.

@@ -31,8 +31,9 @@ import (
 
 var listRuns = flag.Int("lists", 1, "how many random worlds TestLists walks")
 
-// TestLists walks every list of the interface in pages of random sizes, with random filters over random data, as a back end, as an operator,
-// and where a person may as a person. Each walk ends, and has the same items, each once and in the same order, as one in the largest pages.
+// TestLists walks every list of the interface in pages of random sizes, with random filters over
+// random data, as a back end, as an operator, and where a person may as a person. Each walk ends,
+// and has the same items, each once and in the same order, as one in the largest pages.
 func TestLists(t *testing.T) {
 	clock := time.Now().Truncate(time.Second)
 	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
@@ -404,7 +405,8 @@ func (w *world) addThreads() {
 	}
 }
 
-// addNotifications puts what happened into inboxes, as deliveries do, with notifications of a back end. The user reads and deletes some.
+// addNotifications puts what happened into inboxes, as deliveries do, with notifications of a back
+// end. The user reads and deletes some.
 func (w *world) addNotifications() {
 	org, err := w.service.Directory.OpenOrganization(w.Context(), "acme", w.org)
 	must.Do(w, err)
@@ -621,11 +623,12 @@ var listed = map[string]list{
 			return make([]string, of.Replayed)
 		},
 	},
-	"/operator/accounts/get": {request: func(w *world) map[string]any {
+	"/operator/accounts/get": {draws: 8, request: func(w *world) map[string]any {
 		if w.chance(2) {
 			return map[string]any{}
 		}
-		return map[string]any{"accountIds": []string{"acme", "account 3", "none", "account 1"}}
+		accounts := collab.Map(w.Perm(12), func(i int) string { return fmt.Sprint("account ", i) })
+		return map[string]any{"accountIds": append(accounts, "none", "acme", "acme")}
 	}},
 	"/operator/events/get": {request: func(w *world) map[string]any {
 		if w.chance(3) {
