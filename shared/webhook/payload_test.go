@@ -169,6 +169,21 @@ func TestPayloadShape(t *testing.T) {
 	}
 }
 
+// TestPayloadText: a comment with a text alone has an empty HTML, and the other way round.
+func TestPayloadText(t *testing.T) {
+	e := examples()[0]
+	for want, c := range map[string]collab.Comment{
+		`"commentText":"x","commentHtml":""`: {Text: new("x")},
+		`"commentText":"","commentHtml":"x"`: {HTML: new("x")},
+	} {
+		e.Comments[e.CommentIDs[0]] = &c
+		body, err := Payload(e.Event, e.Subject)
+		if must.Do(t, err); !strings.Contains(string(body), want) {
+			t.Errorf("%s has no %s", body, want)
+		}
+	}
+}
+
 // TestLargestPayload: whatever an event is about, its payload is within the limit, and what is sent back of a click is whole.
 func TestLargestPayload(t *testing.T) {
 	large := strings.Repeat("<", collab.MaxItemBytes-1_000)

@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 )
 
 // person returns the fixture as a person with a token of the organization uses it.
@@ -94,5 +98,25 @@ func TestHideBounds(t *testing.T) {
 			}
 			t.Logf("%v read units", logged.Read)
 		})
+	}
+}
+
+// TestByPerson holds that an event says whether a person caused it.
+func TestByPerson(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	succeed(t, post(t, f.person("ann"), "/v2/commentannotations/add", `"commentAnnotations": [{"commentData": [{"commentText": "x"}]}]`))
+	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations": [{"commentData": [{"commentText": "x", "triggerNotification": true, "from": {"userId": "bob"}}]}]`))
+	var by []bool
+	for _, it := range storetest.Scan(t, f.Outbox.Table) {
+		if kind, p := keys.KindOf(it.Key()); kind != nil && kind.Name == "pending work" {
+			w, err := f.Outbox.Pending(t.Context(), collab.EventRef{Account: "acme", ID: p.ID}, collab.EventWork)
+			must.Do(t, err)
+			var ev collab.Event
+			must.Do(t, json.Unmarshal([]byte(w.Body), &ev))
+			by = append(by, ev.ByPerson == (ev.Actor != nil && ev.Actor.UserID == "ann"))
+		}
+	}
+	if !slices.Equal(by, []bool{true, true}) {
+		t.Errorf("events say so: %v", by)
 	}
 }

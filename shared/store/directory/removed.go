@@ -78,7 +78,9 @@ func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users
 
 // MarkExpiry returns when the mark of a user whose personal data are deleted now expires, in seconds since epoch: no token of the user holds
 // then.
-func (s *Store) MarkExpiry() int64 { return s.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1 }
+func (s *Store) MarkExpiry() int64 {
+	return s.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1
+}
 
 // DeleteMembers takes users out of a resource; out of an organization with all their grants in it, and out of its groups. Users who are
 // taken out of an organization or a document see nothing more of it, whatever its access type: see Viewings. A user who is not in it fails
