@@ -216,3 +216,30 @@ func TestUnreadCount(t *testing.T) {
 		f.read(t, "bob", ids...)
 	}
 }
+
+// TestUnreadBehindHidden: more are hidden than are counted, as their thread is gone. Those behind
+// them are counted exactly.
+func TestUnreadBehindHidden(t *testing.T) {
+	f := newFixture(t)
+	const shown, hidden = 30, 110
+	for i := range shown {
+		f.give(t, i, collab.Notification{ID: fmt.Sprintf("n%02d", i)}, "bob")
+	}
+	for i := range hidden {
+		n := collab.Notification{
+			ID: fmt.Sprintf("h%03d", i), DocumentID: "doc", AnnotationID: "gone",
+			CreatedAt: noon.Add(time.Duration(shown+i) * time.Minute).UnixMilli(),
+		}
+		_, err := f.Inbox.Derive(t.Context(), org, n, []string{"bob"})
+		if err == nil {
+			err = f.Inbox.AddToInbox(t.Context(), org, n, []string{"bob"})
+		}
+		must.Do(t, err)
+	}
+	for _, size := range []int{1, 20, 30, 1000} {
+		w := f.post("get", fmt.Sprintf(`"userId":"bob","pageSize":%d`, size))
+		if !strings.Contains(w.Body.String(), `"unreadCount":{"count":30}`) {
+			t.Errorf("a page of %d ends with %s", size, w.Body.String()[max(0, w.Body.Len()-100):])
+		}
+	}
+}

@@ -41,14 +41,14 @@ func TestLists(t *testing.T) {
 	must.Do(t, err)
 	o := operator.New(operator.Config{App: s.Config(), CheckURL: s.Guard.CheckURL})
 	for i := range 40 {
-		must.Do(t, s.Accounts.AddAccount(t.Context(), collab.Account{ID: fmt.Sprint("account", i*7%40), Name: "x"}))
+		must.Do(t, s.Accounts.AddAccount(t.Context(), collab.Account{ID: fmt.Sprint("account-", i*7%40), Name: "x"}))
 	}
 	for seed := range *listRuns {
-		w := &world{T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 1)), clock: &clock, service: s, back: s.Handler(), operator: o, org: fmt.Sprint("org", seed), found: map[string]int{}}
+		w := &world{T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 1)), clock: &clock, service: s, back: s.Handler(), operator: o, org: fmt.Sprint("org", seed), found: map[string]int{}, sent: map[string]bool{}}
 		w.build()
 		w.end, w.person = clock.UnixMilli(), w.token(keys[0])
 		for _, e := range slices.Concat(api.Endpoints(), operator.Endpoints()) {
-			if e.Public || !has(e.Operation.Request, "pageToken") {
+			if e.Public || !slices.Contains(fields(e.Operation.Request), "pageToken") {
 				continue
 			}
 			list, ok := listed[e.Path]
@@ -56,7 +56,12 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s is a list of which this test has no requests", e.Path)
 				continue
 			}
-			for range cmp.Or(list.draws, 4) {
+			covered := func() bool {
+				return !slices.ContainsFunc(fields(e.Operation.Request), func(name string) bool {
+					return !w.sent[e.Path+" "+name] && name != "pageSize" && name != "pageToken" && name != list.alone
+				})
+			}
+			for n := 0; n < cmp.Or(list.draws, 4) || !covered() && n < 100; n++ {
 				w.compare(e, list, "")
 				if e.Person != rpc.BackEnd {
 					w.compare(e, list, w.person)
@@ -68,6 +73,9 @@ func TestLists(t *testing.T) {
 			if w.found[e.Path] == 0 {
 				t.Errorf("%s: no request of this test finds anything", e.Path)
 			}
+			if !covered() {
+				t.Errorf("%s: this test has no requests with some of %v", e.Path, fields(e.Operation.Request))
+			}
 		}
 	}
 	for path := range listed {
@@ -77,17 +85,20 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// has reports whether a request has a field.
-func has(request reflect.Type, name string) bool {
-	return slices.ContainsFunc(reflect.VisibleFields(request), func(f reflect.StructField) bool {
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		return tag == name
-	})
+// fields returns the names of the fields of a request.
+func fields(request reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(request) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // list is how a list of the interface is asked for.
 type list struct {
-	draws   int // requests of a world; 0 for 4
+	draws   int    // requests of a world; 0 for 4
+	alone   string // a field whose requests have no pages
 	request func(*world) map[string]any
 	items   func(data json.RawMessage) []string   // of an answer; nil for those of an array, or of an object of arrays
 	want    func(*world, map[string]any) []string // all items, for a list that has no pageSize
@@ -111,6 +122,9 @@ func (w *world) compare(e rpc.Endpoint, l list, token string) {
 			break
 		}
 	}
+	for name := range data {
+		w.sent[e.Path+" "+name] = true
+	}
 	size := 1 + w.IntN(one(w, []int{5, 50}))
 	got := w.walk(e, l, data, size, token)
 	if l.want == nil {
@@ -132,7 +146,7 @@ func (w *world) walk(e rpc.Endpoint, l list, data map[string]any, size int, toke
 	w.Helper()
 	all := []string{}
 	asked := maps.Clone(data)
-	if has(e.Operation.Request, "pageSize") {
+	if slices.Contains(fields(e.Operation.Request), "pageSize") {
 		asked["pageSize"] = size
 	}
 	for pages := 0; ; pages++ {
@@ -206,6 +220,7 @@ type world struct {
 	users, documents, folders, groups, threads, events []string
 	notes, comments                                    []string
 	loud, hook                                         string
+	sent                                               map[string]bool     // the fields of requests that were carried out, by path and name
 	end                                                int64               // when it was built
 	found                                              map[string]int      // items, by path
 	wrote, made                                        map[string][]string // ids of comments and threads, by user
@@ -520,6 +535,11 @@ var listed = map[string]list{
 		case 2:
 			data["folderId"] = one(w, append(w.folders, "root"))
 		}
+		if data["includeDeleted"] != nil {
+			delete(data, "documentIds")
+			delete(data, "folderId")
+			data["documentId"], data["updatedAfter"] = "d00", w.time()
+		}
 		return data
 	}},
 	"/v2/commentannotations/comments/get": {request: func(w *world) map[string]any {
@@ -611,7 +631,7 @@ var listed = map[string]list{
 		data["webhookId"] = w.hook
 		return data
 	}},
-	"/v2/webhooks/deliveries/replay": {draws: 2,
+	"/v2/webhooks/deliveries/replay": {draws: 2, alone: "eventId",
 		request: func(w *world) map[string]any {
 			return map[string]any{"webhookId": w.hook, "since": w.end - w.Int64N(5_000_000)}
 		},
@@ -627,7 +647,7 @@ var listed = map[string]list{
 		if w.chance(2) {
 			return map[string]any{}
 		}
-		accounts := collab.Map(w.Perm(12), func(i int) string { return fmt.Sprint("account ", i) })
+		accounts := collab.Map(w.Perm(12), func(i int) string { return fmt.Sprint("account-", i) })
 		return map[string]any{"accountIds": append(accounts, "none", "acme", "acme")}
 	}},
 	"/operator/events/get": {request: func(w *world) map[string]any {
