@@ -428,7 +428,7 @@ func (w *world) addNotifications() {
 	give := func(n collab.Notification, users ...string) {
 		_, err := w.service.Inbox.Derive(w.Context(), org, n, users)
 		if err == nil && len(users) > 0 {
-			err = w.service.Inbox.AddToInbox(w.Context(), org, n, users)
+			err = w.service.Inbox.AddToInbox(w.Context(), org, n, storetest.Placed(users...))
 		} else if err == nil {
 			err = w.service.Inbox.AddToInboxOfAll(w.Context(), org, n)
 		}
