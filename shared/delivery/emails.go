@@ -92,6 +92,9 @@ func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
 	r := &emailRun{Deliverer: d, ClaimedEmail: claimed, org: claimed.For.OrganizationRef, ended: map[string][]string{}}
 	ctx, charge := d.metered(ctx)
 	due, err := r.run(ctx)
+	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
+		due, err = 0, nil
+	}
 	charge(r.For.Account, r.account.Settings, map[bool]float64{true: 1}[r.sent])
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 	defer cancel()
@@ -134,23 +137,26 @@ func (r *emailRun) giveUp(ctx context.Context, cause error) error {
 
 // run sends the email, or returns when it is due again.
 func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
-	account, enabled, err := r.enabled(ctx, r.For.Account, r.For.Organization)
+	enabled := false
+	var list *inbox.ToEmail
+	err = both(func() (err error) {
+		r.account, enabled, err = r.enabled(ctx, r.For.Account, r.For.Organization)
+		return err
+	}, func() (err error) {
+		list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
-	r.account = account
 	if !enabled {
 		if r.Now().Sub(time.UnixMilli(r.First)) > longestDisabled {
-			return 0, r.drop(ctx, whyDisabled)
+			return 0, r.drop(ctx, list, whyDisabled)
 		}
 		return r.Now().Add(shortHold).UnixMilli(), nil
 	}
-	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, account.Settings).Admit(quota.Mails)); used {
+	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails)); used {
 		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
-	}
-	list, err := r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
-	if err != nil {
-		return 0, err
 	}
 	r.ended = list.Ended
 	told, more, err := r.choose(ctx, list)
@@ -174,11 +180,7 @@ func (r *emailRun) end(ctx context.Context) error {
 }
 
 // drop ends the email for all its entries.
-func (r *emailRun) drop(ctx context.Context, why reason) error {
-	list, err := r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
-	if err != nil {
-		return err
-	}
+func (r *emailRun) drop(ctx context.Context, list *inbox.ToEmail, why reason) error {
 	all := list.Older
 	for _, e := range list.Entries {
 		all = append(all, e.Position)
@@ -231,6 +233,9 @@ type told struct {
 	member    collab.Member
 	latest    map[threadRef][]collab.Comment // the last comments of their threads
 	documents map[collab.DocumentRef]*collab.Document
+
+	seen        map[threadRef]collab.Millis                  // until when the recipient has seen threads
+	preferences map[collab.DocumentRef]collab.PreferencesSet // of the recipient
 }
 
 // threadRef names a thread.
@@ -246,17 +251,23 @@ func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
 // choose returns the entries that the email tells of, by the rights, preferences, read states and texts of this moment, and the positions
 // of those that it counts. It ends others.
 func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, []string, error) {
-	t := &told{latest: map[threadRef][]collab.Comment{}, documents: map[collab.DocumentRef]*collab.Document{}}
-	seen := map[threadRef]collab.Millis{}
+	t := &told{
+		latest: map[threadRef][]collab.Comment{}, documents: map[collab.DocumentRef]*collab.Document{},
+		seen: map[threadRef]collab.Millis{}, preferences: map[collab.DocumentRef]collab.PreferencesSet{},
+	}
 	entries := list.Entries
 	for len(entries) > 0 && len(t.entries) < mostEntries {
 		portion := entries[:min(entryPortion, mostEntries-len(t.entries), len(entries))]
 		entries = entries[len(portion):]
 		view := &inboxview.View{Directory: r.Directory, Threads: r.Threads, Access: r.access}
-		shown, err := view.Show(ctx, inboxview.Reader{
-			Settings: r.account.Settings, Org: r.org, User: r.For.User, Now: r.millis(), Strong: true,
-		}, portion)
-		if err = r.answered(err); err != nil {
+		var shown *inboxview.Shown
+		err := both(func() (err error) {
+			shown, err = view.Show(ctx, inboxview.Reader{
+				Settings: r.account.Settings, Org: r.org, User: r.For.User, Now: r.millis(), Strong: true,
+			}, portion)
+			return r.answered(err)
+		}, func() error { return r.look(ctx, t, portion) })
+		if err != nil {
 			return nil, nil, err
 		}
 		for position, why := range shown.Hidden {
@@ -265,12 +276,8 @@ func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, []st
 		if shown.Member.UserID != "" {
 			t.member = shown.Member
 		}
-		preferences, err := r.look(ctx, t, seen, shown.Entries)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i, e := range shown.Entries {
-			if why := r.unwanted(&e, preferences[i], seen); why != "" {
+		for _, e := range shown.Entries {
+			if why := r.unwanted(t, &e); why != "" {
 				r.ended[string(why)] = append(r.ended[string(why)], e.Position)
 				continue
 			}
@@ -298,13 +305,11 @@ func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, []st
 
 // look reads the last comments of the threads of entries, until when the recipient has seen them, their documents, and what the recipient
 // prefers for each.
-func (r *emailRun) look(
-	ctx context.Context, t *told, seen map[threadRef]collab.Millis, entries []inboxview.Entry,
-) ([]collab.PreferencesSet, error) {
+func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntry) error {
 	var threads []threadRef
 	var documents []collab.DocumentRef
 	for i := range entries {
-		of := threadOf(r.org, &entries[i].InboxEntry)
+		of := threadOf(r.org, &entries[i])
 		if _, known := t.latest[of]; !known && of.annotation != "" && !slices.Contains(threads, of) {
 			threads = append(threads, of)
 		}
@@ -313,7 +318,6 @@ func (r *emailRun) look(
 		}
 	}
 	latest, until, read := make([][]collab.Comment, len(threads)), make([]collab.Millis, len(threads)), make([]*collab.Document, len(documents))
-	preferences := make([]collab.PreferencesSet, len(entries))
 	err := each(len(threads)+len(documents)+1, concurrency, func(i int) (err error) {
 		switch {
 		case i < len(threads):
@@ -331,36 +335,43 @@ func (r *emailRun) look(
 				read[i], err = nil, nil
 			}
 			return err
-		case r.account.Settings.NotificationPreferencesOff || len(entries) == 0:
+		case r.account.Settings.NotificationPreferencesOff || len(documents) == 0:
 			return nil
 		}
-		preferences, err = r.Directory.PreferencesOf(ctx, len(entries), func(i int) (string, collab.DocumentRef) {
-			return r.For.User, entries[i].Document(r.org)
-		})
+		list, err := r.Directory.PreferencesOf(ctx, len(documents), func(i int) (string, collab.DocumentRef) { return r.For.User, documents[i] })
+		for i, set := range list {
+			t.preferences[documents[i]] = set
+		}
 		return err
 	})
 	for i, of := range threads {
-		t.latest[of], seen[of] = latest[i], until[i]
+		t.latest[of], t.seen[of] = latest[i], until[i]
 		for _, c := range latest[i] {
 			if c.AuthorID == r.For.User {
-				seen[of] = max(seen[of], c.CreatedAt, c.AddedAt)
+				t.seen[of] = max(t.seen[of], c.CreatedAt, c.AddedAt)
 			}
 		}
 	}
 	for i, doc := range documents {
 		t.documents[doc] = read[i]
 	}
-	return preferences, err
+	return err
+}
+
+// both runs two functions side by side.
+func both(a, b func() error) error {
+	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
 }
 
 // unwanted returns why the email does not tell of an entry that the recipient may see; "" if it does.
-func (r *emailRun) unwanted(e *inboxview.Entry, set collab.PreferencesSet, seenUntil map[threadRef]collab.Millis) reason {
+func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
+	set := t.preferences[e.Document(r.org)]
 	r.times = set.Mail
 	if e.Thread != nil {
 		switch level := e.Thread.Follows.Of(r.For.User); {
 		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned:
 			return muted
-		case e.CreatedAt < seenUntil[threadOf(r.org, &e.InboxEntry)]:
+		case e.CreatedAt < t.seen[threadOf(r.org, &e.InboxEntry)]:
 			return seen
 		}
 	}

@@ -82,7 +82,9 @@ func (r *eventRun) serve(ctx context.Context, list []*decision) (there bool, err
 	}
 	n := r.notification(id)
 	err = r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, n, collab.Map(list, func(d *decision) collab.Placement {
-		p := collab.Placement{User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Hidden: d.inbox != "", Email: d.mail == ""}
+		p := collab.Placement{
+			User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Hidden: d.inbox != "", Email: d.mail == "", Verify: r.event.VerifyAccess,
+		}
 		if d.mail == "" && d.external {
 			p.Address = collab.Deref(d.Email)
 		}

@@ -70,7 +70,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		if e.AnnotationID != "" {
 			parts = append(parts, collab.ThreadPart{Document: doc, Annotation: e.AnnotationID, Comments: e.CommentIDs, At: e.CreatedAt})
 		}
-		if r.User != "" && (e.AnnotationID != "" || person) && !slices.Contains(documents, doc) {
+		if r.User != "" && (e.AnnotationID != "" || e.Verify || person) && !slices.Contains(documents, doc) {
 			documents = append(documents, doc)
 		}
 	}
@@ -111,11 +111,13 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		var viewer collab.Viewer
 		if i := slices.Index(documents, e.Document(r.Org)); i >= 0 {
 			viewer = viewers[i][0]
-			viewer.Member = shown.Member.Holds(r.Now)
+			viewer.Member = shown.Member.UserID != "" && shown.Member.Holds(r.Now)
 		}
 		switch t := of.Thread; {
 		case person && (!covered[e.DocumentID] || e.ToAll && !viewer.Member || !viewer.May):
 			shown.Hidden[e.Position] = WhyNoAccess
+		case e.Verify && r.User != "" && !viewer.May:
+			shown.Hidden[e.Position] = string(viewer.Why)
 		case e.AnnotationID == "":
 			shown.Entries = append(shown.Entries, of)
 		case t == nil || len(e.CommentIDs) > 0 && len(t.Comments) == 0:

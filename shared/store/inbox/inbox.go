@@ -56,6 +56,7 @@ type inboxItem struct {
 	Hidden  bool          `dynamodbav:"hid,omitempty"` // as in collab.Placement, as the next
 	Email   bool          `dynamodbav:"eml,omitempty"` // until EndEmail
 	Address string        `dynamodbav:"adr,omitempty"`
+	Verify  bool          `dynamodbav:"vfy,omitempty"`
 	EndedAt collab.Millis `dynamodbav:"ema,omitempty"` // when an email left, or it was decided that none does
 	Why     string        `dynamodbav:"emw,omitempty"` // why none did; "" for one that left
 }
@@ -65,7 +66,7 @@ func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n co
 	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{
 			Mentioned: to[i].Mentioned, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
-			Hidden: to[i].Hidden, Email: to[i].Email, Address: to[i].Address,
+			Hidden: to[i].Hidden, Email: to[i].Email, Address: to[i].Address, Verify: to[i].Verify,
 		}
 		_, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
 		return err
@@ -369,7 +370,7 @@ func (r *Reader) entries(
 		did := did.of(p)
 		e := collab.InboxEntry{
 			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned,
-			Address: p.Address, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
+			Address: p.Address, Verify: p.Verify, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,

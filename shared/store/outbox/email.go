@@ -201,6 +201,9 @@ func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lea
 		d.key(), expression.Set(until, expression.Value(lease)).Set(expression.Name(keys.Writer), expression.Value(mark)),
 		due.LessThanEqual(now), expression.AttributeNotExists(until).Or(until.LessThanEqual(now)),
 	), types.ReturnValueAllNew)
+	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
+		return nil, s.Delete(ctx, d.due())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -226,9 +229,11 @@ func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 		if of.Due <= s.Millis() {
 			return nil // another run has claimed it
 		}
-		if minute := minuteOf(of.Due); minute == d.Minute {
+		minute := minuteOf(of.Due)
+		if d.Minute == minute || d.Minute == minute+time.Minute.Milliseconds() {
 			return nil
-		} else if err := s.putDue(ctx, DueEmail{Email: d.Email, Minute: minute, First: of.Due, Since: of.Due}); err != nil {
+		}
+		if err := s.putDue(ctx, DueEmail{Email: d.Email, Minute: minute, First: of.Due, Since: of.Due}); err != nil {
 			return err
 		}
 	}
@@ -269,6 +274,7 @@ func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Mi
 	it["n"] = store.Number(c.added)
 	refused, err := s.Write(ctx, store.DeleteRead(it, "n"))
 	switch {
+	case collab.CodeOf(err) == collab.NotFound: // the organization was deleted
 	case err != nil:
 		return 0, err
 	case refused != nil && refused.Of[0].There != nil:

@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
