@@ -23,7 +23,7 @@ func TestBudget(t *testing.T) {
 		{"one webhook", 0, 1, true, 13, 7, 22},
 		{"one person, mail at once", 1, 0, true, 25, 12, 39},
 		{"one person, mail grouped", 1, 0, false, 27.5, 12, 42},
-		{"one webhook and ten people, mail at once", 10, 1, true, 187.5, 83, 251},
+		{"one webhook and ten people, mail at once", 10, 1, true, 195, 90, 265},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

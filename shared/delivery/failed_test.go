@@ -27,14 +27,15 @@ func (w *world) failed(ev *collab.Event) *outbox.Work {
 func TestFails(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
-	w.send(ev)
 	began := w.Now()
 	p := w.start()
 	for w.failed(ev) == nil && w.Now().Sub(began) < 24*time.Hour {
 		p.flaw = &flaw{refused: true, at: func(op string, body []byte) bool {
 			return op != "BatchGetItem" && bytes.Contains(body, []byte(keys.Notification(a.doc.OrganizationRef, ev.ID).PK))
 		}}
-		w.drain(p)
+		if err := p.Event(t.Context(), event(ev)); err == nil {
+			t.Fatal("no error")
+		}
 		w.add(time.Hour)
 		w.relay()
 	}
