@@ -149,19 +149,20 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	if err != nil {
 		return 0, err
 	}
+	r.ended = list.Ended
 	if !enabled {
 		if r.Now().Sub(time.UnixMilli(r.First)) > longestDisabled {
-			return 0, r.drop(ctx, list, whyDisabled)
+			list.EndLeft(string(whyDisabled))
+			return 0, r.end(ctx)
 		}
 		return r.Now().Add(shortHold).UnixMilli(), nil
 	}
 	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails)); used {
 		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
 	}
-	r.ended = list.Ended
-	told, more, err := r.choose(ctx, list)
+	told, err := r.choose(ctx, list)
 	if err == nil && len(told.entries) > 0 {
-		due, err = r.send(ctx, told, more)
+		due, err = r.send(ctx, told, list)
 	}
 	if err != nil || due != 0 {
 		return due, err
@@ -179,22 +180,9 @@ func (r *emailRun) end(ctx context.Context) error {
 	return nil
 }
 
-// drop ends the email for all its entries.
-func (r *emailRun) drop(ctx context.Context, list *inbox.ToEmail, why reason) error {
-	all := list.Older
-	for _, e := range list.Entries {
-		all = append(all, e.Position)
-	}
-	for _, positions := range list.Ended {
-		all = append(all, positions...)
-	}
-	r.ended = map[string][]string{string(why): all}
-	return r.end(ctx)
-}
-
-// send sends the email about entries, which counts more.
-func (r *emailRun) send(ctx context.Context, told *told, more []string) (due collab.Millis, err error) {
-	notice, err := r.notice(ctx, told, len(more))
+// send sends the email about entries, which counts those that are left.
+func (r *emailRun) send(ctx context.Context, told *told, list *inbox.ToEmail) (due collab.Millis, err error) {
+	notice, err := r.notice(ctx, told, list.Left())
 	if err == nil {
 		err = r.Mailer.Send(ctx, notice)
 	}
@@ -213,13 +201,8 @@ func (r *emailRun) send(ctx context.Context, told *told, more []string) (due col
 		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		return 0, withoutText(err)
 	}
-	for _, e := range told.entries {
-		r.ended[why] = append(r.ended[why], e.Position)
-	}
-	if why == "" {
-		why = countedAlone
-	}
-	r.ended[why] = append(r.ended[why], more...)
+	r.endTold(told, why)
+	list.EndLeft(cmp.Or(why, countedAlone))
 	return 0, nil
 }
 
@@ -248,27 +231,29 @@ func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
 	return threadRef{e.Document(org), e.AnnotationID}
 }
 
-// choose returns the entries that the email tells of, by the rights, preferences, read states and texts of this moment, and the positions
-// of those that it counts. It ends others.
-func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, []string, error) {
+// choose returns the entries that the email tells of, by the rights, preferences, read states and texts of this moment. It ends others that
+// it has read, and leaves those that the email is to count.
+func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, error) {
 	t := &told{
 		latest: map[threadRef][]collab.Comment{}, documents: map[collab.DocumentRef]*collab.Document{},
 		seen: map[threadRef]collab.Millis{}, preferences: map[collab.DocumentRef]collab.PreferencesSet{},
 	}
-	entries := list.Entries
-	for len(entries) > 0 && len(t.entries) < mostEntries {
-		portion := entries[:min(entryPortion, mostEntries-len(t.entries), len(entries))]
-		entries = entries[len(portion):]
-		view := &inboxview.View{Directory: r.Directory, Threads: r.Threads, Access: r.access}
+	view := &inboxview.View{Directory: r.Directory, Threads: r.Threads, Access: r.access}
+	for more := true; more && len(t.entries) < mostEntries; {
+		var entries []collab.InboxEntry
+		var err error
+		if entries, more, err = list.Next(ctx, min(entryPortion, mostEntries-len(t.entries))); err != nil {
+			return nil, err
+		}
 		var shown *inboxview.Shown
-		err := both(func() (err error) {
+		err = both(func() (err error) {
 			shown, err = view.Show(ctx, inboxview.Reader{
 				Settings: r.account.Settings, Org: r.org, User: r.For.User, Now: r.millis(), Strong: true,
-			}, portion)
+			}, entries)
 			return r.answered(err)
-		}, func() error { return r.look(ctx, t, portion) })
+		}, func() error { return r.look(ctx, t, entries) })
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for position, why := range shown.Hidden {
 			r.ended[why] = append(r.ended[why], position)
@@ -285,22 +270,23 @@ func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, []st
 		}
 	}
 	if len(t.entries) == 0 {
-		return t, nil, nil
-	}
-	more := list.Older
-	for _, e := range entries {
-		more = append(more, e.Position)
+		return t, nil
 	}
 	why, err := r.address(ctx, t)
 	if err != nil || why == "" {
-		return t, more, err
+		return t, err
 	}
-	for _, e := range t.entries {
-		r.ended[string(why)] = append(r.ended[string(why)], e.Position)
-	}
-	r.ended[string(why)] = append(r.ended[string(why)], more...)
+	r.endTold(t, string(why))
+	list.EndLeft(string(why))
 	t.entries = nil
-	return t, nil, nil
+	return t, nil
+}
+
+// endTold ends the entries that the email was to tell of; "" if it does.
+func (r *emailRun) endTold(t *told, why string) {
+	for _, e := range t.entries {
+		r.ended[why] = append(r.ended[why], e.Position)
+	}
 }
 
 // look reads the last comments of the threads of entries, until when the recipient has seen them, their documents, and what the recipient

@@ -14,13 +14,12 @@ import (
 
 // ToEmail are the entries of an inbox that an email is to tell of.
 type ToEmail struct {
-	Entries []collab.InboxEntry // the newest first; at most mostEmailed were read
-	Older   []string            // positions of further ones that the user has not read
-	Ended   map[string][]string // positions of others, by why the email does not tell of them
-}
+	Ended map[string][]string // positions of those that it does not tell of, by why
 
-// mostEmailed is how many entries are read for an email.
-const mostEmailed = 100
+	reader   *Reader
+	pointers []pointer // the others, the newest first
+	did      states    // with them
+}
 
 // Why an email does not tell of an entry.
 const (
@@ -29,7 +28,7 @@ const (
 )
 
 // ToEmail returns the entries of a user's inbox from a position on that an email is to tell of, of those that about names: at most
-// 1,000. Strongly consistent, except for the notifications themselves.
+// 1,000. Strongly consistent.
 func (r *Reader) ToEmail(ctx context.Context, from string, about outbox.About) (*ToEmail, error) {
 	var pointers []pointer
 	scan := store.Scan{
@@ -56,28 +55,40 @@ func (r *Reader) ToEmail(ctx context.Context, from string, about outbox.About) (
 	if err != nil {
 		return nil, err
 	}
-	list := &ToEmail{Ended: map[string][]string{}}
-	pointers = collab.Where(pointers, func(p pointer) bool {
+	list := &ToEmail{Ended: map[string][]string{}, reader: r, did: did}
+	list.pointers = collab.Where(pointers, func(p pointer) bool {
 		read := did.of(p).ReadAt != 0
 		if read {
 			list.Ended[WhySeen] = append(list.Ended[WhySeen], p.sk)
 		}
 		return !read
 	})
-	first := pointers[:min(len(pointers), mostEmailed)]
-	for _, p := range pointers[len(first):] {
-		list.Older = append(list.Older, p.sk)
+	return list, nil
+}
+
+// Next reads the next entries, at most most of them, the newest first, and ends those that are deleted. It reports false after the last.
+func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry, more bool, err error) {
+	next := t.pointers[:min(len(t.pointers), most)]
+	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: t.reader.user}}
+	if list, err = t.reader.entries(ctx, q, next, &t.did); err != nil {
+		return nil, false, err
 	}
-	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: r.user}}
-	if list.Entries, err = r.entries(ctx, q, first, &did); err != nil {
-		return nil, err
-	}
-	for _, p := range first {
-		if !slices.ContainsFunc(list.Entries, func(e collab.InboxEntry) bool { return e.Position == p.sk }) {
-			list.Ended[WhyDeleted] = append(list.Ended[WhyDeleted], p.sk)
+	for _, p := range next {
+		if !slices.ContainsFunc(list, func(e collab.InboxEntry) bool { return e.Position == p.sk }) {
+			t.Ended[WhyDeleted] = append(t.Ended[WhyDeleted], p.sk)
 		}
 	}
-	return list, nil
+	t.pointers = t.pointers[len(next):]
+	return list, len(t.pointers) > 0, nil
+}
+
+// Left returns how many entries Next has not read.
+func (t *ToEmail) Left() int { return len(t.pointers) }
+
+// EndLeft ends the entries that Next has not read.
+func (t *ToEmail) EndLeft(why string) {
+	t.Ended[why] = append(t.Ended[why], collab.Map(t.pointers, func(p pointer) string { return p.sk })...)
+	t.pointers = nil
 }
 
 // EndEmail records of entries of a user's inbox that an email has told of them, or why none does.
