@@ -119,10 +119,7 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 		return nil
 	}
 	if call.Sight == nil {
-		call.Sight = s.Access.People(call.Settings, call.Person.UserID)
-		if call.Writes {
-			call.Sight = s.Access.Writer(call.Settings, call.Person.UserID)
-		}
+		call.Sight = s.Access.Person(call.Settings, call.Person, call.Writes)
 	}
 	return call.Sight
 }

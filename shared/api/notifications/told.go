@@ -65,7 +65,8 @@ func (s *Service) asItIs(
 	}
 	hidden := func(e collab.InboxEntry) bool {
 		return call.Person != nil &&
-			(!covered[e.DocumentID] || e.ToAll && !member || !viewers[slices.Index(documents, e.Document(org))][0].May)
+			(!covered[e.DocumentID] || !call.Person.Issued(e.Document(org).Incarnation) || e.ToAll && !member ||
+				!viewers[slices.Index(documents, e.Document(org))][0].May)
 	}
 	texts := words.In(call.Settings.MailLook.Texts, locale, call.Settings.MailLook.Locale)
 	for _, e := range entries {
