@@ -161,7 +161,7 @@ func (tok *personToken) role(m *persons, doc string) string {
 func (m *persons) send(user, path, data string) (status int, answer any) {
 	m.Helper()
 	*m.clock = m.clock.Add(11 * time.Second) // a person's bounds are free again
-	if path != "auth/generate_token" {
+	if path != "auth/generate_token" && path != "users/data/delete" {
 		data = `"organizationId": "` + m.org + `", ` + data
 	}
 	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))
@@ -212,6 +212,7 @@ func (m *persons) user(id string) string {
 func (m *persons) start() {
 	_, err := m.service.Directory.OpenOrCreateOrganization(m.Context(), "acme", m.org, true)
 	must.Do(m, err)
+	m.must("organizations/usergroups/add", `"organizationUserGroups": [{"groupId": "team", "groupName": "Team"}]`)
 	m.must("organizations/folders/add", `"folders": [{"folderId": "f"}, {"folderId": "g", "parentFolderId": "f"}]`)
 	m.add("plan", "")
 	m.add("filed", "f")
@@ -266,7 +267,7 @@ func (m *persons) backEnd() {
 		m.add("plan", "")
 	}
 	doc := pick(m, m.documents()...)
-	switch m.IntN(13) {
+	switch m.IntN(16) {
 	case 11: // a document is deleted, or added, maybe anew
 		doc := pick(m, "plan", "filed", "deep", "new", "newer")
 		if _, there := m.above[doc]; !there {
@@ -281,6 +282,13 @@ func (m *persons) backEnd() {
 		delete(m.above, doc)
 		delete(m.access, doc)
 		delete(m.off, doc)
+	case 13: // a group changes
+		change := pick(m, "add", "delete")
+		m.must("organizations/usergroups/users/"+change, fmt.Sprintf(`"organizationUserGroupId": "team", "userIds": [%q]`, user))
+	case 14:
+		if m.IntN(3) == 0 { // it takes a second
+			m.erase(user)
+		}
 	case 12: // a token adds what it covers
 		doc := pick(m, "new", "newer", "newest")
 		m.must("auth/generate_token", fmt.Sprintf(`"createDocument": true, "userId": %q, "permissions": {"resources": [{"type": "document", "id": %q, "organizationId": %q}]}`, user, doc, m.org))
@@ -352,6 +360,27 @@ func (m *persons) backEnd() {
 	}
 }
 
+// erase has the personal data of a user deleted, to the end. Nothing names the user then.
+func (m *persons) erase(user string) {
+	if slices.ContainsFunc(m.documents(), func(doc string) bool { return m.off[doc] }) {
+		return // what is in these cannot be looked at
+	}
+	_, answer := m.send("", "users/data/delete", fmt.Sprintf(`"userIds": [%q], "organizationIds": [%q]`, user, m.org))
+	runJob(m.T, m.service, m.clock, answer.(map[string]any)["jobId"].(string))
+	m.members[user], m.removed[user] = false, true
+	maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
+	for _, doc := range m.documents() {
+		is := m.stored(doc)
+		m.want("threads after an erasure", m.in("", doc), slices.Sorted(maps.Keys(is)))
+		for id, th := range is {
+			if strings.Contains(fmt.Sprint(th), user) {
+				m.Errorf("%s is erased, and thread %s is %v", user, id, th)
+			}
+			m.threads[id] = &th
+		}
+	}
+}
+
 func (m *persons) visibility(user string) (kind, sent string) {
 	switch kind = pick(m, "public", "public", "organizationPrivate", "restricted"); kind {
 	case "restricted":
@@ -394,11 +423,12 @@ func (m *persons) step() {
 	if m.IntN(12) == 0 || m.clock.After(m.tokens[me].expires) && m.IntN(2) == 0 {
 		m.token(me)
 	}
-	operation := m.IntN(14)
-	writes := operation > 5 && operation < 13
+	operation := m.IntN(17)
+	writes := operation > 5 && operation < 13 || operation == 14
 	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "newer", "newest", "none")...)
 	id, other := "nothing", pick(m, people...)
 	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 && operation != 6 && operation != 13 {
+
 		id = pick(m, list...)
 		doc = m.threads[id].Document
 	}
@@ -545,6 +575,24 @@ func (m *persons) step() {
 		if got := call("users/get", at, status(200)); got != nil {
 			m.want("people", slices.DeleteFunc(slices.Clone(people), func(u string) bool { return !m.known(u, doc) }), ids(got, "userId"))
 		}
+	case 14: // a mention of a group
+		want := status(visible(sees))
+		if want == 200 && !m.members[me] {
+			want = 404
+		}
+		got := call("commentannotations/comments/add", at+`, "annotationId": "`+id+`", "commentData": [{"commentText": "{{team}}", "taggedUserContacts": [{"organizationUserGroupId": "team"}]}]`, want)
+		if got != nil {
+			th.Comments[fmt.Sprintf("%.0f", got.([]any)[0])] = me
+		}
+	case 15: // all documents of the organization
+		role, may, asked = tok.covers[""], true, nil
+		if got := call("commentannotations/get", `"pageSize": 500`, status(200)); got != nil {
+			open := slices.DeleteFunc(m.documents(), func(doc string) bool { return tok.older(m, doc) })
+			m.want("threads of all documents", m.in(me, open...), ids(got, "annotationId"))
+		}
+	case 16: // what is the person's own
+		role, may, asked = strings.Join(slices.Collect(maps.Values(tok.covers)), ""), !m.removed[me], nil
+		call("notifications/config/set", `"config": {"inbox": "NONE"}`, status(200))
 	}
 	if writes {
 		m.unchanged(doc)
@@ -556,8 +604,17 @@ func (m *persons) unchanged(doc string) {
 	if m.off[doc] {
 		return
 	}
+	want := map[string]thread{}
+	for _, id := range m.in("", doc) {
+		want[id] = *m.threads[id]
+	}
+	m.want("what there is", want, m.stored(doc))
+}
+
+// stored returns the threads of a document as its back end reads them.
+func (m *persons) stored(doc string) map[string]thread {
 	_, data := m.send("", "commentannotations/get", fmt.Sprintf(`"documentIds": [%q]`, doc))
-	got, want := map[string]thread{}, map[string]thread{}
+	got := map[string]thread{}
 	list, _ := data.([]any)
 	for _, v := range list {
 		a := v.(map[string]any)
@@ -582,8 +639,5 @@ func (m *persons) unchanged(doc string) {
 		}
 		got[is.AnnotationID] = th
 	}
-	for _, id := range m.in("", doc) {
-		want[id] = *m.threads[id]
-	}
-	m.want("what there is", want, got)
+	return got
 }

@@ -169,6 +169,7 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		toPerson = Received(reflect.TypeFor[Data]())
 	}
 	return func(x *exchange) (response, error) {
+		x.Writes, x.ReadOnly = o.Idempotent, s.ReadOnly
 		if x.Person != nil {
 			if err := o.Person.admitPerson(&x.Call, o.Counts); err != nil {
 				return response{}, err
@@ -190,7 +191,6 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if err == nil && x.Person != nil {
 			err = o.Person.covers(x.ctx, &x.Call, fields, data)
 		}
-		x.Writes, x.ReadOnly = o.Idempotent, s.ReadOnly
 		if err == nil && o.Idempotent && s.ReadOnly && !o.AlwaysOn {
 			err = &collab.Error{
 				Code:       collab.Unavailable,
@@ -216,9 +216,7 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 			return response{}, err
 		}
 		if ahead != nil && x.Person != nil {
-			ctx, cancel := context.WithCancel(x.ctx)
-			defer cancel()
-			ahead(ctx, &x.Call, &e.Data)
+			ahead(x.ctx, &x.Call, &e.Data)
 		}
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
