@@ -37,7 +37,7 @@ func TestPersons(t *testing.T) {
 	for seed := range *personRuns {
 		m := &persons{
 			T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 0)), org: fmt.Sprintf("org%d", seed), clock: &clock, service: s, served: served, key: keys[0],
-			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, grants: map[string]bool{},
+			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, team: map[string]bool{}, grants: map[string]bool{},
 			above: map[string]string{"f": "", "g": "f"}, threads: map[string]*thread{}, tokens: map[string]*personToken{}, added: map[string]time.Time{},
 		}
 		m.start()
@@ -64,6 +64,7 @@ type persons struct {
 	access           map[string]string // that was set, by document or folder
 	off              map[string]bool   // documents
 	members, removed map[string]bool
+	team             map[string]bool // users of a group
 	grants           map[string]bool // user@document or folder
 	above            map[string]string
 	added            map[string]time.Time // documents
@@ -284,6 +285,7 @@ func (m *persons) backEnd() {
 		delete(m.off, doc)
 	case 13: // a group changes
 		change := pick(m, "add", "delete")
+		m.team[user] = change == "add"
 		m.must("organizations/usergroups/users/"+change, fmt.Sprintf(`"organizationUserGroupId": "team", "userIds": [%q]`, user))
 	case 14:
 		if m.IntN(3) == 0 { // it takes a second
@@ -315,10 +317,10 @@ func (m *persons) backEnd() {
 	case 4:
 		granted := slices.ContainsFunc(slices.Collect(maps.Keys(m.grants)), func(g string) bool { return m.grants[g] && strings.HasPrefix(g, user+"@") })
 		m.must("users/delete", fmt.Sprintf(`"userIds": [%q]`, user))
-		if m.members[user] || granted {
+		if m.members[user] || m.team[user] || granted {
 			m.removed[user] = true
 		}
-		m.members[user] = false
+		m.members[user], m.team[user] = false, false
 		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
 	case 5:
 		if _, there := m.above[place]; !there || m.off[place] {
@@ -367,7 +369,7 @@ func (m *persons) erase(user string) {
 	}
 	_, answer := m.send("", "users/data/delete", fmt.Sprintf(`"userIds": [%q], "organizationIds": [%q]`, user, m.org))
 	runJob(m.T, m.service, m.clock, answer.(map[string]any)["jobId"].(string))
-	m.members[user], m.removed[user] = false, true
+	m.members[user], m.team[user], m.removed[user] = false, false, true
 	maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
 	for _, doc := range m.documents() {
 		is := m.stored(doc)
