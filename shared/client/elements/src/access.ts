@@ -53,7 +53,6 @@ interface Claims {
 interface Token {
   text: string;
   until: number; // when to fetch another, by the clock of this machine
-  renewed?: boolean; // something was NOT_FOUND with the one before
 }
 
 /** An answer of the service to a request that succeeded, with the time by its clock. */
@@ -67,6 +66,7 @@ export interface Result {
 const TIMEOUT = 30_000; // ms for one request
 const OUTLIVING = 16_000; // characters of a write that the browser sends on when the page is left
 const EARLY = 60_000; // ms before it expires that a token is replaced; a tenth of its time where that is less
+const RENEW = 60_000; // ms before something that is NOT_FOUND replaces a token again
 const UNSET = 5_000; // ms after which developers are told that there is no place for tokens
 
 const told = new Set<string>();
@@ -88,6 +88,7 @@ const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'O
  */
 export class Access {
   #token: Promise<Token> | undefined;
+  #renewed = -RENEW; // when something that was NOT_FOUND replaced the token
   #claims: Claims | undefined;
   #channel: BroadcastChannel | undefined;
 
@@ -127,12 +128,14 @@ export class Access {
       return await this.#send(path, data, key, token.text);
     } catch (e) {
       const {status} = e as Failure;
-      missing = status === 'NOT_FOUND' && !token.renewed; // a token opens only documents that were added before it
-      if (status !== 'UNAUTHENTICATED' && !missing) throw e;
+      const held = this.#token;
+      const newest = held && (await held) === token;
+      missing = newest && status === 'NOT_FOUND'; // a token opens only documents that were added before it
+      if (missing ? Date.now() - this.#renewed < RENEW : !/^(UNAUTHENTICATED|NOT_FOUND)$/.test(status)) throw e;
+      if (newest && this.#token === held) this.#token = undefined; // else another request did
     }
-    if (this.#token && (await this.#token) === token) this.#token = undefined;
     const next = await this.#current();
-    next.renewed ||= missing;
+    if (missing) this.#renewed = Date.now();
     return this.#send(path, data, key, next.text);
   }
 

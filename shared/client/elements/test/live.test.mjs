@@ -486,6 +486,27 @@ test('tabs of one person share a token that is newer, in memory', async () => {
   assert.deepEqual([asked('/token').length, others === other || others === next], [6, false]);
 });
 
+test('what is not found is looked for with another token, at most once a minute', async () => {
+  const {access} = await tab();
+  answers['users/get'] = () => ({error: 'NOT_FOUND'});
+  const call = async () => {
+    const [result] = await Promise.all([access.call('/v2/users/get', {}).catch((e) => e.status), pass(0)]);
+    return [result.data ? 'found' : result, asked('/token').length, asked('users/get').length];
+  };
+  assert.deepEqual(await call(), ['NOT_FOUND', 2, 2], 'the document may have been added a moment ago');
+  assert.deepEqual(await call(), ['NOT_FOUND', 2, 3]);
+  await pass(MINUTE);
+  const both = await Promise.all([call(), call()]);
+  assert.deepEqual(both.map(([status]) => status), ['NOT_FOUND', 'NOT_FOUND']);
+  assert.deepEqual([asked('/token').length, asked('users/get').length], [3, 7], 'one token for both');
+  await pass(MINUTE);
+  answers['users/get'] = () => {
+    answers['users/get'] = () => ({data: []});
+    return {error: 'NOT_FOUND'};
+  };
+  assert.deepEqual(await call(), ['found', 4, 9], 'deleted, and added again later');
+});
+
 const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
 const thread = (id, s, more) => ({
   annotationId: id, status: {id: 'OPEN'}, createdAt: at(s), lastUpdated: at(s), comments: [{commentId: 1, commentText: id, from: {userId: 'bob'}, createdAt: at(s), lastUpdated: at(s)}], ...more,
