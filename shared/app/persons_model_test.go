@@ -227,6 +227,28 @@ func (m *persons) start() {
 	for _, u := range people {
 		m.token(u)
 	}
+	if place := pick(m, "plan", "f", "none"); place != "none" { // some may see it
+		m.restrict(place, "restricted")
+		m.grant("ann", place)
+		m.grant("bob", place)
+	}
+}
+
+// restrict sets the access type of a document or a folder.
+func (m *persons) restrict(place, kind string) {
+	m.access[place] = kind
+	if len(place) == 1 {
+		m.must("organizations/folders/access/update", fmt.Sprintf(`"folderIds": [%q], "accessType": %q`, place, kind))
+	} else {
+		m.must("organizations/documents/access/update", fmt.Sprintf(`"documentIds": [%q], "accessType": %q`, place, kind))
+	}
+}
+
+// grant adds a user to a document or a folder.
+func (m *persons) grant(user, place string) {
+	level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
+	m.must("users/add", fmt.Sprintf(`%q: %q, "users": [%s]`, level, place, m.user(user)))
+	m.grants[user+"@"+place], m.removed[user] = true, false
 }
 
 // add adds a document.
@@ -241,7 +263,7 @@ func (m *persons) token(user string) {
 	tok := &personToken{issued: *m.clock, expires: m.clock.Add(life), covers: map[string]string{}}
 	var resources []collab.TokenResource
 	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new", "newer", "newest"} {
-		if m.IntN(3) > 0 {
+		if m.IntN(2) > 0 {
 			continue
 		}
 		kind := collab.ResourceType("document")
@@ -301,13 +323,7 @@ func (m *persons) backEnd() {
 		if _, there := m.above[place]; !there {
 			return
 		}
-		kind := pick(m, "public", "organizationPrivate", "restricted")
-		m.access[place] = kind
-		if len(place) == 1 {
-			m.must("organizations/folders/access/update", fmt.Sprintf(`"folderIds": [%q], "accessType": %q`, place, kind))
-		} else {
-			m.must("organizations/documents/access/update", fmt.Sprintf(`"documentIds": [%q], "accessType": %q`, place, kind))
-		}
+		m.restrict(place, pick(m, "public", "organizationPrivate", "restricted"))
 	case 2:
 		m.off[doc] = !m.off[doc] && m.IntN(2) == 0
 		m.must("organizations/documents/access/disablestate/update", fmt.Sprintf(`"documentIds": [%q], "disabled": %v`, doc, m.off[doc]))
@@ -326,9 +342,7 @@ func (m *persons) backEnd() {
 		if _, there := m.above[place]; !there || m.off[place] {
 			return
 		}
-		level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
-		m.must("users/add", fmt.Sprintf(`%q: %q, "users": [%s]`, level, place, m.user(user)))
-		m.grants[user+"@"+place], m.removed[user] = true, false
+		m.grant(user, place)
 	case 6, 7:
 		if m.off[doc] {
 			return
@@ -433,6 +447,9 @@ func (m *persons) step() {
 
 		id = pick(m, list...)
 		doc = m.threads[id].Document
+		if own := m.threads[id].Creator; (operation == 11 || operation == 12) && m.tokens[own] != nil && m.IntN(2) == 0 {
+			me, tok = own, m.tokens[own]
+		}
 	}
 	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
 	sees, may := m.sees(me, id), m.may(me, doc)

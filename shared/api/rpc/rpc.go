@@ -188,9 +188,6 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if fields != nil {
 			x.organization = strings.Join(fields.texts(data, "organizationId"), "")
 		}
-		if err == nil && x.Person != nil {
-			err = o.Person.covers(x.ctx, &x.Call, fields, data)
-		}
 		if err == nil && o.Idempotent && s.ReadOnly && !o.AlwaysOn {
 			err = &collab.Error{
 				Code:       collab.Unavailable,
@@ -215,8 +212,13 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if err := x.Quota.Admit(asked...); err != nil && !o.AlwaysOn {
 			return response{}, err
 		}
-		if ahead != nil && x.Person != nil {
-			ahead(x.ctx, &x.Call, &e.Data)
+		if x.Person != nil { // it reads, which counts
+			if err := o.Person.covers(x.ctx, &x.Call, fields, data); err != nil {
+				return response{}, err
+			}
+			if ahead != nil {
+				ahead(x.ctx, &x.Call, &e.Data)
+			}
 		}
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
