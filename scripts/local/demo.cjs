@@ -145,6 +145,7 @@ async function main() {
   await resending(browser);
   await failing(browser);
   await attack(browser);
+  await readded(browser);
   await browser.close();
 }
 
@@ -584,6 +585,31 @@ async function failing(browser) {
   await want('the threads, once the server is back', page.getByText('Is this with VAT?'));
   await context.close();
 }
+
+// Two pages stay open while their document is deleted and added again: they show nothing of it meanwhile, and then what is new.
+async function readded(browser) {
+  const documents = (operation, data) => look.call(`/v2/organizations/documents/${operation}`, {organizationId: 'demo', ...data});
+  const pages = await Promise.all(['ann', 'bob'].map(async (person) => open(await contextOf(browser), `/demo?as=${person}`)));
+  const missed = new Set();
+  for (const page of pages) {
+    await want('a thread', page.locator('collab-thread').first());
+    page.expected = true; // the document is missing
+    page.on('response', (r) => r.status() === 404 && missed.add(page));
+  }
+  await documents('delete', {documentIds: ['launch-plan']});
+  await until(() => missed.size === 2);
+  for (const page of pages) {
+    await page.locator('collab-thread').first().waitFor({state: 'detached'}).catch(() => problems.add('a deleted document is seen'));
+  }
+  await until(() => documents('add', {documents: [{documentId: 'launch-plan'}]}).then(() => true, () => false)); // after some seconds
+  await call('/v2/commentannotations/add', {commentAnnotations: [{commentData: [{commentText: 'After all', from: {userId: 'cleo', name: 'Cleo Clark'}}]}]});
+  for (const page of pages) {
+    await want('what was added after the document', page.locator('collab-thread').getByText('After all'));
+    page.expected = false;
+    await page.context().close();
+  }
+}
+
 
 // attack shows each vector in every text that the elements show, to a browser that no policy protects.
 async function attack(browser) {

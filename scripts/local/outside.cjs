@@ -1,5 +1,5 @@
 // Uses the page of the elements' README on a product's server: see look.cjs.
-const {url, open, launch, call, until, run} = require('./look.cjs');
+const {url, problems, open, launch, call, until, run} = require('./look.cjs');
 
 const text = `From outside, on ${new Date().toISOString()}`;
 const organizationId = 'acme';
@@ -9,6 +9,7 @@ async function main() {
   await call('/v2/users/add', {organizationId, createOrganization: true, users: [{userId: 'bob', name: 'Bob'}]});
   const {browser, context} = await launch();
   const first = await context.newPage();
+  first.on('response', (r) => r.status() === 404 && problems.add(`the first page: ${r.url()} answered 404`));
   await until(async () => { // functions follow a change of allowedOrigins within a minute
     const [answer] = await Promise.all([first.waitForResponse('**/v2/commentannotations/get'), first.goto(url)]);
     return answer.status() !== 403;

@@ -67,13 +67,14 @@ const providerDocuments = 8
 func (c *Checker) Viewers(
 	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 ) ([][]collab.Viewer, error) {
-	return c.viewers(ctx, settings, docs, users, members, false, time.Time{})
+	return c.viewers(ctx, settings, collab.StandingQuery{Users: users, Documents: docs, Members: members}, time.Time{})
 }
 
-// viewers is Viewers; of documents about which the permission provider was not asked by the time until it returns none.
+// viewers is Viewers for a query; of documents about which the permission provider was not asked by the time until it returns none.
 func (c *Checker) viewers(
-	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members, early bool, until time.Time,
+	ctx context.Context, settings collab.Settings, q collab.StandingQuery, until time.Time,
 ) ([][]collab.Viewer, error) {
+	docs := q.Documents
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -81,9 +82,8 @@ func (c *Checker) viewers(
 	if err != nil {
 		return nil, err
 	}
-	of, err := c.directory.Standings(ctx, docs[0].OrganizationRef, collab.StandingQuery{
-		Users: users, Documents: docs, Provided: provider != nil, Members: members, Early: early,
-	})
+	q.Provided = provider != nil
+	of, err := c.directory.Standings(ctx, docs[0].OrganizationRef, q)
 	if err != nil {
 		return nil, err
 	}

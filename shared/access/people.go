@@ -13,8 +13,7 @@ import (
 type people struct {
 	checker  *Checker
 	settings collab.Settings
-	users    []string
-	early    bool // see collab.StandingQuery
+	of       collab.StandingQuery // without documents
 
 	mu    sync.Mutex
 	known map[collab.DocumentRef]collab.Viewers
@@ -22,12 +21,18 @@ type people struct {
 
 // People returns the sight of users of an account with these settings.
 func (c *Checker) People(settings collab.Settings, users ...string) collab.Sight {
-	return &people{checker: c, settings: settings, users: users, known: map[collab.DocumentRef]collab.Viewers{}}
+	return c.sight(settings, collab.StandingQuery{Users: users})
 }
 
-// Writer is People for one user who writes: it asks early. See collab.StandingQuery.
-func (c *Checker) Writer(settings collab.Settings, user string) collab.Sight {
-	return &people{checker: c, settings: settings, users: []string{user}, early: true, known: map[collab.DocumentRef]collab.Viewers{}}
+// Person returns the sight of a person with a token, who sees no document that was added after the
+// token was issued. For a request that writes it asks early: see collab.StandingQuery.
+func (c *Checker) Person(settings collab.Settings, p *collab.Person, writes bool) collab.Sight {
+	return c.sight(settings, collab.StandingQuery{Users: []string{p.UserID}, Person: p, Early: writes})
+}
+
+func (c *Checker) sight(settings collab.Settings, of collab.StandingQuery) collab.Sight {
+	of.Members = true
+	return &people{checker: c, settings: settings, of: of, known: map[collab.DocumentRef]collab.Viewers{}}
 }
 
 // Viewers implements collab.Sight. It fails like Checker.Viewers.
@@ -37,7 +42,9 @@ func (p *people) Viewers(
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	unknown := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return p.known[d] != nil })
-	viewers, err := p.checker.viewers(ctx, p.settings, unknown, p.users, true, p.early, until)
+	q := p.of
+	q.Documents = unknown
+	viewers, err := p.checker.viewers(ctx, p.settings, q, until)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,8 @@ func TestErasedToken(t *testing.T) {
 				{"users/get", of + `"documentId": "plan"`},
 				{"commentannotations/add", of + `"documentId": "plan", "commentAnnotations": [{"commentData": [{"commentText": "x"}]}]`},
 				{"commentannotations/comments/add", of + `"documentId": "plan", "annotationId": "a", "commentData": [{"commentText": "x"}]`},
+				{"notifications/config/set", of + `"config": {"inbox": "NONE"}`},
+				{"notifications/update", of + `"readUntil": 1`},
 			}
 			opens := func(want int) {
 				t.Helper()

@@ -37,7 +37,7 @@ func TestPersons(t *testing.T) {
 	for seed := range *personRuns {
 		m := &persons{
 			T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 0)), org: fmt.Sprintf("org%d", seed), clock: &clock, service: s, served: served, key: keys[0],
-			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, grants: map[string]bool{},
+			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, team: map[string]bool{}, grants: map[string]bool{},
 			above: map[string]string{"f": "", "g": "f"}, threads: map[string]*thread{}, tokens: map[string]*personToken{}, added: map[string]time.Time{},
 		}
 		m.start()
@@ -64,6 +64,7 @@ type persons struct {
 	access           map[string]string // that was set, by document or folder
 	off              map[string]bool   // documents
 	members, removed map[string]bool
+	team             map[string]bool // users of a group
 	grants           map[string]bool // user@document or folder
 	above            map[string]string
 	added            map[string]time.Time // documents
@@ -161,7 +162,7 @@ func (tok *personToken) role(m *persons, doc string) string {
 func (m *persons) send(user, path, data string) (status int, answer any) {
 	m.Helper()
 	*m.clock = m.clock.Add(11 * time.Second) // a person's bounds are free again
-	if path != "auth/generate_token" {
+	if path != "auth/generate_token" && path != "users/data/delete" {
 		data = `"organizationId": "` + m.org + `", ` + data
 	}
 	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))
@@ -212,6 +213,7 @@ func (m *persons) user(id string) string {
 func (m *persons) start() {
 	_, err := m.service.Directory.OpenOrCreateOrganization(m.Context(), "acme", m.org, true)
 	must.Do(m, err)
+	m.must("organizations/usergroups/add", `"organizationUserGroups": [{"groupId": "team", "groupName": "Team"}]`)
 	m.must("organizations/folders/add", `"folders": [{"folderId": "f"}, {"folderId": "g", "parentFolderId": "f"}]`)
 	m.add("plan", "")
 	m.add("filed", "f")
@@ -225,6 +227,28 @@ func (m *persons) start() {
 	for _, u := range people {
 		m.token(u)
 	}
+	if place := pick(m, "plan", "f", "none"); place != "none" { // some may see it
+		m.restrict(place, "restricted")
+		m.grant("ann", place)
+		m.grant("bob", place)
+	}
+}
+
+// restrict sets the access type of a document or a folder.
+func (m *persons) restrict(place, kind string) {
+	m.access[place] = kind
+	if len(place) == 1 {
+		m.must("organizations/folders/access/update", fmt.Sprintf(`"folderIds": [%q], "accessType": %q`, place, kind))
+	} else {
+		m.must("organizations/documents/access/update", fmt.Sprintf(`"documentIds": [%q], "accessType": %q`, place, kind))
+	}
+}
+
+// grant adds a user to a document or a folder.
+func (m *persons) grant(user, place string) {
+	level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
+	m.must("users/add", fmt.Sprintf(`%q: %q, "users": [%s]`, level, place, m.user(user)))
+	m.grants[user+"@"+place], m.removed[user] = true, false
 }
 
 // add adds a document.
@@ -239,7 +263,7 @@ func (m *persons) token(user string) {
 	tok := &personToken{issued: *m.clock, expires: m.clock.Add(life), covers: map[string]string{}}
 	var resources []collab.TokenResource
 	for _, id := range []string{"", "f", "g", "plan", "filed", "deep", "new", "newer", "newest"} {
-		if m.IntN(3) > 0 {
+		if m.IntN(2) > 0 {
 			continue
 		}
 		kind := collab.ResourceType("document")
@@ -266,7 +290,7 @@ func (m *persons) backEnd() {
 		m.add("plan", "")
 	}
 	doc := pick(m, m.documents()...)
-	switch m.IntN(13) {
+	switch m.IntN(16) {
 	case 11: // a document is deleted, or added, maybe anew
 		doc := pick(m, "plan", "filed", "deep", "new", "newer")
 		if _, there := m.above[doc]; !there {
@@ -281,6 +305,14 @@ func (m *persons) backEnd() {
 		delete(m.above, doc)
 		delete(m.access, doc)
 		delete(m.off, doc)
+	case 13: // a group changes
+		change := pick(m, "add", "delete")
+		m.team[user] = change == "add"
+		m.must("organizations/usergroups/users/"+change, fmt.Sprintf(`"organizationUserGroupId": "team", "userIds": [%q]`, user))
+	case 14:
+		if m.IntN(3) == 0 { // it takes a second
+			m.erase(user)
+		}
 	case 12: // a token adds what it covers
 		doc := pick(m, "new", "newer", "newest")
 		m.must("auth/generate_token", fmt.Sprintf(`"createDocument": true, "userId": %q, "permissions": {"resources": [{"type": "document", "id": %q, "organizationId": %q}]}`, user, doc, m.org))
@@ -291,13 +323,7 @@ func (m *persons) backEnd() {
 		if _, there := m.above[place]; !there {
 			return
 		}
-		kind := pick(m, "public", "organizationPrivate", "restricted")
-		m.access[place] = kind
-		if len(place) == 1 {
-			m.must("organizations/folders/access/update", fmt.Sprintf(`"folderIds": [%q], "accessType": %q`, place, kind))
-		} else {
-			m.must("organizations/documents/access/update", fmt.Sprintf(`"documentIds": [%q], "accessType": %q`, place, kind))
-		}
+		m.restrict(place, pick(m, "public", "organizationPrivate", "restricted"))
 	case 2:
 		m.off[doc] = !m.off[doc] && m.IntN(2) == 0
 		m.must("organizations/documents/access/disablestate/update", fmt.Sprintf(`"documentIds": [%q], "disabled": %v`, doc, m.off[doc]))
@@ -307,18 +333,16 @@ func (m *persons) backEnd() {
 	case 4:
 		granted := slices.ContainsFunc(slices.Collect(maps.Keys(m.grants)), func(g string) bool { return m.grants[g] && strings.HasPrefix(g, user+"@") })
 		m.must("users/delete", fmt.Sprintf(`"userIds": [%q]`, user))
-		if m.members[user] || granted {
+		if m.members[user] || m.team[user] || granted {
 			m.removed[user] = true
 		}
-		m.members[user] = false
+		m.members[user], m.team[user] = false, false
 		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
 	case 5:
 		if _, there := m.above[place]; !there || m.off[place] {
 			return
 		}
-		level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
-		m.must("users/add", fmt.Sprintf(`%q: %q, "users": [%s]`, level, place, m.user(user)))
-		m.grants[user+"@"+place], m.removed[user] = true, false
+		m.grant(user, place)
 	case 6, 7:
 		if m.off[doc] {
 			return
@@ -348,6 +372,27 @@ func (m *persons) backEnd() {
 			id := pick(m, list...)
 			m.must("commentannotations/comments/delete", fmt.Sprintf(`"documentId": %q, "annotationId": %q`, doc, id))
 			clear(m.threads[id].Comments)
+		}
+	}
+}
+
+// erase has the personal data of a user deleted, to the end. Nothing names the user then.
+func (m *persons) erase(user string) {
+	if slices.ContainsFunc(m.documents(), func(doc string) bool { return m.off[doc] }) {
+		return // what is in these cannot be looked at
+	}
+	_, answer := m.send("", "users/data/delete", fmt.Sprintf(`"userIds": [%q], "organizationIds": [%q]`, user, m.org))
+	runJob(m.T, m.service, m.clock, answer.(map[string]any)["jobId"].(string))
+	m.members[user], m.team[user], m.removed[user] = false, false, true
+	maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
+	for _, doc := range m.documents() {
+		is := m.stored(doc)
+		m.want("threads after an erasure", m.in("", doc), slices.Sorted(maps.Keys(is)))
+		for id, th := range is {
+			if strings.Contains(fmt.Sprint(th), user) {
+				m.Errorf("%s is erased, and thread %s is %v", user, id, th)
+			}
+			m.threads[id] = &th
 		}
 	}
 }
@@ -394,13 +439,17 @@ func (m *persons) step() {
 	if m.IntN(12) == 0 || m.clock.After(m.tokens[me].expires) && m.IntN(2) == 0 {
 		m.token(me)
 	}
-	operation := m.IntN(14)
-	writes := operation > 5 && operation < 13
+	operation := m.IntN(17)
+	writes := operation > 5 && operation < 13 || operation == 14
 	tok, doc := m.tokens[me], pick(m, append(m.documents(), "new", "newer", "newest", "none")...)
 	id, other := "nothing", pick(m, people...)
 	if list := slices.Sorted(maps.Keys(m.threads)); len(list) > 0 && m.IntN(8) > 0 && operation != 6 && operation != 13 {
+
 		id = pick(m, list...)
 		doc = m.threads[id].Document
+		if own := m.threads[id].Creator; (operation == 11 || operation == 12) && m.tokens[own] != nil && m.IntN(2) == 0 {
+			me, tok = own, m.tokens[own]
+		}
 	}
 	at, role := fmt.Sprintf(`"documentId": %q`, doc), tok.role(m, doc)
 	sees, may := m.sees(me, id), m.may(me, doc)
@@ -545,6 +594,24 @@ func (m *persons) step() {
 		if got := call("users/get", at, status(200)); got != nil {
 			m.want("people", slices.DeleteFunc(slices.Clone(people), func(u string) bool { return !m.known(u, doc) }), ids(got, "userId"))
 		}
+	case 14: // a mention of a group
+		want := status(visible(sees))
+		if want == 200 && !m.members[me] {
+			want = 404
+		}
+		got := call("commentannotations/comments/add", at+`, "annotationId": "`+id+`", "commentData": [{"commentText": "{{team}}", "taggedUserContacts": [{"organizationUserGroupId": "team"}]}]`, want)
+		if got != nil {
+			th.Comments[fmt.Sprintf("%.0f", got.([]any)[0])] = me
+		}
+	case 15: // all documents of the organization
+		role, may, asked = tok.covers[""], true, nil
+		if got := call("commentannotations/get", `"pageSize": 500`, status(200)); got != nil {
+			open := slices.DeleteFunc(m.documents(), func(doc string) bool { return tok.older(m, doc) })
+			m.want("threads of all documents", m.in(me, open...), ids(got, "annotationId"))
+		}
+	case 16: // what is the person's own
+		role, may, asked = strings.Join(slices.Collect(maps.Values(tok.covers)), ""), !m.removed[me], nil
+		call("notifications/config/set", `"config": {"inbox": "NONE"}`, status(200))
 	}
 	if writes {
 		m.unchanged(doc)
@@ -556,8 +623,17 @@ func (m *persons) unchanged(doc string) {
 	if m.off[doc] {
 		return
 	}
+	want := map[string]thread{}
+	for _, id := range m.in("", doc) {
+		want[id] = *m.threads[id]
+	}
+	m.want("what there is", want, m.stored(doc))
+}
+
+// stored returns the threads of a document as its back end reads them.
+func (m *persons) stored(doc string) map[string]thread {
 	_, data := m.send("", "commentannotations/get", fmt.Sprintf(`"documentIds": [%q]`, doc))
-	got, want := map[string]thread{}, map[string]thread{}
+	got := map[string]thread{}
 	list, _ := data.([]any)
 	for _, v := range list {
 		a := v.(map[string]any)
@@ -582,8 +658,5 @@ func (m *persons) unchanged(doc string) {
 		}
 		got[is.AnnotationID] = th
 	}
-	for _, id := range m.in("", doc) {
-		want[id] = *m.threads[id]
-	}
-	m.want("what there is", want, got)
+	return got
 }

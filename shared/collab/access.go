@@ -148,9 +148,10 @@ type StandingQuery struct {
 	// Default is the access of things for which nobody set one. "" asks who may see what somebody hid: an access type that was set, and
 	// removals, count, and nothing else.
 	Default  Access
-	Provided bool // a permission provider decides in the place of access types and grants
-	Members  bool // it is to be known who is a member of the organization
-	Early    bool // read grants on documents and removals before it is known that they matter: 1.5 read units for each user and document, and one round trip less
+	Provided bool    // a permission provider decides in the place of access types and grants
+	Members  bool    // it is to be known who is a member of the organization
+	Person   *Person // documents that were added after the person's token was issued do not exist; nil for a back end
+	Early    bool    // read grants on documents and removals before it is known that they matter: 1.5 read units for each user and document, and one round trip less
 }
 
 // AccessByDefault is the access of things for which nobody set one.

@@ -1,14 +1,21 @@
 package collab
 
-// Later runs f at once, and returns a function that waits for its results.
-func Later[T any](f func() (T, error)) func() (T, error) {
+import "context"
+
+// Later runs f at once, and returns a function that waits for its results. The request of the
+// context ends after f: see Usage.Wait.
+func Later[T any](ctx context.Context, f func() (T, error)) func() (T, error) {
 	var v T
 	var err error
 	done := make(chan struct{})
-	go func() {
+	u := UsageOf(ctx)
+	if u == nil {
+		u = new(Usage)
+	}
+	u.begun.Go(func() {
 		defer close(done)
 		v, err = f()
-	}()
+	})
 	return func() (T, error) {
 		<-done
 		return v, err

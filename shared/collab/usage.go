@@ -10,6 +10,7 @@ type Usage struct {
 	mu          sync.Mutex
 	read, write float64
 	calls       int
+	begun       sync.WaitGroup
 }
 
 type usageKey struct{}
@@ -46,6 +47,9 @@ func (u *Usage) Refused(write float64) {
 	defer u.mu.Unlock()
 	u.write += write
 }
+
+// Wait waits for all that Later began in the request.
+func (u *Usage) Wait() { u.begun.Wait() }
 
 // Total returns read units, write units and calls so far.
 func (u *Usage) Total() (read, write float64, calls int) {

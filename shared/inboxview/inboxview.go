@@ -30,9 +30,9 @@ type Reader struct {
 	Now      collab.Millis // decides which grants hold
 	Strong   bool          // read threads with strong consistency, as an email cannot be taken back
 
-	// Covered returns the documents that the token of a person covers; nil for a back end and for emails. A person also needs the right
+	// Covered returns which of the documents the token of a person covers; nil for a back end and for emails. A person also needs the right
 	// to see the document, and to be a member of the organization for a notification to everyone.
-	Covered func(ctx context.Context, documents []string) (map[string]bool, error)
+	Covered func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error)
 }
 
 // Entry is a notification as its reader sees it.
@@ -76,7 +76,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	}
 	var list []*collab.Thread
 	var viewers [][]collab.Viewer
-	var covered map[string]bool
+	var covered []bool
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		list, err = v.Threads.Parts(within, parts, r.Strong)
@@ -95,7 +95,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	}
 	if person {
 		g.Go(func() (err error) {
-			covered, err = r.Covered(within, collab.Map(entries, func(e collab.InboxEntry) string { return e.DocumentID }))
+			covered, err = r.Covered(within, documents)
 			return err
 		})
 	}
@@ -109,12 +109,13 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 			of.Thread, list = list[0], list[1:]
 		}
 		var viewer collab.Viewer
-		if i := slices.Index(documents, e.Document(r.Org)); i >= 0 {
+		i := slices.Index(documents, e.Document(r.Org))
+		if i >= 0 {
 			viewer = viewers[i][0]
 			viewer.Member = shown.Member.UserID != "" && shown.Member.Holds(r.Now)
 		}
 		switch t := of.Thread; {
-		case person && (!covered[e.DocumentID] || e.ToAll && !viewer.Member || !viewer.May):
+		case person && (!covered[i] || e.ToAll && !viewer.Member || !viewer.May):
 			shown.Hidden[e.Position] = WhyNoAccess
 		case e.Verify && r.User != "" && !viewer.May:
 			shown.Hidden[e.Position] = string(viewer.Why)

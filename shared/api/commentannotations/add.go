@@ -240,7 +240,7 @@ func (s *Service) add(
 		}
 		threads, adds, places = append(threads, t), append(adds, add), append(places, i)
 	}
-	if err := s.Directory.BringBack(ctx, doc, wrote(threads...)); err != nil {
+	if err := s.bringBack(ctx, call, doc, threads...); err != nil {
 		return nil, err
 	}
 	for n, err := range s.Threads.AddAnnotations(ctx, call.Request, doc, threads, adds) {
@@ -261,15 +261,19 @@ func (s *Service) add(
 	return results, nil
 }
 
-// wrote returns when the authors of comments wrote the last of these.
-func wrote(threads ...*collab.Thread) map[string]collab.Millis {
+// bringBack is Directory.BringBack for the authors of comments that a back end adds. A person who may add any needs none, and must not undo
+// a removal that comes meanwhile.
+func (s *Service) bringBack(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, threads ...*collab.Thread) error {
+	if call.Person != nil {
+		return nil
+	}
 	last := map[string]collab.Millis{}
 	for _, t := range threads {
 		for _, c := range t.Comments {
 			last[c.AuthorID] = max(last[c.AuthorID], c.CreatedAt)
 		}
 	}
-	return last
+	return s.Directory.BringBack(ctx, doc, last)
 }
 
 // findingID returns what the agent that wrote the first comment found, "" for none.

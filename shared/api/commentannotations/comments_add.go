@@ -76,7 +76,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}
-	if err := s.Directory.BringBack(ctx, doc, wrote(&collab.Thread{Comments: add.Comments})); err != nil {
+	if err := s.bringBack(ctx, call, doc, &collab.Thread{Comments: add.Comments}); err != nil {
 		return nil, err
 	}
 	ev := newEvent(call, doc, 0, req.AnnotationID)

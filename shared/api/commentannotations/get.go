@@ -167,11 +167,11 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID)},
 	}
 	if q.Sight != nil && len(q.Found) > 0 {
-		go func() { _, _ = q.Sight.Viewers(ctx, q.Found, time.Time{}) }() // it remembers them
+		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // it remembers them
 	}
 	gone := func() ([]*collab.Thread, error) { return nil, nil }
 	if req.IncludeDeleted && from == nil {
-		gone = collab.Later(func() ([]*collab.Thread, error) {
+		gone = collab.Later(ctx, func() ([]*collab.Thread, error) {
 			return s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
 		})
 	}

@@ -119,10 +119,7 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 		return nil
 	}
 	if call.Sight == nil {
-		call.Sight = s.Access.People(call.Settings, call.Person.UserID)
-		if call.Writes {
-			call.Sight = s.Access.Writer(call.Settings, call.Person.UserID)
-		}
+		call.Sight = s.Access.Person(call.Settings, call.Person, call.Writes)
 	}
 	return call.Sight
 }
@@ -257,13 +254,13 @@ func (s *Service) ahead(ctx context.Context, call *rpc.Call, t Target, ann strin
 	reads := &early{}
 	call.Ahead = reads
 	sight := s.mine(call)
-	go func() { _, _ = sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) }() // it remembers them
+	collab.Later(ctx, func() (any, error) { return sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) }) // it remembers them
 	if ann != "" {
-		reads.head = collab.Later(func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
+		reads.head = collab.Later(ctx, func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
 	}
 	if named := namedBy(call.Person.UserID, others, comments); len(named) <= maxNamedPeople {
-		reads.users = collab.Later(func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, call.Person.UserID)) })
-		reads.viewers = collab.Later(func() ([][]collab.Viewer, error) { return s.viewersOf(ctx, call, doc, named) })
+		reads.users = collab.Later(ctx, func() (map[string]collab.User, error) { return s.known(ctx, doc, append(named, call.Person.UserID)) })
+		reads.viewers = collab.Later(ctx, func() ([][]collab.Viewer, error) { return s.viewersOf(ctx, call, doc, named) })
 	}
 }
 

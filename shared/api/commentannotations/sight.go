@@ -43,8 +43,8 @@ func (s *Service) checkAnnotation(
 	if sight == nil {
 		return func() error { return nil }
 	}
-	asked := collab.Later(func() (any, error) { return nil, checkDocument(ctx, sight, doc) })
-	head := collab.Later(func() (collab.Annotation, error) { return s.headOf(ctx, call, doc, ann) })
+	asked := collab.Later(ctx, func() (any, error) { return nil, checkDocument(ctx, sight, doc) })
+	head := collab.Later(ctx, func() (collab.Annotation, error) { return s.headOf(ctx, call, doc, ann) })
 	return func() error {
 		if _, err := asked(); err != nil {
 			return err

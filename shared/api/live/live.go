@@ -63,7 +63,7 @@ func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAd
 	w := collab.Watch{
 		Account: call.Account, Organization: req.OrganizationID, User: req.UserID, Documents: rpc.Distinct(req.DocumentIDs), Inbox: req.Inbox,
 	}
-	counted := collab.Later(func() (collab.Connected, error) { return s.Connections.Connected(ctx, w, false) })
+	counted := collab.Later(ctx, func() (collab.Connected, error) { return s.Connections.Connected(ctx, w, false) })
 	if err := s.Rule.Check(ctx, call.Settings, w); err != nil {
 		if code := collab.CodeOf(err); call.Person != nil && (code == collab.PermissionDenied || code == collab.NotFound) {
 			err = collab.Errorf(collab.NotFound, "one of the documents does not exist in organization %q", req.OrganizationID)

@@ -235,7 +235,9 @@ func (s *Service) counted(
 	if own, err = s.covered(ctx, call, org, documents); call.Person == nil || err != nil {
 		return own, own, err
 	}
-	q := collab.StandingQuery{Users: []string{call.Person.UserID}, Provided: call.Settings.PermissionProvider, Members: true}
+	q := collab.StandingQuery{
+		Users: []string{call.Person.UserID}, Person: call.Person, Provided: call.Settings.PermissionProvider, Members: true,
+	}
 	q.Documents = collab.Map(documents, func(d string) collab.DocumentRef {
 		return collab.DocumentRef{OrganizationRef: org, Document: d, Incarnation: collab.AnyIncarnation}
 	})

@@ -16,8 +16,12 @@ func (s *Service) asItIs(
 ) (list []collab.InboxEntry, reader collab.User, err error) {
 	r := inboxview.Reader{Settings: call.Settings, Org: org, User: user, Now: call.Millis()}
 	if call.Person != nil {
-		r.Covered = func(ctx context.Context, documents []string) (map[string]bool, error) {
-			return s.covered(ctx, call, org, documents)
+		r.Covered = func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error) {
+			ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })
+			covered, err := s.covered(ctx, call, org, ids)
+			return collab.Map(documents, func(d collab.DocumentRef) bool {
+				return covered[d.Document] && call.Person.Issued(d.Incarnation)
+			}), err
 		}
 	}
 	view := &inboxview.View{Directory: s.Directory, Threads: s.Threads, Access: s.Access}

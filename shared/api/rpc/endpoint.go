@@ -119,8 +119,8 @@ func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data
 	return MethodAhead(nil, method)
 }
 
-// MethodAhead is Method with a method that starts reads of the operation for a person, which go on while the request's key is
-// claimed. They find their results by Call.Ahead. The context ends with the request.
+// MethodAhead is Method with a method that starts reads of the operation for a person by collab.Later, which go on while the request's key is
+// claimed. The operation finds their results by Call.Ahead.
 func MethodAhead[S, Req, Data any](
 	ahead func(S, context.Context, *Call, *Req), method func(S, context.Context, *Call, *Req) (Data, error),
 ) Rule {

@@ -35,8 +35,9 @@ func (s *Server) exchange(ctx context.Context, path string, identity collab.Iden
 	}
 }
 
-// spend charges the account for what the exchange used.
+// spend charges the account for what the exchange used. Nothing that it began goes on after that.
 func (x *exchange) spend() {
+	x.usage.Wait()
 	read, written, _ := x.usage.Total()
 	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})
 }

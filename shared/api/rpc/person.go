@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,7 +32,7 @@ const (
 	BackEnd      Access = iota // no person may call the endpoint
 	PersonReads                // the token covers all documents that the request names, and if it names none, the organization
 	PersonWrites               // the same, with the role editor
-	PersonInbox                // the token covers the documents, or if the request names none, anything in the organization
+	PersonInbox                // the token covers the documents, or if the request names none, anything in the organization. Writes need one who was not taken out of it
 )
 
 // Filler is a request type, or a struct within one, with fields that the service fills in for a person.
@@ -228,13 +229,16 @@ type Directory interface {
 	// with NOT_FOUND or FAILED_PRECONDITION if the organization does not exist or is disabled.
 	Open(ctx context.Context, account, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 
+	// IsRemoved reports whether a user was taken out of an organization that Open returned.
+	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
+
 	// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
 	FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error)
 }
 
 // covers fails unless the token covers the organization and the documents of a request's data: with
 // PERMISSION_DENIED if it does not, or not with the role that the operation needs, and with NOT_FOUND if
-// the organization does not exist or is disabled, or if it or a document was added after the token was issued.
+// the organization does not exist or is disabled, if it or a document was added after the token was issued, or if the person was taken out.
 func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Value) error {
 	id := strings.Join(o.texts(data, "organizationId"), "")
 	documents := append(o.texts(data, "documentId"), o.texts(data, "documentIds")...)
@@ -248,6 +252,11 @@ func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Val
 		return collab.Errorf(collab.NotFound, "organization %q does not exist", id)
 	case err != nil:
 		return err
+	}
+	if a == PersonInbox && c.Writes { // others look at a document, and so at who was taken out
+		if removed, err := c.directory.IsRemoved(ctx, org, c.Person.UserID); err != nil || removed {
+			return cmp.Or[error](err, collab.Errorf(collab.NotFound, "organization %q does not exist", id))
+		}
 	}
 	roles, err := c.Covered(ctx, org, documents)
 	if err != nil {

@@ -169,6 +169,7 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		toPerson = Received(reflect.TypeFor[Data]())
 	}
 	return func(x *exchange) (response, error) {
+		x.Writes, x.ReadOnly = o.Idempotent, s.ReadOnly
 		if x.Person != nil {
 			if err := o.Person.admitPerson(&x.Call, o.Counts); err != nil {
 				return response{}, err
@@ -187,10 +188,6 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if fields != nil {
 			x.organization = strings.Join(fields.texts(data, "organizationId"), "")
 		}
-		if err == nil && x.Person != nil {
-			err = o.Person.covers(x.ctx, &x.Call, fields, data)
-		}
-		x.Writes, x.ReadOnly = o.Idempotent, s.ReadOnly
 		if err == nil && o.Idempotent && s.ReadOnly && !o.AlwaysOn {
 			err = &collab.Error{
 				Code:       collab.Unavailable,
@@ -215,10 +212,13 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if err := x.Quota.Admit(asked...); err != nil && !o.AlwaysOn {
 			return response{}, err
 		}
-		if ahead != nil && x.Person != nil {
-			ctx, cancel := context.WithCancel(x.ctx)
-			defer cancel()
-			ahead(ctx, &x.Call, &e.Data)
+		if x.Person != nil { // it reads, which counts
+			if err := o.Person.covers(x.ctx, &x.Call, fields, data); err != nil {
+				return response{}, err
+			}
+			if ahead != nil {
+				ahead(x.ctx, &x.Call, &e.Data)
+			}
 		}
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)

@@ -35,8 +35,11 @@ func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	return it
 }
 
-// IsRemoved reports whether a user was taken out of an organization.
+// IsRemoved reports whether a user was taken out of an organization that was opened. It reads nothing unless this process knows of such users.
 func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
+	if _, known := s.removals.Get(keys.Organization(org.Account, org.Organization), s.Now()); !known {
+		return false, nil
+	}
 	it, err := s.Get(ctx, keys.Removed(org, user))
 	return it != nil, err
 }

@@ -73,7 +73,8 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 				return nil, err
 			}
 			at := d.Ref(org)
-			if d.DeletedAt == 0 && (at == ref || ref.Incarnation == collab.AnyIncarnation) {
+			issued := q.Person == nil || q.Person.Issued(at.Incarnation)
+			if d.DeletedAt == 0 && issued && (at == ref || ref.Incarnation == collab.AnyIncarnation) {
 				a = asked{document: &at, in: d.Folder, removals: it[keys.Removals] != nil && !full}
 				a.standing.There, a.standing.Disabled, access[i] = true, d.Disabled, d.Access
 			}

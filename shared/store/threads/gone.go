@@ -85,7 +85,7 @@ func (s *Store) Gone(
 	if after < s.Millis()-GoneFor.Milliseconds() {
 		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is longer ago than it is known what was deleted: read all anew")
 	}
-	viewers := collab.Later(func() (v collab.Viewers, err error) {
+	viewers := collab.Later(ctx, func() (v collab.Viewers, err error) {
 		if sight == nil {
 			return nil, nil
 		}

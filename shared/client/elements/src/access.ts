@@ -52,8 +52,8 @@ interface Claims {
 
 interface Token {
   text: string;
-  until: number; // when to fetch another, by the clock of this machine
-  renewed?: boolean; // something was NOT_FOUND with the one before
+  from: number; // when it was asked for, by the clock of this machine
+  until: number; // when to fetch another, by the same clock
 }
 
 /** An answer of the service to a request that succeeded, with the time by its clock. */
@@ -67,6 +67,7 @@ export interface Result {
 const TIMEOUT = 30_000; // ms for one request
 const OUTLIVING = 16_000; // characters of a write that the browser sends on when the page is left
 const EARLY = 60_000; // ms before it expires that a token is replaced; a tenth of its time where that is less
+const FRESH = 5_000; // ms for which a token opens what is added meanwhile, too
 const UNSET = 5_000; // ms after which developers are told that there is no place for tokens
 
 const told = new Set<string>();
@@ -122,18 +123,17 @@ export class Access {
   /** Calls an operation of the service. A write whose key is the same as before is done once. It rejects with a Failure. */
   async call(path: string, data: object, key = ''): Promise<Result> {
     const token = await this.#current();
-    let missing;
     try {
       return await this.#send(path, data, key, token.text);
     } catch (e) {
       const {status} = e as Failure;
-      missing = status === 'NOT_FOUND' && !token.renewed; // a token opens only documents that were added before it
-      if (status !== 'UNAUTHENTICATED' && !missing) throw e;
+      const held = this.#token;
+      const newest = held && (await held) === token;
+      const older = !newest || Date.now() - token.from >= FRESH; // than a document that it does not open, maybe
+      if (status !== 'UNAUTHENTICATED' && !(status === 'NOT_FOUND' && older)) throw e;
+      if (newest && this.#token === held) this.#token = undefined; // else another request did
     }
-    if (this.#token && (await this.#token) === token) this.#token = undefined;
-    const next = await this.#current();
-    next.renewed ||= missing;
-    return this.#send(path, data, key, next.text);
+    return this.#send(path, data, key, (await this.#current()).text);
   }
 
   /** The token, a new one where it is about to expire. */
@@ -160,6 +160,7 @@ export class Access {
   }
 
   async #fetch(): Promise<Token> {
+    const from = Date.now();
     const text = await this.#ask();
     if (!text) throw new Failure('UNAUTHENTICATED');
     try {
@@ -167,7 +168,7 @@ export class Access {
       const claims = JSON.parse(new TextDecoder().decode(bytes)) as Claims;
       const life = (claims.exp - (claims.iat ?? Date.now() / 1000)) * 1000;
       this.#claims = claims;
-      const token = {text, until: Date.now() + life - Math.min(EARLY, life / 10)};
+      const token = {text, from, until: Date.now() + life - Math.min(EARLY, life / 10)};
       this.#share(token);
       return token;
     } catch {

@@ -486,6 +486,29 @@ test('tabs of one person share a token that is newer, in memory', async () => {
   assert.deepEqual([asked('/token').length, others === other || others === next], [6, false]);
 });
 
+test('what is not found is looked for with another token, unless the token is new', async () => {
+  const {access} = await tab();
+  answers['users/get'] = () => ({error: 'NOT_FOUND'});
+  const call = async () => {
+    const [result] = await Promise.all([access.call('/v2/users/get', {}).catch((e) => e.status), pass(0)]);
+    return [result.data ? 'found' : result, asked('/token').length, asked('users/get').length];
+  };
+  assert.deepEqual(await call(), ['NOT_FOUND', 1, 1]);
+  await pass(5_000);
+  assert.deepEqual(await call(), ['NOT_FOUND', 2, 3], 'it may have been added meanwhile');
+  assert.deepEqual(await call(), ['NOT_FOUND', 2, 4]);
+  await pass(5_000);
+  const both = await Promise.all([call(), call()]);
+  assert.deepEqual(both.map(([status]) => status), ['NOT_FOUND', 'NOT_FOUND']);
+  assert.deepEqual([asked('/token').length, asked('users/get').length], [3, 8], 'one token for both');
+  await pass(5_000);
+  answers['users/get'] = () => {
+    answers['users/get'] = () => ({data: []});
+    return {error: 'NOT_FOUND'};
+  };
+  assert.deepEqual(await call(), ['found', 4, 10]);
+});
+
 const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
 const thread = (id, s, more) => ({
   annotationId: id, status: {id: 'OPEN'}, createdAt: at(s), lastUpdated: at(s), comments: [{commentId: 1, commentText: id, from: {userId: 'bob'}, createdAt: at(s), lastUpdated: at(s)}], ...more,

@@ -1,0 +1,317 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+	"collabdata/shared/keys"
+	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// caller sends requests of the person ann with a token, and of the back end.
+type caller struct {
+	*testing.T
+	*app.Service
+	handler http.Handler
+	now     time.Time
+	key     collab.SigningKey
+	token   string // of ann, for the organization
+}
+
+// newCaller returns the caller ann in a service, as changed, with the documents plan and other.
+func newCaller(t *testing.T, change func(*app.Config)) *caller {
+	c := &caller{T: t, now: time.Now().Truncate(time.Second)}
+	c.Service = apitest.Start(t, func(of *app.Config) {
+		of.Now, of.Stage = func() time.Time { return c.now }, "test"
+		change(of)
+	})
+	c.handler = c.Handler()
+	c.must("organizations/documents/add", `"createOrganization": true, "documents": [{"documentId": "plan"}, {"documentId": "other"}]`)
+	c.must("users/add", `"users": [{"userId": "ann"}, {"userId": "bob"}]`)
+	signing, err := c.Accounts.RotateSigningKeys(t.Context(), "acme")
+	must.Do(t, err)
+	c.key = signing[0]
+	c.token = c.sign(collab.ResourceOrganization, "acme")
+	return c
+}
+
+// sign returns a token of ann for a resource.
+func (c *caller) sign(kind collab.ResourceType, id string) string {
+	r := collab.TokenResource{Type: kind, ID: id, AccessRole: collab.RoleEditor}
+	if kind != collab.ResourceOrganization {
+		r.OrganizationID = "acme"
+	}
+	token, err := credentials.Sign(c.key, "test", "acme", collab.Person{UserID: "ann", Resources: []collab.TokenResource{r}}, c.now, c.now.Add(collab.MaxTokenLife))
+	must.Do(c, err)
+	return token
+}
+
+// send sends data, with the organization unless the data name some; the headers hold names and values in turn.
+func (c *caller) send(path, data string, header ...string) (int, string) {
+	if !strings.Contains(data, "organizationIds") && path != "auth/generate_token" {
+		data = `"organizationId": "acme", ` + data
+	}
+	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// must is send for the back end, whose request succeeds.
+func (c *caller) must(path, data string) {
+	c.Helper()
+	code, body := c.send(path, data, credentials.KeyHeader, "key", credentials.TokenHeader, "token")
+	if code >= 300 || strings.Contains(body, `"success":false`) {
+		c.Fatal(path, code, body)
+	}
+}
+
+// ann is send for the person, with an Idempotency-Key unless that is "".
+func (c *caller) ann(path, data, key string) (int, string) {
+	header := []string{"Authorization", "Bearer " + c.token}
+	if key != "" {
+		header = append(header, "Idempotency-Key", key)
+	}
+	return c.send(path, data, header...)
+}
+
+// TestOlderToken holds that a token shows nothing of a document that was deleted and added again after it, in whatever read and in the inbox, and
+// opens no organization that was.
+func TestOlderToken(t *testing.T) {
+	c := newCaller(t, func(of *app.Config) { of.LiveURL = "ws://live.test" })
+	requests := map[string][]string{
+		"commentannotations/get": {
+			`"documentId": "plan"`, `"documentIds": ["plan", "other"]`, `"pageSize": 9`, `"userIds": ["bob"]`, `"annotationIds": ["a"]`, `"updatedAfter": 1`, `"unreadOnly": true`,
+		},
+		"commentannotations/count/get": {`"documentIds": ["plan"]`},
+		"notifications/get":            {`"pageSize": 9`, `"documentId": "plan"`, `"notificationIds": ["n", "n2"]`},
+	}
+	fill := func(notification string) {
+		c.must("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "secret", "from": {"userId": "bob"}}]}]`)
+		doc, err := c.Directory.OpenDocument(t.Context(), "acme", "acme", "plan", collab.CreateFlags{})
+		must.Do(t, err)
+		n := collab.Notification{ID: notification, DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: c.now.UnixMilli(), Body: "secret"}
+		_, err = c.Inbox.Derive(t.Context(), doc.OrganizationRef, n, []string{"ann"})
+		must.Do(t, err)
+		must.Do(t, c.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, n, storetest.Placed("ann")))
+	}
+	shown := func(want bool) {
+		t.Helper()
+		for path, list := range requests {
+			for _, data := range list {
+				c.now = c.now.Add(11 * time.Second) // the bounds of persons are free again
+				_, body := c.ann(path, data, "")
+				if got := strings.Contains(body, "secret") || strings.Contains(body, `"total":1`) || strings.Contains(body, `"unreadCount":{"count":1`); got != want {
+					t.Errorf("%s %s: %s", path, data, body)
+				}
+			}
+		}
+	}
+	fill("n")
+	shown(true)
+	c.must("organizations/documents/delete", `"documentIds": ["plan"]`)
+	c.now = c.now.Add(time.Minute)
+	shown(false)
+	c.must("organizations/documents/add", `"documents": [{"documentId": "plan"}]`)
+	fill("n2")
+	shown(false)
+
+	own := func(want int) {
+		t.Helper()
+		for path, data := range map[string]string{
+			"organizations/usergroups/get": `"pageSize": 9`, "notifications/config/set": `"config": {"inbox": "NONE"}`, "notifications/update": `"readUntil": 1`,
+			"commentannotations/get": `"pageSize": 9`, "live/tickets/add": `"inbox": true`,
+		} {
+			c.now = c.now.Add(11 * time.Second)
+			if code, body := c.ann(path, data, ""); code != want {
+				t.Errorf("%s: %d %s", path, code, body)
+			}
+		}
+	}
+	own(http.StatusOK)
+	c.must("organizations/delete", `"organizationIds": ["acme"]`)
+	c.now = c.now.Add(time.Minute)
+	own(http.StatusNotFound)
+	c.must("users/add", `"createOrganization": true, "users": [{"userId": "ann"}]`)
+	own(http.StatusNotFound)
+}
+
+// TestReadsEnd holds that the reads which a person's request began have ended when the answer is there, also if the request is a repeat that
+// needs none of them. Nothing is uncounted then.
+func TestReadsEnd(t *testing.T) {
+	var claimed chan struct{} // is closed once the table has said that a request is a repeat
+	var began, ended atomic.Int64
+	c := newCaller(t, func(of *app.Config) {
+		next := of.DynamoDB.HTTPClient
+		of.DynamoDB.HTTPClient = storetest.Client(func(r *http.Request) (*http.Response, error) {
+			if claimed == nil {
+				return next.Do(r)
+			}
+			if !strings.Contains(r.Header.Get("X-Amz-Target"), "Get") {
+				defer close(claimed)
+				return next.Do(r)
+			}
+			began.Add(1)
+			defer ended.Add(1)
+			<-claimed
+			return next.Do(r)
+		})
+	})
+	c.must("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "x", "from": {"userId": "bob"}}]}]`)
+	const data = `"documentId": "plan", "annotationId": "a", "commentData": [{"commentText": "{{bob}}", "taggedUserContacts": [{"userId": "bob"}]}]`
+	code, first := c.ann("commentannotations/comments/add", data, "key")
+	claimed = make(chan struct{})
+	again, repeated := c.ann("commentannotations/comments/add", data, "key")
+	if code != http.StatusOK || again != code || repeated != first {
+		t.Errorf("at first %d %s, then %d %s", code, first, again, repeated)
+	}
+	if began.Load() == 0 || ended.Load() != began.Load() {
+		t.Errorf("of %d reads %d have ended", began.Load(), ended.Load())
+	}
+}
+
+// TestOlderFolder holds that a token of a folder opens no document in a folder that was deleted and added again after it.
+func TestOlderFolder(t *testing.T) {
+	c := newCaller(t, func(*app.Config) {})
+	token := ""
+	look := func() int {
+		c.now = c.now.Add(11 * time.Second)
+		code, _ := c.send("commentannotations/get", `"documentId": "other"`, "Authorization", "Bearer "+token)
+		return code
+	}
+	folder := func() {
+		c.must("organizations/folders/add", `"folders": [{"folderId": "f"}]`)
+		c.must("organizations/documents/move", `"documentIds": ["other"], "folderId": "f"`)
+	}
+	folder()
+	token = c.sign(collab.ResourceFolder, "f")
+	if code := look(); code != http.StatusOK {
+		t.Errorf("in the folder: %d", code)
+	}
+	c.must("organizations/documents/move", `"documentIds": ["other"], "folderId": "root"`)
+	c.must("organizations/folders/delete", `"folderId": "f"`)
+	c.now = c.now.Add(time.Minute)
+	folder()
+	if code := look(); code != http.StatusForbidden {
+		t.Errorf("in the folder that was added again: %d", code)
+	}
+	token = c.sign(collab.ResourceFolder, "f")
+	if code := look(); code != http.StatusOK {
+		t.Errorf("with another token: %d", code)
+	}
+}
+
+// TestPersonShare holds that a person who uses much of the account's quotas waits, alone: by writes, and by reads of requests that are refused.
+func TestPersonShare(t *testing.T) {
+	var documents []string
+	for i := range 30 {
+		documents = append(documents, fmt.Sprintf(`"d%d"`, i))
+	}
+	for path, data := range map[string]string{
+		"commentannotations/add": `"documentId": "plan", "commentAnnotations": [{"commentData": [{"commentText": "x"}]}]`,
+		"commentannotations/get": `"documentIds": [` + strings.Join(documents, ", ") + `]`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			c := newCaller(t, func(*app.Config) {})
+			_, err := c.Accounts.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error {
+				a.Settings.WriteUnitsPerSecond, a.Settings.ReadUnitsPerSecond = 20, 20
+				return nil
+			})
+			must.Do(t, err)
+			c.now = c.now.Add(time.Hour)
+			token := c.sign(collab.ResourceDocument, "plan")
+			send := func() (int, string) { return c.send(path, data, "Authorization", "Bearer "+token) }
+			code, body := send()
+			for range 15 {
+				c.now = c.now.Add(time.Second)
+				if code, body = send(); code == http.StatusTooManyRequests {
+					break
+				}
+			}
+			if code != http.StatusTooManyRequests || !strings.Contains(body, "a person's share") {
+				t.Errorf("the person: %d %s", code, body)
+			}
+			c.must("users/add", `"users": [{"userId": "new"}]`)
+		})
+	}
+}
+
+// TestTokenWrites holds what generate_token stores: only what the request asks for and differs, nothing if it repeats another or writes are off,
+// and all of it also if the account's quotas are used up.
+func TestTokenWrites(t *testing.T) {
+	off := false
+	c := newCaller(t, func(*app.Config) {})
+	token := func(more string, header ...string) {
+		t.Helper()
+		h := c.handler
+		if off {
+			of := c.Config()
+			of.ReadOnly = true
+			c.handler = app.New(of).Handler()
+			defer func() { c.handler = h }()
+		}
+		c.now = c.now.Add(time.Minute)
+		code, body := c.send("auth/generate_token", `"userId": "dan", "userProperties": {"name": "Dan"}, "permissions": {"resources": [
+			{"type": "document", "id": "plan", "organizationId": "acme"}, {"type": "document", "id": "new", "organizationId": "acme"}, {"type": "organization", "id": "brand"}]}`+more,
+			append(header, credentials.KeyHeader, "key", credentials.TokenHeader, "token")...)
+		if code != http.StatusOK || !strings.Contains(body, `"token":"`) {
+			t.Fatal(code, body)
+		}
+	}
+	stored := func() map[keys.Key]string {
+		is := map[keys.Key]string{}
+		for _, it := range storetest.Scan(t, c.Outbox.Table) {
+			if !strings.HasPrefix(it.Text(keys.SK), "QUOTA") {
+				is[it.Key()] = it.Text(keys.Writer) + fmt.Sprint(it.Number(keys.LastUpdated))
+			}
+		}
+		return is
+	}
+	unchanged := func(what string, do func()) {
+		t.Helper()
+		before := stored()
+		if do(); !cmp.Equal(before, stored()) {
+			t.Errorf("%s: %s", what, cmp.Diff(before, stored()))
+		}
+	}
+	const create = `, "createOrganization": true, "createDocument": true`
+	off = true
+	unchanged("writes are off", func() { token(create, "Idempotency-Key", "off") })
+	off = false
+	token("", "Idempotency-Key", "key")
+	unchanged("the same again", func() { token("") })
+	c.must("users/delete", `"documentId": "plan", "userIds": ["dan"]`)
+	unchanged("a repeat", func() { token("", "Idempotency-Key", "key") })
+
+	_, err := c.Accounts.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error {
+		a.Settings.WriteUnitsPerSecond, a.Settings.ReadUnitsPerSecond = 1, 1
+		return nil
+	})
+	must.Do(t, err)
+	c.now = c.now.Add(time.Hour)
+	for code := 0; code != http.StatusTooManyRequests; {
+		code, _ = c.send("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}]`,
+			credentials.KeyHeader, "key", credentials.TokenHeader, "token")
+	}
+	before := len(stored())
+	token(create)
+	if now := len(stored()); now < before+3 {
+		t.Errorf("with used quotas there are %d items, and %d before", now, before)
+	}
+}
