@@ -20,7 +20,7 @@ type Reader struct {
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	Headline(n, &t.Annotation, to)
 	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
-		n.Body = Excerpt(&t.Comments[0])
+		n.Body = Of(&t.Comments[0], to).Text
 	}
 	if n.Location == nil {
 		n.Location = t.Location
