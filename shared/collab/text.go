@@ -162,7 +162,7 @@ func CutEncoded(s string, limit int) string {
 			limit -= utf8.RuneLen(r)
 		}
 		if limit < 0 {
-			return s[:i]
+			return Cut(s, i)
 		}
 	}
 	return s

@@ -38,7 +38,7 @@ func clean(sent string, t tags) (text string, cut bool) {
 func beginning(sent string) string {
 	source := collab.Cut(sent, maxSource)
 	last := strings.LastIndexByte(source, '<')
-	if len(source) == len(sent) || last < strings.LastIndexByte(source, '>') {
+	if len(source) == len(sent) || last <= strings.LastIndexByte(source, '>') {
 		return source
 	}
 	if rest := source[last:]; len(rest) > 4 && strings.EqualFold(rest[:4], "<img") {
@@ -59,8 +59,10 @@ func (c *cleaner) read(source string, t tags) {
 			if hidden != "" {
 				continue
 			}
-			for piece, id := range t.pieces(printable(string(z.Text()))) {
-				c.text(piece, slices.Contains(t.own, id))
+			for piece, id := range t.pieces(string(z.Text())) {
+				if c.text(printable(piece), slices.Contains(t.own, id)); c.done {
+					break
+				}
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, attributes := z.TagName()

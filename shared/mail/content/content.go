@@ -19,7 +19,7 @@ import (
 // What is read and shown of a comment.
 const (
 	MaxShown = 2_000 // characters of its text
-	MaxName  = 200   // bytes of a name
+	MaxName  = 150   // characters of a name
 
 	maxSource = 256 << 10 // bytes of the text or HTML as it was sent
 	maxLead   = 400       // characters before a mention that would be cut off
@@ -38,7 +38,9 @@ func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
 		shown.HTML, shown.Cut = clean(sent, t)
-		shown.Text = Lines(textOf(shown.HTML))
+		text := Lines(textOf(shown.HTML)) // with the ends of lines and the addresses of links
+		shown.Text = collab.Shorten(text, 2*MaxShown)
+		shown.Cut = shown.Cut || shown.Text != text
 	}
 	if sent := collab.Deref(c.Text); sent != "" {
 		text, cut := t.shorten(sent)
@@ -148,7 +150,7 @@ func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 	var groups []string
 	for _, tag := range list {
 		if tag.GroupID != "" {
-			t.names[tag.GroupID] = Line(collab.Cut(cmp.Or(tag.Text, tag.GroupID), MaxName))
+			t.names[tag.GroupID] = lineOf(cmp.Or(tag.Text, tag.GroupID))
 			groups = append(groups, tag.GroupID)
 			continue
 		}
@@ -166,10 +168,22 @@ func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 	return t
 }
 
+// maxPiece is how many bytes a piece of a text has at most, so that what is not shown costs little.
+const maxPiece = 4_000
+
 // pieces yields a text in pieces: what was written, and "@" with a name in the place of each token
 // `{{userId}}`, with the id. A name that looks like a token stays.
 func (t tags) pieces(text string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
+		written := func(text string) bool {
+			for text != "" {
+				piece := collab.Cut(text, maxPiece)
+				if text = text[len(piece):]; !yield(piece, "") {
+					return false
+				}
+			}
+			return true
+		}
 		begin, closing := 0, -1 // of what is not yielded yet, and of the first "}}" after the token
 		for at := 0; len(t.names) > 0; {
 			i := strings.Index(text[at:], "{{")
@@ -195,15 +209,13 @@ func (t tags) pieces(text string) iter.Seq2[string, string] {
 			if name = collab.Isolate(name); !strings.HasSuffix(text[:i], "@") {
 				name = "@" + name
 			}
-			if text[begin:i] != "" && !yield(text[begin:i], "") || !yield(name, id) {
+			if !written(text[begin:i]) || !yield(name, id) {
 				return
 			}
 			begin = closing + len("}}")
 			at = begin
 		}
-		if text[begin:] != "" {
-			yield(text[begin:], "")
-		}
+		written(text[begin:])
 	}
 }
 
@@ -211,8 +223,8 @@ func (t tags) pieces(text string) iter.Seq2[string, string] {
 func (t tags) shorten(sent string) (text string, cut bool) {
 	source := collab.Cut(sent, maxSource)
 	w := t.shown(len(source), func(w *window) {
-		for piece, id := range t.pieces(printable(source)) {
-			if w.add(piece, slices.Contains(t.own, id)); w.done {
+		for piece, id := range t.pieces(source) {
+			if w.add(printable(piece), slices.Contains(t.own, id)); w.done {
 				return
 			}
 		}
@@ -303,7 +315,12 @@ func (w *window) write(text string) {
 }
 
 // nameOf returns the name of a user in emails.
-func nameOf(u collab.User) string { return Line(collab.Cut(u.DisplayName(), MaxName)) }
+func nameOf(u collab.User) string { return lineOf(u.DisplayName()) }
+
+// lineOf returns a name as one line.
+func lineOf(name string) string {
+	return collab.Shorten(Line(name), MaxName)
+}
 
 // Line makes a text one line, without control characters, which nothing shows.
 func Line(text string) string { return strings.Join(strings.Fields(Lines(text)), " ") }

@@ -103,5 +103,5 @@ func named(id string, object collab.JSON) string {
 	if id != "" && len(object) > 0 && json.Unmarshal(object, &o) == nil && (o.ID == id || o.UserID == id) && o.Name != "" {
 		name = o.Name
 	}
-	return collab.Cut(name, MaxName)
+	return collab.Shorten(name, MaxName)
 }
