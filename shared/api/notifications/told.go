@@ -1,7 +1,9 @@
 package notifications
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -15,9 +17,9 @@ import (
 // asItIs returns entries as they are to be read now: without those of threads and comments that are gone, and those of comments with their
 // texts as they are; with a user, for this reader, from whom threads are hidden that they may not see by now. A person also needs the right to
 // see the document, and to be a member of the organization for an entry that is for all of it. It returns the reader, too, as they are known
-// where they are a member of the organization.
+// where they are a member of the organization. locale is the language of headlines, "" for that of the reader.
 func (s *Service) asItIs(
-	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user string,
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user, locale string,
 ) (list []collab.InboxEntry, reader collab.User, err error) {
 	if len(entries) == 0 {
 		return nil, reader, nil
@@ -35,7 +37,9 @@ func (s *Service) asItIs(
 	}
 	var threads []*collab.Thread
 	var viewers [][]collab.Viewer
-	member, locale := false, ""
+	var members map[string]collab.User
+	member := false
+	var names map[collab.DocumentRef]string
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		threads, err = s.Threads.Parts(within, parts, false)
@@ -50,11 +54,21 @@ func (s *Service) asItIs(
 			members, err := s.Directory.Members(within, org, []string{user})
 			reader.UserID = user
 			if m, ok := members[user]; ok {
-				reader, member, locale = m.User, m.Holds(call.Millis()), m.Locale
+				reader, member, locale = m.User, m.Holds(call.Millis()), cmp.Or(locale, m.Locale)
 			}
 			return err
 		})
 	}
+	g.Go(func() (err error) {
+		var users, documents []string
+		for _, e := range entries {
+			if documents = append(documents, e.DocumentID); e.AnnotationID != "" && e.ActionUser.UserID != "" {
+				users = append(users, e.ActionUser.UserID)
+			}
+		}
+		members, names, err = s.Directory.Named(within, org, rpc.Distinct(users), rpc.Distinct(documents))
+		return err
+	})
 	var covered map[string]bool
 	g.Go(func() (err error) {
 		covered, err = s.covered(within, call, org, collab.Map(entries, func(e collab.InboxEntry) string { return e.DocumentID }))
@@ -69,6 +83,7 @@ func (s *Service) asItIs(
 	}
 	texts := words.In(call.Settings.MailLook.Texts, locale, call.Settings.MailLook.Locale)
 	for _, e := range entries {
+		e.DocumentName = names[e.Document(org)]
 		if e.AnnotationID == "" {
 			if !hidden(e) {
 				list = append(list, e)
@@ -87,8 +102,30 @@ func (s *Service) asItIs(
 				continue
 			}
 		}
+		e.TargetText = thread.TargetText()
+		e.ActionUser = acting(e.ActionUser, thread, members)
 		content.Derive(&e.Notification, thread, content.Reader{UserID: user, Mentioned: e.Mentioned, Words: texts})
 		list = append(list, e)
 	}
 	return list, reader, nil
+}
+
+// acting returns the user who acted with the fields that the thread has of them, else the
+// organization.
+func acting(u collab.User, t *collab.Thread, members map[string]collab.User) collab.User {
+	if u.UserID == "" {
+		return u
+	}
+	known := members[u.UserID]
+	objects := []collab.JSON{t.From, t.AssignedTo}
+	for i := range t.Comments {
+		objects = append(objects, t.Comments[i].From)
+	}
+	for _, object := range objects {
+		var o collab.User
+		if len(object) > 0 && json.Unmarshal(object, &o) == nil && o.UserID == u.UserID {
+			known = o.Over(known)
+		}
+	}
+	return u.Over(known)
 }
