@@ -24,7 +24,7 @@ func (r *mailRun) notice(ctx context.Context, told []*decision) (n mail.Notice, 
 		Account: r.Account, OrganizationID: r.For.Organization, To: to.User, Look: look,
 		Words: words.In(look.Texts, to.member.Locale, look.Locale), More: r.counted,
 	}
-	n.Words.Zone = to.times.Location()
+	n.Words.Zone = collab.MailTimes{Zone: cmp.Or(to.times.Zone, to.member.TimeZone)}.Location()
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
 		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,
@@ -70,7 +70,8 @@ func (d *decision) tell(ctx context.Context, w words.Words) (mail.Event, error) 
 	}
 	mentioned, err := r.mentioned(ctx)
 	n := collab.NotificationOf(r.event, "")
-	content.Headline(&n, r.head, content.Reader{UserID: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Words: w})
+	e.Mentioned = slices.Contains(mentioned, d.UserID)
+	content.Headline(&n, r.head, content.Reader{UserID: d.UserID, Mentioned: e.Mentioned, Words: w})
 	e.Headline = n.RenderHeadline().For(d.User)
 	for _, id := range r.event.NotifyingIDs() {
 		if c := r.comments[id]; c != nil {
