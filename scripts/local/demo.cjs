@@ -56,6 +56,16 @@ async function main() {
   await want('the dot of what is unread', dot);
   await bell.click();
   await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer mentioned you/}));
+  await want('where it is', bob.getByRole('dialog').getByRole('button', {name: /first of October/}));
+  const emails = bob.getByRole('dialog').getByLabel('Emails');
+  await bob.getByRole('dialog').getByText('Emails').click();
+  await emails.selectOption('daily');
+  await bob.getByLabel('Time of the daily email').selectOption('7');
+  await emails.selectOption('never');
+  await emails.selectOption('daily');
+  await bob.getByRole('dialog').getByText('Emails', {exact: true}).first().click(); // which closes it
+  await bob.getByRole('dialog').getByText('Emails', {exact: true}).first().click(); // and asks again
+  await want('the hour that was set', bob.getByLabel('Time of the daily email').locator('option[value="7"]:checked'));
   await check(bob, 'inbox', {whole: false});
   await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
   const thread = bob.getByRole('article', {name: 'Thread by Ann Archer'});
@@ -641,7 +651,7 @@ async function attack(browser) {
     const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
     for (const e of all(document)) {
       const file = e.closest('.files');
-      if (!file && !e.closest('.text, .name, .quote, .headline')) continue;
+      if (!file && !e.closest('.text, .name, .quote, .headline, .where')) continue;
       for (const type of ['mouseover', 'mouseenter', 'pointerover', 'focus', 'animationstart', 'toggle', 'error', 'load']) e.dispatchEvent(new Event(type));
       if (e.localName === 'a' && e.hasAttribute('href') && !/^(https?|mailto):/.test(e.href)) window.ran(`a link to ${e.href}`);
       if (/^(script|style|iframe|object|embed|form|input|svg|math|base|meta|link|template|video|audio|collab-.*)$/i.test(e.localName)) window.ran(`a ${e.localName}`);

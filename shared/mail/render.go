@@ -98,13 +98,14 @@ type (
 		Unsubscribe string
 	}
 	threadView struct {
-		Document   string
-		Quote      string
-		Link       string // to the thread or document
-		Open       string // the key of the text on the link
-		Events     []eventView
-		MoreEvents int
-		Earlier    []commentView
+		AnnotationID string // "" for a notification: its headline is in any language, others are in that of the mail
+		Document     string
+		Quote        string
+		Link         string // to the thread or document
+		Open         string // the key of the text on the link
+		Events       []eventView
+		MoreEvents   int
+		Earlier      []commentView
 	}
 	eventView struct {
 		Headline     string
@@ -253,7 +254,7 @@ func textOn(color string) string {
 // view returns what a mail shows of a thread, and takes its bytes off left.
 func (n *Notice) view(t *Thread, left *int) threadView {
 	v := threadView{
-		Document: t.name(), Quote: collab.Isolate(content.Line(t.Quote)), Open: "openDocument", Link: n.link(t, t.firstComment()),
+		AnnotationID: t.AnnotationID, Document: t.name(), Quote: collab.Isolate(content.Line(t.Quote)), Open: "openDocument", Link: n.link(t, t.firstComment()),
 	}
 	if t.AnnotationID != "" {
 		v.Open = "openThread"

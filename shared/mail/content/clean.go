@@ -70,7 +70,7 @@ func (c *cleaner) read(source string, t tags) {
 			case atom.Script, atom.Style, atom.Title, atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Textarea, atom.Xmp:
 				hidden = element.String()
 			case atom.Img:
-				c.text(t.picture, false)
+				c.text(" "+t.picture+" ", false)
 			default:
 				c.start(element, z, attributes)
 			}

@@ -52,7 +52,7 @@ func TestPastes(t *testing.T) {
 		"Google Docs, too long":         {fromDocsLong, strings.Join(long[:40], "\n\n") + "\n\n…"},
 		"Word":                          {fromWord, strings.Join(office, "\n\n")},
 		"a picture as data first":       {data + "<p>Look at this.</p>", "[picture]\nLook at this."},
-		"a picture larger than is read": {`<img src="data:image/png;base64,` + strings.Repeat("A", 300_000) + `"><p>Look at this.</p>`, "[picture]…"},
+		"a picture larger than is read": {`<img src="data:image/png;base64,` + strings.Repeat("A", 300_000) + `"><p>Look at this.</p>`, "[picture] …"},
 		"more than is read":             {"<p>One.</p>" + strings.Repeat("<i></i>", 50_000) + "<p>Two.</p>", "One.\n…"},
 		"blocks of mail programs":       {"<div>One.</div><div><br></div><div>Two <b>bold</b>.</div><h1>Three</h1>four", "One.\n\nTwo bold.\nThree\nfour"},
 		"a table":                       {"<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>", "a b\nc d"},

@@ -221,7 +221,7 @@ export class InboxElement extends Connected {
     const comments = fresh.filter((n) => n.commentIds?.length).length;
     return html`<li><button type="button" class="item ${read ? '' : 'unread'}" part="item" @click=${() => this.#open(group)}>
       ${avatar(n.actionUser)}
-      <span><span class="headline" dir="auto">${n.displayHeadlineMessage}</span>
+      <span><span class="headline" dir=${n.annotationId ? 'ltr' : 'auto'}>${n.displayHeadlineMessage}</span>
         ${n.documentName || n.targetText ? html`<span class="where soft" part="where">${n.documentName ? html`<bdi>${n.documentName}</bdi>` : nothing}${n.documentName && n.targetText ? ' · ' : nothing}${
           n.targetText ? html`<bdi>${say('quoted', {text: n.targetText})}</bdi>` : nothing}</span>` : nothing}
         ${n.displayBodyMessage ? html`<span class="text" dir="auto">${n.displayBodyMessage}</span>` : nothing}
