@@ -62,10 +62,14 @@ async function main() {
   await emails.selectOption('daily');
   await bob.getByLabel('Time of the daily email').selectOption('7');
   await emails.selectOption('never');
+  const chosen = async () => (await call('/v2/notifications/config/get', {documentId: undefined, userId: 'bob', getOrganizationConfig: true}))[0];
+  await until(async () => (await chosen()).config.email === 'NONE');
   await emails.selectOption('daily');
-  await bob.getByRole('dialog').getByText('Emails', {exact: true}).first().click(); // which closes it
-  await bob.getByRole('dialog').getByText('Emails', {exact: true}).first().click(); // and asks again
-  await want('the hour that was set', bob.getByLabel('Time of the daily email').locator('option[value="7"]:checked'));
+  await until(async () => {
+    const {config, mailFrequency, mailHour} = await chosen();
+    return config.email === 'MINE' && mailFrequency === 'daily' && mailHour === 7;
+  });
+  await bob.getByRole('dialog').getByText('Emails').click();
   await check(bob, 'inbox', {whole: false});
   await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
   const thread = bob.getByRole('article', {name: 'Thread by Ann Archer'});
@@ -106,7 +110,7 @@ async function main() {
 
   // He chooses his notifications, and the choice stays.
   await bob.getByText('Notifications for this document').click();
-  await bob.getByLabel('Email').selectOption('NONE');
+  await bob.getByLabel('Email', {exact: true}).selectOption('NONE');
   await check(bob, 'preferences');
   await bob.reload();
   await bob.getByText('Notifications for this document').click();
@@ -151,6 +155,7 @@ async function main() {
   await writing(browser);
   await following(browser);
   await restricted(browser);
+  await telling(browser);
   await reading(browser);
   await resending(browser);
   await failing(browser);
@@ -400,6 +405,45 @@ async function restricted(browser) {
     await look;
   }
   if ((await other.getByText('Only for you').count()) > 0) problems.add('Bob sees what is not for him');
+  await context.close();
+}
+
+// telling tells Cleo of two threads, one of them in Hebrew with several comments: a row for each, in the language of the page.
+async function telling(browser) {
+  const from = {userId: 'dana', name: 'דנה כהן'};
+  const comment = (commentText) => ({commentText, from, triggerNotification: true, taggedUserContacts: [{userId: 'cleo', contact: {userId: 'cleo', name: 'Cleo Clark'}}]});
+  await call('/v2/commentannotations/add', {commentAnnotations: [
+    {annotationId: 'hebrew', targetElement: {elementId: 'intro', targetText: 'המחיר החדש.'}, commentData: [comment('האם זה כולל מע"מ?')]},
+    {annotationId: 'html', commentData: [{...comment(), commentHtml: '<p>שלום {{cleo}}.</p>'}]},
+  ]});
+  for (let i = 0; i < 4; i++) await call('/v2/commentannotations/comments/add', {annotationId: 'hebrew', commentData: [comment(`תשובה ${i}.`)]});
+  const told = async (more) => (await call('/v2/notifications/get', {userId: 'cleo', ...more})).filter((n) => ['hebrew', 'html'].includes(n.annotationId)).length;
+  await until(async () => (await told()) === 6);
+  const context = await contextOf(browser);
+  const page = await open(context, '/demo?as=cleo&lang=de');
+  await page.getByRole('button', {name: /^Posteingang/}).click();
+  const inbox = page.getByRole('dialog');
+  const row = inbox.getByRole('button', {name: /5 neue Kommentare/});
+  await want('one row for a thread, in German', row.getByText('\u2068דנה כהן\u2069 hat Sie erwähnt'));
+  await want('its document and text', row.getByText('„המחיר החדש.“'));
+  if ((await inbox.locator('.item', {hasText: 'דנה'}).count()) !== 2) problems.add('the inbox has not a row for each thread');
+  const turned = {'.headline': 'ltr', '.where bdi:last-child': 'rtl', '.text': 'rtl'};
+  for (const [name, direction] of Object.entries(turned)) {
+    const got = await row.locator(name).evaluate((e) => getComputedStyle(e).direction);
+    if (got !== direction) problems.add(`${name} of the inbox is ${got}`);
+  }
+  await check(page, 'inbox-de', {whole: false});
+  await row.click();
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByText('תשובה 3.').waitFor();
+  for (const name of ['.quote', '.name', '.text', 'article']) {
+    const got = await thread.locator(name).first().evaluate((e) => getComputedStyle(e).direction);
+    if (got !== (name === 'article' ? 'ltr' : 'rtl')) problems.add(`${name} of a thread is ${got}`);
+  }
+  const html = page.locator('collab-thread').filter({hasText: 'שלום'}).locator('.text');
+  if ((await html.evaluate((e) => getComputedStyle(e).direction)) !== 'rtl') problems.add('HTML in Hebrew is not from right to left');
+  await until(async () => (await told({unreadOnly: true})) === 1);
+  await call('/v2/commentannotations/delete', {annotationIds: ['hebrew', 'html']});
   await context.close();
 }
 

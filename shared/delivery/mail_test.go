@@ -47,6 +47,22 @@ func TestMailAfterOutage(t *testing.T) {
 	}
 }
 
+// TestMailZone: times in an email are in the time zone of a daily email, else in that of the user.
+func TestMailZone(t *testing.T) {
+	a, w := newAccount(t, grouping(true))
+	for user, zone := range map[string]string{"bob": "Asia/Tokyo", "cid": "", "dan": "Asia/Tokyo"} {
+		in, is := collab.Resource{OrganizationRef: a.doc.OrganizationRef}, func(_ int, m *collab.Member) { m.User, m.TimeZone = a.user(user), zone }
+		a.must(a.db.Directory.ChangeMembers(t.Context(), a.request(), in, []string{user}, true, is)[0])
+	}
+	w.must(a.db.Directory.SetMailTimes(t.Context(), a.doc.OrganizationRef, []string{"dan"}, collab.MailTimes{Frequency: collab.MailInstant, Zone: "Asia/Kolkata"}))
+	w.run(a.comment("thread", a.user("bob"), a.user("cid"), a.user("dan")))
+	for user, zone := range map[string]string{"bob": "JST", "cid": "UTC", "dan": "IST"} {
+		if mails := w.mails()[a.address(user)]; len(mails) != 1 || !strings.Contains(mails[0].Text, " "+zone+":") {
+			t.Errorf("%s: %+v", user, mails)
+		}
+	}
+}
+
 // rejecting is a mailer of which the mail service rejects the mails to a user.
 type rejecting struct {
 	delivery.Mailer

@@ -164,6 +164,15 @@ func TestSize(t *testing.T) {
 				must.Do(t, err)
 				counted += left
 			}
+			comments := strings.Count(got.Text, "\nAda Lovelace, ")
+			for _, more := range regexp.MustCompile(`… and (\d+) more comments?`).FindAllStringSubmatch(got.Text, -1) {
+				left, err := strconv.Atoi(more[1])
+				must.Do(t, err)
+				comments += left
+			}
+			if shown := strings.Count(got.Text, "Ann mentioned you") * len(test.threads[0].Events[0].Comments); comments < shown {
+				t.Errorf("shows and counts %d comments, want %d", comments, shown)
+			}
 			if counted != all {
 				t.Errorf("shows and counts %d events, want %d", counted, all)
 			}

@@ -278,6 +278,23 @@ func TestDirection(t *testing.T) {
 	}
 }
 
+// TestMentionByGroup: of a long comment that mentions a group, its members are shown the mention in an email, too.
+func TestMentionByGroup(t *testing.T) {
+	for mentioned, want := range map[bool]bool{true: true, false: false} {
+		c := comment(1, strings.Repeat("word ", 1_000)+"{{team}} decide", "")
+		c.TaggedUserContacts = collab.JSON(`[{"organizationUserGroupId":"team","text":"The team"}]`)
+		n := notice(Event{Headline: "a", Comments: []*collab.Comment{c}, Mentioned: mentioned})
+		n.Look.Link, n.Threads[0].DocumentID = "https://app.example/{documentId}#{commentId}", "doc"
+		got, err := newMailer(t, "").Render(n)
+		must.Do(t, err)
+		for _, part := range []string{got.Text, got.HTML} {
+			if strings.Contains(part, "@The team decide") != want || strings.Contains(part, "…") != true || !want && !strings.Contains(part, "https://app.example/doc#1") {
+				t.Errorf("mentioned %v: %s", mentioned, part)
+			}
+		}
+	}
+}
+
 // TestFromName: a mail comes from the name that is set for senders, else from that of the product.
 func TestFromName(t *testing.T) {
 	for _, test := range []struct{ account, deployment, want collab.MailLook }{

@@ -10,6 +10,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestMentionAtTheCut: a mention is shown with what follows it, although it is among the first characters.
+func TestMentionAtTheCut(t *testing.T) {
+	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`)
+	text := strings.Repeat("a ", MaxShown/2-50) + "{{bob}}, please answer. " + strings.Repeat("b ", 100)
+	if got := Of(&collab.Comment{Text: &text, TaggedUserContacts: tags}, Reader{UserID: "bob"}); !strings.Contains(got.Text, "@Bob, please answer. b") || !strings.HasPrefix(got.Text, "… a") {
+		t.Errorf("%+v", got)
+	}
+	early := strings.Repeat("a ", 100) + "{{bob}} " + strings.Repeat("b ", MaxShown)
+	if got := Of(&collab.Comment{Text: &early, TaggedUserContacts: tags}, Reader{UserID: "bob"}); !strings.HasPrefix(got.Text, "a a") || !got.Cut {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestSignOfMore: formats and pictures never end a comment early, and many formats are left out, not the text.
+func TestSignOfMore(t *testing.T) {
+	sent := strings.Repeat("<b>x</b><br>", 1_900)
+	got := Of(&collab.Comment{HTML: &sent}, Reader{})
+	if got.Cut || strings.Count(got.Text, "x") != 1_900 || len(got.HTML) > 2*maxMarkup {
+		t.Errorf("%d of text, %d bytes, cut %v", strings.Count(got.Text, "x"), len(got.HTML), got.Cut)
+	}
+}
+
 // sentences returns n sentences of 50 characters, each made by f.
 func sentences(n int, f func(string) string) (list []string, made string) {
 	for i := range n {
