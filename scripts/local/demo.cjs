@@ -110,7 +110,7 @@ async function main() {
 
   // He chooses his notifications, and the choice stays.
   await bob.getByText('Notifications for this document').click();
-  await bob.getByLabel('Email', {exact: true}).selectOption('NONE');
+  await bob.locator('collab-preferences').getByLabel('Email').selectOption('NONE');
   await check(bob, 'preferences');
   await bob.reload();
   await bob.getByText('Notifications for this document').click();

@@ -2516,7 +2516,8 @@ type NotificationsSetConfigRequest struct {
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
 	// With daily: the hour of the day, in timeZone; 8 where it is left out
 	MailHour *int64 `json:"mailHour,omitzero"`
-	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out
+	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization,
+	// else UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
