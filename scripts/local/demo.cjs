@@ -702,7 +702,7 @@ async function attack(browser) {
       if (e.localName === 'img' && !(file && e.src.startsWith(`${location.origin}/pages/icon.svg?`))) window.ran(`a picture of ${e.src}`);
       for (const {name} of e.attributes) {
         if (file && ['src', 'alt', 'loading', 'decoding', 'referrerpolicy'].includes(name)) continue;
-        if (!['href', 'title', 'class', 'part', 'target', 'rel', 'datetime', 'type', 'aria-label'].includes(name)) window.ran(`an attribute ${name} of ${e.outerHTML}`);
+        if (!['href', 'title', 'class', 'part', 'target', 'rel', 'datetime', 'type', 'aria-label'].includes(name) && !(name === 'dir' && /^(auto|ltr)$/.test(e.dir))) window.ran(`an attribute ${name} of ${e.outerHTML}`);
         if (name === 'class' && !/^(mention( mine| )?|text( html)?|name|headline|soft|quote|row|files)$/.test(e.className.trim())) window.ran(`the class ${e.className}`);
       }
     }
