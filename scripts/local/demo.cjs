@@ -257,7 +257,7 @@ async function following(browser) {
   const mention = thread.locator('.mention', {hasText: '@Launch team'});
   await want('the name of the group', mention);
   await thread.getByRole('button', {name: 'Resolve'}).waitFor();
-  await until(async () => (await call('/v2/notifications/get', {userId: 'cleo'})).some((n) => n.displayBodyMessage === 'News for Launch team'));
+  await until(async () => (await call('/v2/notifications/get', {userId: 'cleo'})).some((n) => n.displayBodyMessage === 'News for @Launch team'));
 
   const level = thread.getByLabel('Notifications for this thread');
   const saved = (response) => response.url().endsWith('/config/set');
@@ -703,7 +703,7 @@ async function attack(browser) {
       for (const {name} of e.attributes) {
         if (file && ['src', 'alt', 'loading', 'decoding', 'referrerpolicy'].includes(name)) continue;
         if (!['href', 'title', 'class', 'part', 'target', 'rel', 'datetime', 'type', 'aria-label'].includes(name) && !(name === 'dir' && /^(auto|ltr)$/.test(e.dir))) window.ran(`an attribute ${name} of ${e.outerHTML}`);
-        if (name === 'class' && !/^(mention( mine| )?|text( html)?|name|headline|soft|quote|row|files)$/.test(e.className.trim())) window.ran(`the class ${e.className}`);
+        if (name === 'class' && !/^(mention( mine| )?|text( html)?|name|headline|where|soft|quote|row|files)$/.test(e.className.trim())) window.ran(`the class ${e.className}`);
       }
     }
   });

@@ -39,12 +39,18 @@ export class EmailsElement extends LitElement {
     void this.#ask({...this.emails!, ...change((e.target as HTMLSelectElement).value), timeZone});
   }
 
-  async #ask(set?: Emails): Promise<void> {
-    try {
-      this.emails = await ask(this.access, 'emails', set ? {set} : {});
-      this.failed = false;
-    } catch {
-      this.failed = true;
-    }
+  #last: Promise<void> = Promise.resolve();
+
+  /** Reads what holds, or shows and sets what the reader chose, one after the other. */
+  #ask(set?: Emails): Promise<void> {
+    if (set) this.emails = set;
+    const answer = this.#last.then(() => ask(this.access, 'emails', set ? {set} : {}));
+    return (this.#last = answer.then(
+      (emails) => {
+        if (!set) this.emails = emails;
+        this.failed = false;
+      },
+      () => void (this.failed = true),
+    ));
   }
 }

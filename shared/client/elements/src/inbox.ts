@@ -83,7 +83,7 @@ export class InboxElement extends Connected {
       .item .dot { margin-top: 10px; }
       .unread .headline { font-weight: 650; }
       .headline, .where { display: block; }
-      .where { display: -webkit-box; -webkit-line-clamp: 1; -webkit-box-orient: vertical; overflow: hidden; }
+      .where { display: -webkit-box; -webkit-line-clamp: 1; -webkit-box-orient: vertical; overflow: hidden; color: var(--_soft); }
       .count { color: var(--_accent); }
       .text { display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; color: var(--_soft); }
       .note { padding: 12px; color: var(--_soft); }
@@ -222,7 +222,7 @@ export class InboxElement extends Connected {
     return html`<li><button type="button" class="item ${read ? '' : 'unread'}" part="item" @click=${() => this.#open(group)}>
       ${avatar(n.actionUser)}
       <span><span class="headline" dir=${n.annotationId ? 'ltr' : 'auto'}>${n.displayHeadlineMessage}</span>
-        ${n.documentName || n.targetText ? html`<span class="where soft" part="where">${n.documentName ? html`<bdi>${n.documentName}</bdi>` : nothing}${n.documentName && n.targetText ? ' · ' : nothing}${
+        ${n.documentName || n.targetText ? html`<span class="where" part="where">${n.documentName ? html`<bdi>${n.documentName}</bdi>` : nothing}${n.documentName && n.targetText ? ' · ' : nothing}${
           n.targetText ? html`<bdi>${say('quoted', {text: n.targetText})}</bdi>` : nothing}</span>` : nothing}
         ${n.displayBodyMessage ? html`<span class="text" dir="auto">${n.displayBodyMessage}</span>` : nothing}
         <span class="soft">${timeOf(n.createdAt)}${comments > 1 ? html` · <span class="count">${say('newComments', {count: comments})}</span>` : nothing}</span></span>
