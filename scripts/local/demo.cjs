@@ -394,7 +394,11 @@ async function restricted(browser) {
   await dot.waitFor({state: 'detached'}).catch(() => problems.add('an open thread stays unread on a page that is seen again'));
   await polling.close();
   await inbox.click();
-  if (before > 1) await bell.getByRole('button', {name: 'Mark all as read'}).click();
+  if (before > 1) {
+    const marked = bell.waitForResponse((r) => r.url().endsWith('/notifications/update')); // a reload would end the request
+    await bell.getByRole('button', {name: 'Mark all as read'}).click();
+    await marked;
+  }
   await until(async () => (await unread()) === 0);
   await bell.reload();
   await want('that all is read', bell.getByRole('button', {name: 'Inbox', exact: true}));
