@@ -59,12 +59,11 @@ async function main() {
   await want('where it is', bob.getByRole('dialog').getByRole('button', {name: /first of October/}));
   const emails = bob.getByRole('dialog').getByLabel('Emails');
   await bob.getByRole('dialog').getByText('Emails').click();
-  await emails.selectOption('daily');
-  await bob.getByLabel('Time of the daily email').selectOption('7');
-  await emails.selectOption('never');
   const chosen = async () => (await call('/v2/notifications/config/get', {documentId: undefined, userId: 'bob', getOrganizationConfig: true}))[0];
+  await emails.selectOption('never');
   await until(async () => (await chosen()).config.email === 'NONE');
   await emails.selectOption('daily');
+  await bob.getByLabel('Time of the daily email').selectOption('7');
   await until(async () => {
     const {config, mailFrequency, mailHour} = await chosen();
     return config.email === 'MINE' && mailFrequency === 'daily' && mailHour === 7;
