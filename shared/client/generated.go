@@ -830,9 +830,9 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // organization or a document only if the token was issued after that was added. Get another token for one that was added, or
 // deleted and added again, since.
 //
-// With userProperties the user is stored as by users/add, with name, email, picture and role, at each resource that exists. Only
-// changes are written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the call creates and
-// stores nothing.
+// With userProperties the user is stored as by users/add, with name, email, picture, locale, time zone and role, at each resource
+// that exists. Only changes are written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the
+// call creates and stores nothing.
 //
 // INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.
 // UNAVAILABLE if a document or an organization to create was deleted a moment ago.
@@ -2358,6 +2358,8 @@ type NotificationsGetRequest struct {
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Those that the user has not read alone; with userId
 	UnreadOnly bool `json:"unreadOnly,omitzero"`
+	// The language of the headlines of comments, as a BCP 47 tag such as pt-BR; by default the user's, else the account's
+	Locale string `json:"locale,omitzero"`
 	// By time: asc for the earliest first, desc for the newest first, also where it is left out
 	Order Order `json:"order,omitzero"`
 	// The most items to answer; 1,000 where it is left out
@@ -2382,7 +2384,11 @@ type Notification struct {
 	NotificationSource string `json:"notificationSource"`
 	// Free-form, sent back when a user clicks the notification
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
-	// Who acted
+	// The name of the document; none if it has none
+	DocumentName string `json:"documentName,omitzero"`
+	// Of one that a comment made: the text that the thread is about, at most 200 characters
+	TargetText string `json:"targetText,omitzero"`
+	// The acting user: of one that a comment made, with the fields that the thread or the organization has, such as a picture
 	ActionUser User `json:"actionUser"`
 	// The headline for this user, as plain text; without a user, {recipientUser} stays
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
@@ -2391,7 +2397,8 @@ type Notification struct {
 	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
 	// who reads it
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
-	// Secondary text
+	// Of one that a comment made: the first 2,000 characters of its text, or those around the first mention of the user if it comes
+	// later, with … for what is missing
 	DisplayBodyMessage string `json:"displayBodyMessage"`
 	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
@@ -2509,7 +2516,8 @@ type NotificationsSetConfigRequest struct {
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
 	// With daily: the hour of the day, in timeZone; 8 where it is left out
 	MailHour *int64 `json:"mailHour,omitzero"`
-	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out
+	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization,
+	// else UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -2947,9 +2955,12 @@ type NewUser struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// editor reads and writes, viewer reads; a new user without is an editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. The one set for the
+	// The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the
 	// organization counts
 	Locale string `json:"locale,omitzero"`
+	// The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin;
+	// by default, UTC. The one set for the organization counts
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // Role is one of these texts.
@@ -3022,8 +3033,10 @@ type UserWithRole struct {
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// The language of mails and headlines for the user
+	// The language of emails and headlines for the user
 	Locale string `json:"locale,omitzero"`
+	// The user's time zone
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // UsersUpdateRequest is the request of Users.Update.
@@ -3132,8 +3145,10 @@ type DataGrant struct {
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// The language of mails and headlines for the user
+	// The language of emails and headlines for the user
 	Locale string `json:"locale,omitzero"`
+	// The user's time zone
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // DataPreferences is the value of preferences: for the organization, and for documents.
@@ -3358,6 +3373,12 @@ type UserProperties struct {
 	PhotoURL string `json:"photoUrl,omitzero"`
 	// Stored with the user; it grants nothing
 	IsAdmin *bool `json:"isAdmin,omitzero"`
+	// The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the
+	// organization counts
+	Locale string `json:"locale,omitzero"`
+	// The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin;
+	// by default, UTC. The one set for the organization counts
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // TokenPermissions is the value of permissions: the resources that the token covers.

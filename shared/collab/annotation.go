@@ -1,5 +1,5 @@
 // Package collab holds the words of the domain: comment annotations, comments, organizations, folders, documents, users,
-// notifications, events, and the error codes. It imports the standard library only. Types with dynamodbav tags are stored as they are,
+// notifications, events, and the error codes. Of other modules it imports those of texts alone. Types with dynamodbav tags are stored as they are,
 // under the attributes that the tags name: see package keys.
 package collab
 
@@ -161,10 +161,10 @@ func (f *Follows) Len() int {
 	return len(f.All) + len(f.Mentions) + len(f.None)
 }
 
-// maxTargetText is how much is shown of the text that an annotation is anchored on, in bytes.
-const maxTargetText = 300
+// maxTargetText is how many characters are shown of the text that an annotation is anchored on.
+const maxTargetText = 200
 
-// TargetText is the beginning of the text that the annotation is anchored on, "" for none.
+// TargetText returns the text that the annotation is anchored on, shortened; "" for none.
 func (a *Annotation) TargetText() string {
 	var element struct {
 		TargetText string `json:"targetText"`
@@ -172,7 +172,7 @@ func (a *Annotation) TargetText() string {
 	if a.TargetElement != nil {
 		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
 	}
-	return Cut(element.TargetText, maxTargetText)
+	return Shorten(element.TargetText, maxTargetText)
 }
 
 // Tag is a user whom a comment tags, or a group of users.

@@ -161,6 +161,10 @@ type InboxEntry struct {
 	ReadAt    Millis   // 0 for not yet
 	ClickedAt Millis   // 0 for not yet
 	Position  string   // of it in the inbox
+
+	// As they are when the entry is read.
+	DocumentName string
+	TargetText   string // of the thread: see Annotation.TargetText
 }
 
 // NotificationFilter says which notifications are meant; "" is any.

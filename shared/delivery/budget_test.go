@@ -21,8 +21,8 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 5.5, 2, 9},
 		{"one webhook", 0, 1, true, 13, 7, 22},
-		{"one person, mail at once", 1, 0, true, 25, 12, 39},
-		{"one person, mail grouped", 1, 0, false, 27.5, 12, 42},
+		{"one person, mail at once", 1, 0, true, 26, 12, 40},
+		{"one person, mail grouped", 1, 0, false, 28, 12, 43},
 		{"one webhook and ten people, mail at once", 10, 1, true, 195, 90, 265},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -382,6 +382,11 @@ func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 	if collab.Deref(t.to.Email) == "" {
 		return noAddress, nil
 	}
+	address, err := collab.MailAddress(*t.to.Email)
+	if err != nil {
+		return badAddress, nil
+	}
+	t.to.Email = &address // so that one who unsubscribed is known by each form of it
 	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
 	if off[r.For.User] {
 		return unsubscribed, err

@@ -27,7 +27,7 @@ type ConfigChange struct {
 	Config        *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"Which notifications the users get; left out: as it is"`
 	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
 	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
-	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
+	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization, else UTC"`
 }
 
 // Validate checks which fields stand together.
@@ -165,7 +165,7 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		err = s.Directory.SetPreferences(ctx, org, users, documents, req.Preferences())
 	}
 	if err == nil && req.MailFrequency != "" {
-		err = s.Directory.SetMailTimes(ctx, org, users, req.MailTimes())
+		err = s.setMailTimes(ctx, org, users, req.MailTimes())
 	}
 	if err != nil {
 		return nil, err
@@ -180,6 +180,30 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		results = append(results, rpc.Member[ConfigSetResult]{Key: u, Value: result})
 	}
 	return results, nil
+}
+
+// setMailTimes sets when users get emails. A daily email without a time zone leaves in that which the
+// user has now.
+func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, times collab.MailTimes) error {
+	if times.Frequency != collab.MailDaily || times.Zone != "" {
+		return s.Directory.SetMailTimes(ctx, org, users, times)
+	}
+	members, err := s.Directory.Members(ctx, org, users)
+	if err != nil {
+		return err
+	}
+	byZone := map[string][]string{}
+	for _, u := range users {
+		zone := members[u].TimeZone
+		byZone[zone] = append(byZone[zone], u)
+	}
+	for zone, users := range byZone {
+		times.Zone = zone
+		if err := s.Directory.SetMailTimes(ctx, org, users, times); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setLevel sets what users are notified of annotations. Those that a user may not see do not exist for the user.

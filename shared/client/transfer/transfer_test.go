@@ -163,9 +163,9 @@ const details = `"name": "Fay", "email": "fay@example.com", "photoUrl": "https:/
 func fillEverything(t testing.TB, c *client.Client) {
 	t.Helper()
 	const fay = `{"userId": "fay", ` + details + `}`
-	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR"}, {"userId": "gil"}, {"userId": "hal"}]`)
-	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "plan", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR"}, {"userId": "ida"}]`)
-	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "a", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "de"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR", "timeZone": "Asia/Tokyo"}, {"userId": "gil"}, {"userId": "hal"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "plan", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR", "timeZone": "Asia/Tokyo"}, {"userId": "ida"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "a", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "de", "timeZone": "Europe/Berlin"}]`)
 	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "documents": [{"documentId": "whole"}]`)
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "whole", "location": {"id": "page", "locationName": "Page"},
 		"targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": true}, "assignedTo": `+fay+`, "context": {"a": 1}, "priority": {"id": "p1", "name": "High", "color": "red", "lightColor": "pink"},

@@ -20,7 +20,7 @@ type Reader struct {
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	Headline(n, &t.Annotation, to)
 	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
-		n.Body = Excerpt(&t.Comments[0])
+		n.Body = Of(&t.Comments[0], to).Text
 	}
 	if n.Location == nil {
 		n.Location = t.Location
@@ -103,5 +103,5 @@ func named(id string, object collab.JSON) string {
 	if id != "" && len(object) > 0 && json.Unmarshal(object, &o) == nil && (o.ID == id || o.UserID == id) && o.Name != "" {
 		name = o.Name
 	}
-	return collab.Cut(name, MaxName)
+	return collab.Shorten(name, MaxName)
 }

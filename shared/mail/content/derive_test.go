@@ -9,7 +9,7 @@ import (
 
 // TestDerive holds the texts of notifications about comments, as their thread is.
 func TestDerive(t *testing.T) {
-	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 600)
+	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 2_001)
 	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}},{"userId":"eve","contact":{"userId":"eve","email":"eve@example.com"}}]`)
 	nameless := "Ask {{eve}}"
 	head := collab.Annotation{
@@ -30,9 +30,9 @@ func TestDerive(t *testing.T) {
 		headline, body string
 	}{
 		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, true, "Ann mentioned you", "Ann"},
-		{of(collab.CommentAdded), collab.Comment{HTML: &html, TaggedUserContacts: tags}, true, "Ann mentioned you", "Hello B<o>b"},
-		{of(collab.CommentAdded), collab.Comment{Text: &nameless, TaggedUserContacts: tags}, false, "Ann replied", "Ask eve"},
-		{of(collab.CommentAdded), collab.Comment{Text: &long}, false, "Ann replied", strings.Repeat("ä", 500) + "…"},
+		{of(collab.CommentAdded), collab.Comment{HTML: &html, TaggedUserContacts: tags}, true, "Ann mentioned you", "Hello @B<o>b"},
+		{of(collab.CommentAdded), collab.Comment{Text: &nameless, TaggedUserContacts: tags}, false, "Ann replied", "Ask @eve"},
+		{of(collab.CommentAdded), collab.Comment{Text: &long}, false, "Ann replied", strings.Repeat("ä", 2_000) + "…"},
 		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, false, "Ann added a comment", "Ann"},
 		{of(collab.CommentUpdated), collab.Comment{Text: &name}, true, "Ann changed a comment", "Ann"},
 		{status("OPEN"), collab.Comment{}, false, "The status was changed to Open {x}", ""},

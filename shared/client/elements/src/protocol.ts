@@ -66,7 +66,9 @@ export interface Thread {
 export interface Notification {
   notificationId: string;
   documentId: string;
+  documentName?: string;
   annotationId?: string;
+  targetText?: string;
   commentIds?: number[];
   actionUser: Person;
   displayHeadlineMessage: string;
@@ -80,6 +82,15 @@ export interface Channels {
   inbox?: string;
   email?: string;
 }
+
+/** When the reader gets emails of the organization; never stands for no email at all. */
+export interface Emails {
+  frequency: (typeof FREQUENCIES)[number];
+  /** Of daily: 0 to 23, in timeZone. */
+  hour: number;
+  timeZone?: string | undefined;
+}
+export const FREQUENCIES = ['instant', 'hourly', 'daily', 'never'] as const;
 
 /** A change by the reader. id is the Idempotency-Key of the request. */
 interface Write {
@@ -100,6 +111,8 @@ const SEARCHED_PAGES = 5; // of 1,000 people who are looked at
 const NEWEST_PAGE = 100; // threads of the first answer about a document
 const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
 const CHANGED_PAGE = 250; // of an answer about what changed
+const MOST_UPDATED = 30; // notifications of a request
+const DAILY = 8; // the hour of a daily email
 const INBOX_PAGE = 30; // notifications of an answer
 const OVERLAP = 30_000; // ms that a look for what is new goes back before the last one: a time is the start of a request, not when its data can be read
 const DELAY = 300_000; // ms that a look at an inbox goes back: it takes some time until people are told
@@ -222,15 +235,35 @@ const REQUESTS = {
     if (config) await to.call(`${INBOX}/config/set`, {documentIds, config}, newId());
     return (await to.call(`${INBOX}/config/get`, {documentIds})).data[0].config as Channels;
   },
-  async inbox(to: Access, {since, pageToken}: {since?: number; pageToken?: string}) {
-    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
-    const {count, more} = page?.unreadCount ?? {count: 0};
-    return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user};
+  /** When the reader gets emails, after setting it if there is something to set. */
+  async emails(to: Access, {set}: {set?: Emails}) {
+    const all = async () => (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
+    const {config, mailFrequency, mailHour, timeZone} = await all();
+    if (!set) {
+      const frequency = config.email === 'NONE' ? 'never' : (mailFrequency ?? 'instant');
+      return {frequency, hour: mailHour ?? DAILY, timeZone} as Emails;
+    }
+    const never = set.frequency === 'never';
+    const times = {mailFrequency: set.frequency, ...(set.frequency === 'daily' && {mailHour: set.hour}), timeZone: set.timeZone};
+    const email = never ? 'NONE' : config.email === 'NONE' ? null : config.email;
+    if (email !== config.email) await to.call(`${INBOX}/config/set`, {config: {inbox: config.inbox, email}}, newId());
+    if (!never) await to.call(`${INBOX}/config/set`, times, newId());
+    return set;
   },
-  /** Says that everything until a time is read, or that one was clicked. */
-  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string}) {
-    const data = 'clicked' in what ? {notifications: [{id: what.clicked, clickedByUserIds: [to.user.userId]}]} : what;
-    await to.call(`${INBOX}/update`, data, newId());
+  async inbox(to: Access, {since, pageToken, locale}: {since?: number; pageToken?: string; locale?: string | undefined}) {
+    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(locale && {locale}), ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
+    const {count, more} = page?.unreadCount ?? {count: 0};
+    return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user, locale};
+  },
+  /** Says that everything until a time is read, or that one was clicked, and others of its thread are read. */
+  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string; read: string[]}) {
+    if ('readUntil' in what) {
+      await to.call(`${INBOX}/update`, what, newId());
+      return {};
+    }
+    const me = [to.user.userId];
+    const all = [{id: what.clicked, clickedByUserIds: me}, ...what.read.map((id) => ({id, readByUserIds: me}))];
+    for (let i = 0; i < all.length; i += MOST_UPDATED) await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId());
     return {};
   },
   /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
