@@ -60,7 +60,7 @@ var (
 // Patterns of partition keys. The operator alone writes the other partitions. No function reaches the operator's list of accounts.
 var (
 	dataItems     = keys.Organization("*", "").PK // what operations work on, of all accounts
-	quotaItems    = keys.Quota("*").PK            // what accounts have used: every endpoint charges it
+	quotaItems    = keys.Quota("*", "").PK        // what accounts and their people have used: every endpoint charges it
 	dueItems      = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
 	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
 	webhookItems  = keys.Webhook("*", "").PK                                            // webhook endpoints with their signing secrets

@@ -140,7 +140,7 @@ func (d *deployment) deliver(user, id string) {
 	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
 	_, err = d.Inbox.Derive(d.Context(), org, n, []string{user})
 	if err == nil {
-		err = d.Inbox.AddToInbox(d.Context(), org, n, []string{user})
+		err = d.Inbox.AddToInbox(d.Context(), org, n, storetest.Placed(user))
 	}
 	must.Do(d, err)
 }

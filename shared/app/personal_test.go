@@ -102,7 +102,7 @@ func TestPersonalDataInPages(t *testing.T) {
 		if _, err := s.Inbox.Derive(t.Context(), told.OrganizationRef, of, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		must.Do(t, s.Inbox.AddToInbox(t.Context(), told.OrganizationRef, of, []string{"ann"}))
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), told.OrganizationRef, of, storetest.Placed("ann")))
 		want = append(want, "notification "+of.ID)
 	}
 	slices.Sort(want)

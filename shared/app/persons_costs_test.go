@@ -20,6 +20,7 @@ import (
 	"collabdata/shared/credentials"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -99,7 +100,7 @@ func TestPersonCosts(t *testing.T) {
 		}
 		_, err := s.Inbox.Derive(t.Context(), org, n, []string{"ann"})
 		must.Do(t, err)
-		must.Do(t, s.Inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed("ann")))
 	}
 	used := map[string]units{} // by path
 	for _, test := range []struct{ path, data string }{

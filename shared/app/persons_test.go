@@ -108,7 +108,7 @@ func TestOlderToken(t *testing.T) {
 		n := collab.Notification{ID: notification, DocumentID: document, Incarnation: doc.Incarnation, CreatedAt: c.now.UnixMilli(), Body: "secret"}
 		_, err = c.Inbox.Derive(t.Context(), doc.OrganizationRef, n, []string{"ann"})
 		must.Do(t, err)
-		must.Do(t, c.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, n, []string{"ann"}))
+		must.Do(t, c.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, n, storetest.Placed("ann")))
 	}
 	fill := func(notification string) {
 		c.must("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "secret", "from": {"userId": "bob"}}]}]`)

@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
+	"collabdata/shared/testing/storetest"
 )
 
 // TestInboxAsksFew: a page of an inbox asks a permission provider about 20 documents, and the pages together show all of it.
@@ -46,7 +47,7 @@ func TestInboxAsksFew(t *testing.T) {
 		if _, err := s.Inbox.Derive(t.Context(), doc.OrganizationRef, told, []string{"ann"}); err != nil {
 			t.Fatal(err)
 		}
-		must.Do(t, s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told, []string{"ann"}))
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, told, storetest.Placed("ann")))
 	}
 	found, pages := 0, 0
 	for token := ""; pages == 0 || token != ""; pages++ {

@@ -169,6 +169,5 @@ const (
 	FailedWork WorkKind = "failed" // events whose delivery has failed for hours: an operator retries them
 	JobWork    WorkKind = "job"    // jobs of deletions: the ID is the job's
 
-	MailWork     WorkKind = "mail"      // mails that wait for up to queue.MaxDelay: the ID is the mail's
-	LateMailWork WorkKind = "late-mail" // mails that wait for longer
+	EmailWork WorkKind = "email" // emails that wait: see outbox.Email
 )

@@ -62,11 +62,15 @@ func (m MailTimes) Next(now time.Time) time.Time {
 	case MailDaily:
 		zone := m.Location()
 		year, month, day := now.In(zone).Date()
-		at := time.Date(year, month, day, int(m.Hour), 0, 0, 0, zone)
-		if !at.After(now) {
-			at = time.Date(year, month, day+1, int(m.Hour), 0, 0, 0, zone)
+		for ; ; day++ {
+			at := time.Date(year, month, day, int(m.Hour), 0, 0, 0, zone)
+			if begin, end := at.ZoneBounds(); at.Hour() != int(m.Hour) && !at.Equal(begin) {
+				at = end // summer time begins in place of the hour
+			}
+			if at.After(now) {
+				return at
+			}
 		}
-		return at
 	}
 	return time.Time{}
 }

@@ -140,12 +140,24 @@ func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == Prefer
 // MaxAudience is the most users that a notification names as those it is for.
 const MaxAudience = 200
 
+// Placement puts a notification into the inbox of a user.
+type Placement struct {
+	User      string
+	Mentioned bool   // a comment of its event mentions the user
+	Hidden    bool   // the inbox does not show it: it is there for the email alone
+	Email     bool   // an email is to tell of it
+	Address   string // for the email, if it is not that of the member; "" for none
+	Verify    bool   // it is shown while the user may see its document
+}
+
 // InboxEntry is a notification as one user has it, or as the list of its document has it: then nobody has done anything with it.
 type InboxEntry struct {
 	Notification
 	To        []string // whom it is for, the first MaxAudience of them
 	ToAll     bool     // it was sent to everyone of the organization
 	Mentioned bool     // a comment of its event mentions the user
+	Address   string   // for the email: see Placement
+	Verify    bool     // see Placement
 	ReadAt    Millis   // 0 for not yet
 	ClickedAt Millis   // 0 for not yet
 	Position  string   // of it in the inbox

@@ -149,13 +149,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	}
 	all.add(person{User: r.assignee()})
 	all.most = len(all.list) + collab.MaxPeople
-	if r.brief {
-		for _, c := range r.comments {
-			all.addThread(c)
-		}
-	} else {
-		err = r.addThread(ctx, &all)
-	}
+	err = r.addThread(ctx, &all)
 	if f := r.head.Follows; f != nil {
 		all.most = len(all.list) + collab.MaxFollows
 		for _, id := range f.All {

@@ -21,9 +21,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 5.5, 2, 9},
 		{"one webhook", 0, 1, true, 13, 7, 22},
-		{"one person, mail at once", 1, 0, true, 21.5, 10, 35},
-		{"one person, mail grouped", 1, 0, false, 23, 10, 37},
-		{"one webhook and ten people, mail at once", 10, 1, true, 155, 65, 215},
+		{"one person, mail at once", 1, 0, true, 25, 12, 39},
+		{"one person, mail grouped", 1, 0, false, 27.5, 12, 42},
+		{"one webhook and ten people, mail at once", 10, 1, true, 195, 90, 265},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

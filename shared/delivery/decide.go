@@ -17,7 +17,7 @@ type decision struct {
 	run         *eventRun
 	inbox, mail reason
 	times       collab.MailTimes // of the person, where mail reaches them
-	member      collab.Member    // of a mail: the person; the zero Member for none
+	external    bool             // the address is not that of the member
 }
 
 // reason is why a channel does not reach a person; "" where it does.
@@ -33,8 +33,8 @@ const (
 	unsubscribed reason = "unsubscribed"
 	muted        reason = "muted"
 	seen         reason = "seen"
-	deleted      reason = "deleted"
 	rejected     reason = "the mail service rejected it"
+	whyDisabled  reason = "the organization was disabled"
 
 	preferenceOfDocument     reason = "preference for the document"
 	preferenceOfOrganization reason = "preference for the organization"
@@ -228,47 +228,27 @@ func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s
 	only := s.MailToMembersOnly
 	addressed := func(of *decision) bool { return !only && collab.Deref(of.Email) != "" }
 	members, err := d.Directory.Members(ctx, org, idsWhere(list, func(of *decision) bool {
-		return of.mail == "" && (of.run.brief || !addressed(of))
+		return of.mail == "" && !addressed(of)
 	}))
 	if err != nil {
 		return err
 	}
 	for _, of := range list {
 		m, is := members[of.UserID]
-		switch of.member = m; {
+		switch {
 		case addressed(of):
+			of.external = true
 		case is:
 			of.Email, of.Name = m.Email, cmp.Or(of.Name, m.Name)
 		case only:
 			of.Email = nil
 		}
-		if !only && collab.Deref(of.Email) == "" {
-			if err := of.askThread(ctx); err != nil {
-				return err
-			}
+		if !only && collab.Deref(of.Email) == "" && of.hint != "" {
+			of.Email, of.external = &of.hint, true
 		}
 		if of.User = of.User.Short(); collab.Deref(of.Email) == "" {
 			of.mail = cmp.Or(of.mail, noAddress)
 		}
-	}
-	return nil
-}
-
-// askThread sets the address that the thread has, if any. For a mail it reads the rest of the thread if the comments already read have
-// none.
-func (d *decision) askThread(ctx context.Context) error {
-	if d.hint == "" && d.mail == "" && d.run.brief && d.run.event.AnnotationID != "" {
-		d.run.brief = false
-		people, err := d.run.among(ctx, d.UserID)
-		if err != nil {
-			return err
-		}
-		for _, p := range people {
-			d.hint = p.hint
-		}
-	}
-	if d.hint != "" {
-		d.Email = &d.hint
 	}
 	return nil
 }

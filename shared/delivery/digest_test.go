@@ -15,7 +15,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/mail"
-	"collabdata/shared/queue"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -194,7 +193,10 @@ func TestMailTimes(t *testing.T) {
 		{daily(8, ""), "2027-03-01T08:00:00Z", "2027-03-02T08:00:00Z"},
 		{daily(8, "Europe/Berlin"), "2027-03-27T08:00:00Z", "2027-03-28T06:00:00Z"},
 		{daily(8, "Europe/Berlin"), "2027-10-30T07:00:00Z", "2027-10-31T07:00:00Z"},
-		{daily(2, "Europe/Berlin"), "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z"}, // there is no two o'clock
+		{daily(2, "Europe/Berlin"), "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z"},  // there is no two o'clock
+		{daily(0, "America/Havana"), "2026-03-08T04:30:00Z", "2026-03-08T05:00:00Z"}, // nor midnight
+		{daily(0, "America/Santiago"), "2026-09-06T03:30:00Z", "2026-09-06T04:00:00Z"},
+		{daily(0, "Atlantic/Azores"), "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
 		{daily(0, "Asia/Kolkata"), "2027-03-01T18:30:00Z", "2027-03-02T18:30:00Z"},
 		{daily(8, "none"), "2027-03-01T07:00:00Z", "2027-03-01T08:00:00Z"},
 	} {
@@ -205,6 +207,192 @@ func TestMailTimes(t *testing.T) {
 	}
 	if !(collab.MailTimes{}).Next(time.Now()).IsZero() {
 		t.Error("an instant mail has a time")
+	}
+}
+
+// TestSooner: who has a daily email that waits, and then wants hourly ones, has it within the hour after the next event.
+func TestSooner(t *testing.T) {
+	w := newWorld(t)
+	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
+	a := w.account()
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8})
+	p := w.start()
+	say := func() {
+		w.send(a.comment("thread", a.user("bob")))
+		w.settleUntil(p, w.Now().Add(5*time.Minute))
+	}
+	say()
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailHourly})
+	say()
+	w.settleUntil(p, w.Now().Add(65*time.Minute))
+	want := []string{"ann mentioned you · doc (and 1 more)"}
+	if diff := cmp.Diff(want, a.mailsTo("bob")); diff != "" {
+		t.Error(diff)
+	}
+	w.settle(p)
+	if diff := cmp.Diff(want, a.mailsTo("bob")); diff != "" {
+		t.Errorf("in the end: %s", diff)
+	}
+}
+
+// TestMidnight: who wants an email a day at midnight has no more where summer time begins at midnight.
+func TestMidnight(t *testing.T) {
+	w := newWorld(t)
+	havana, err := time.LoadLocation("America/Havana")
+	w.must(err)
+	w.moveTo(time.Date(2027, time.March, 13, 23, 5, 0, 0, havana))
+	a := w.account()
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 0, Zone: "America/Havana"})
+	p := w.start()
+	for range 3 {
+		w.send(a.comment("thread", a.user("bob")))
+		w.settleUntil(p, w.Now().Add(6*time.Minute))
+		w.moveTo(w.Now().Add(6 * time.Minute))
+	}
+	if got := a.mailsTo("bob"); len(got) > 0 {
+		t.Errorf("by %s bob has %q", w.Now().In(havana), got)
+	}
+	w.settle(p)
+	if diff := cmp.Diff([]string{"ann mentioned you · doc (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMeanwhile: what happens while a daily email is sent is for the next day's.
+func TestMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
+	a := w.account()
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 10})
+	others, sent := w.startWithoutMail(), 0
+	p := w.start(func(o *delivery.Options) {
+		o.Mailer = &during{Mailer: o.Mailer, do: func() {
+			if sent++; sent == 1 {
+				w.send(a.comment("thread", a.user("bob")))
+				w.drain(others)
+			}
+		}}
+	})
+	w.send(a.comment("thread", a.user("bob")))
+	w.settleUntil(p, time.Date(2027, time.March, 2, 9, 59, 0, 0, time.UTC))
+	if got := a.mailsTo("bob"); len(got) != 1 {
+		t.Errorf("within a day bob has %q", got)
+	}
+	w.settle(p)
+	if got := a.mailsTo("bob"); len(got) != 2 {
+		t.Errorf("in the end bob has %q", got)
+	}
+}
+
+// during does something while a mail is sent.
+type during struct {
+	delivery.Mailer
+	do func()
+}
+
+func (d *during) Send(ctx context.Context, n mail.Notice) error {
+	d.do()
+	return d.Mailer.Send(ctx, n)
+}
+
+// TestDisabledMeanwhile: an email waits for a day while its organization or account is disabled. Then nobody gets it.
+func TestDisabledMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	for name, set := range map[string]func(a *account, off bool){
+		"account": func(a *account, off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) },
+		"organization": func(a *account, off bool) {
+			a.must(errors.Join(a.db.Directory.ChangeOrganizations(a.Context(), a.request(), []string{"org"}, false, func(_ int, o *collab.Organization) error { o.Disabled = off; return nil })...))
+		},
+	} {
+		for hours, want := range map[time.Duration]int{23: 1, 26: 0} {
+			t.Run(fmt.Sprint(name, hours), func(t *testing.T) {
+				a, p := w.account(), w.start()
+				ev := a.comment("thread", a.user("bob"))
+				w.send(ev)
+				w.drain(p)
+				set(a, true)
+				w.settleUntil(p, w.Now().Add(hours*time.Hour))
+				set(a, false)
+				w.settle(p)
+				if got := a.mailsTo("bob"); len(got) != want {
+					t.Errorf("mails %q", got)
+				}
+				if got, _ := a.explained(ev); want == 0 && got["bob"][1] != "the organization was disabled" {
+					t.Errorf("explained as %q", got["bob"])
+				}
+			})
+		}
+	}
+}
+
+// TestCountsAll: an email about many events tells of the newest, and counts all others, however many they are.
+func TestCountsAll(t *testing.T) {
+	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	const n = 130
+	for i := range n {
+		w.send(a.comment(fmt.Sprint("thread", i%40), a.user("bob")))
+		w.add(time.Millisecond)
+	}
+	w.settle(p)
+	told := 0
+	for _, th := range mails[0].Threads {
+		told += len(th.Events)
+	}
+	if len(mails) != 1 || told != 20 || mails[0].More != n-told {
+		t.Errorf("%d mails, of which the first tells of %d and counts %d more; want all %d", len(mails), told, mails[0].More, n)
+	}
+}
+
+// TestBehindMuted: an email tells of what is older than a hundred events of a thread that its recipient has muted.
+func TestBehindMuted(t *testing.T) {
+	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	w.send(a.comment("one", a.user("bob")))
+	for range 110 {
+		w.add(time.Millisecond)
+		w.send(a.comment("busy", a.user("bob")))
+	}
+	w.drain(p)
+	a.level("bob", "busy", collab.LevelNone)
+	w.settle(p)
+	if len(mails) != 1 || len(mails[0].Threads) != 1 || mails[0].More != 0 || mails[0].Threads[0].AnnotationID != "one" {
+		t.Errorf("mails %+v", mails)
+	}
+}
+
+// TestReadAmongMany: a daily email does not tell of what its recipient has read, though they have read 210 others since.
+func TestReadAmongMany(t *testing.T) {
+	w := newWorld(t)
+	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
+	a := w.account()
+	busy := a.in("busy")
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8})
+	a.prefer("bob", collab.Preferences{Email: collab.PreferNone}, "busy")
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	first := a.says("one", "the first", a.user("bob"))
+	w.send(first)
+	w.drain(p)
+	a.read("bob", first.ID)
+	var many []*collab.Event
+	for i := range 210 {
+		w.add(time.Second)
+		many = append(many, busy.says(fmt.Sprint("busy", i), "busy", a.user("bob")))
+	}
+	w.send(many...)
+	w.drain(p)
+	for _, ev := range many {
+		busy.read("bob", ev.ID)
+	}
+	w.add(time.Minute)
+	last := a.says("two", "the last", a.user("bob"))
+	w.send(last)
+	w.settle(p)
+	if len(mails) != 1 || len(mails[0].Threads) != 1 || mails[0].More != 0 || mails[0].Threads[0].AnnotationID != "two" {
+		t.Errorf("mails %+v", mails)
 	}
 }
 
@@ -350,7 +538,7 @@ func TestLargeGroups(t *testing.T) {
 	}
 }
 
-// TestMailBudget holds what a mail costs of the table: of one thread few units for each event more, of many threads mailUnits at most. What
+// TestMailBudget holds what a mail costs of the table: of one thread few units for each event more, of many threads 130 at most. What
 // it does not tell of is counted.
 func TestMailBudget(t *testing.T) {
 	w := newWorld(t)
@@ -371,14 +559,14 @@ func TestMailBudget(t *testing.T) {
 		w.add(time.Hour)
 		var usage collab.Usage
 		calls := len(p.calls)
-		w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: a.mailOf("bob", ""), Kind: collab.MailWork}))
+		w.must(p.Event(collab.WithUsage(t.Context(), &usage), a.email("bob")))
 		reads[test.name], _, _ = usage.Total()
 		t.Logf("%s: %.1f read units, calls %v", test.name, reads[test.name], p.calls[calls:])
 		if len(mails) != 1 {
 			t.Fatalf("%s: %d mails", test.name, len(mails))
 		}
 		told, last := mails[0].Threads, fmt.Sprint("thread", test.threads-1)
-		if reads[test.name] > 60 || len(told) < test.told || len(told) > 1 && len(told)+mails[0].More != test.events || told[0].AnnotationID != last {
+		if reads[test.name] > 130 || len(told) < test.told || len(told) > 1 && len(told)+mails[0].More != test.events || told[0].AnnotationID != last {
 			t.Errorf("%s: %.1f read units for %d threads, %d more, the first %s", test.name, reads[test.name], len(told), mails[0].More, told[0].AnnotationID)
 		}
 	}

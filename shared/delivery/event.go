@@ -13,19 +13,17 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// eventRun is what one message does for the delivery of an event, or a mail for one of its events.
+// eventRun is what one message does for the delivery of an event.
 type eventRun struct {
 	*Deliverer
 	*thread
-	stored    outbox.Work // where the table says that the delivery stands
-	event     *collab.Event
-	document  collab.DocumentRef
-	settings  collab.Settings      // of the account
-	custom    *collab.Notification // of a mail about a notification: it, as it is; nil where it was deleted
-	hops      int                  // of the message
-	portion   int                  // comments of a thread that are read at once to find the people in it; 0 is threadPortion
-	recipient string               // of a mail; "" for none
-	brief     bool                 // of a mail: the comments that were read say who is in the thread
+	stored   outbox.Work // where the table says that the delivery stands
+	event    *collab.Event
+	document collab.DocumentRef
+	settings collab.Settings // of the account
+	hops     int             // of the message
+	again    bool            // an attempt before may have done a part
+	portion  int             // comments of a thread that are read at once to find the people in it; 0 is threadPortion
 }
 
 // about returns the run of an event.
@@ -49,12 +47,11 @@ func then(w outbox.Work, stage outbox.Stage) outbox.Work {
 }
 
 const (
-	mostDeaths = 3               // attempts at an event that never reported an end: then its delivery has failed
-	mostTries  = 10              // times that the relay has sent an event where it stands, over hours: the same
-	endTime    = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
+	mostTries = outbox.MostPostponed
+	endTime   = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
 )
 
-// Event handles a message: it delivers an event from its stage on, up to the end of a page of its audience, sends a mail, or does one run
+// Event handles a message: it delivers an event from its stage on, up to the end of a page of its audience, sends an email, or does one run
 // of a job. The next page has a message of its own.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if deadline, ok := ctx.Deadline(); ok {
@@ -65,34 +62,24 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	switch m.Kind {
 	case collab.JobWork:
 		return d.job(ctx, m)
-	case collab.MailWork, collab.LateMailWork:
-		return d.mail(ctx, m)
+	case collab.EmailWork:
+		return d.email(ctx, m)
 	}
-	read := d.Outbox.Pending
-	if m.Again {
-		read = d.Outbox.CountAttempt
-	}
-	w, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
+	w, err := d.Outbox.Pending(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
 	if err != nil || w == nil {
 		return err
 	}
 	err = d.deliver(ctx, *w, m)
-	if m.Again {
+	if err != nil && w.Postponed >= mostTries {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 		defer cancel()
-		if err != nil && w.Postponed >= mostTries {
-			return errors.Join(err, d.fail(ending, *w, err.Error()))
-		}
-		err = errors.Join(err, d.Outbox.ReportEnd(ending, *w))
+		err = errors.Join(err, d.fail(ending, *w, err.Error()))
 	}
 	return err
 }
 
 // deliver delivers an event. It fails one that can't be read, and parks that of a disabled account.
 func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) error {
-	if w.Deaths >= mostDeaths {
-		return d.fail(ctx, w, "three attempts at it never reported an end")
-	}
 	ctx, charge := d.metered(ctx)
 	ev, err := w.Event()
 	if err != nil {
@@ -101,7 +88,7 @@ func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) e
 	}
 	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
 	r := d.about(ev, account.Settings, &thread{})
-	r.stored, r.hops = w, m.Hops
+	r.stored, r.hops, r.again = w, m.Hops, m.Again
 	switch {
 	case err != nil:
 		return err

@@ -141,18 +141,14 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 	if err != nil {
 		return nil, err
 	}
-	mails, err := e.Outbox.MailEnds(ctx, e.document.OrganizationRef, e.event.ID, users)
-	if err != nil {
-		return nil, err
-	}
-	waits, err := e.mailsWait(ctx, users)
-	if err != nil {
-		return nil, err
+	waits := notYet
+	if e.ledger.Account(ctx, e.event.Account, e.settings).Admit(quota.Mails) != nil {
+		waits += ": the account has used up its quota of mails"
 	}
 	explained := make([]Explanation, len(list))
 	for i, d := range list {
 		x := Explanation{d.User, Outcome{Why: string(d.inbox)}, Outcome{Why: string(d.mail)}}
-		of, end := reached[d.UserID], mails[d.UserID]
+		of := reached[d.UserID]
 		shown := d.inbox == inList && listed[i].inbox == "" && !e.unlisted
 		if d.inbox == inList {
 			x.Inbox.Why = string(listed[i].inbox)
@@ -169,41 +165,18 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 			x.Inbox.Why = e.notYet
 		}
 		switch {
-		case end.Why != "":
-			x.Mail.Why = end.Why
-		case end.At != 0:
-			x.Mail = Outcome{At: end.At}
+		case of.Why != "":
+			x.Mail.Why = of.Why
+		case of.EndedAt != 0:
+			x.Mail = Outcome{At: of.EndedAt}
+		case of.Email:
+			x.Mail.Why = waits
 		case x.Mail.Why == "" && of.DeletedAt != 0:
 			x.Mail.Why = inbox.OutOfInbox
 		case x.Mail.Why == "":
-			x.Mail.Why = cmp.Or(e.notYet, waits[d.UserID])
+			x.Mail.Why = e.notYet
 		}
 		explained[i] = x
 	}
 	return explained, nil
-}
-
-// mailsWait returns why the mails to users that wait, and tell of the event, have not left.
-func (e *explanation) mailsWait(ctx context.Context, users []string) (map[string]string, error) {
-	why := notYet
-	if e.ledger.Account(ctx, e.event.Account, e.settings).Admit(quota.Mails) != nil {
-		why += ": the account has used up its quota of mails"
-	}
-	var mails []outbox.MailRef
-	for _, u := range users {
-		for _, kind := range []collab.WorkKind{collab.MailWork, collab.LateMailWork} {
-			for _, of := range []string{"", e.event.ID, outbox.ThreadMail(e.document, e.event.AnnotationID)} {
-				to := outbox.Recipient{OrganizationRef: e.document.OrganizationRef, User: u}
-				mails = append(mails, outbox.MailRef{Recipient: to, Kind: kind, Of: of})
-			}
-		}
-	}
-	waits, err := e.Outbox.MailWaits(ctx, mails, e.event.ID)
-	list := map[string]string{}
-	for i, m := range mails {
-		if err == nil && waits[i] {
-			list[m.User] = why
-		}
-	}
-	return list, err
 }

@@ -183,7 +183,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what is on its way arrives
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if op == "PutItem" && bytes.Contains(body, []byte(`"sa"`)) {
+	if op == "UpdateItem" && bytes.Contains(body, []byte(`"`+keys.EmailEndedAt+`"`)) {
 		p.marked++
 	}
 	return response, err
@@ -383,12 +383,38 @@ func (b backlog) Work(
 	return b.Store.Work(ctx, kind, shard, from, most, skip)
 }
 
+func (b backlog) DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) ([]outbox.DueEmail, string, error) {
+	if !b.partitions[keys.DueEmailPartition(shard)] {
+		return nil, "", nil
+	}
+	return b.Store.DueEmails(ctx, shard, from, most, skip)
+}
+
+// emails returns the emails that wait, those that are due first ahead.
+func (w *world) emails() (all []outbox.DueEmail) {
+	w.Helper()
+	b := w.backlog()
+	b.Store = outbox.New(w.db.Outbox.At(func() time.Time { return time.UnixMilli(collab.MaxMillis - 1) }))
+	for shard := range keys.DueShards {
+		list, next, err := b.DueEmails(w.Context(), shard, "", 10_000, func(err error) { w.Log(err) })
+		if w.must(err); next != "" {
+			w.Fatal("too many emails")
+		}
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b outbox.DueEmail) int { return cmp.Compare(a.Minute, b.Minute) })
+	return all
+}
+
 // pending returns the pending work, what is due first ahead.
 func (w *world) pending() []outbox.Work {
 	w.Helper()
 	var all []outbox.Work
 	b := w.backlog()
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.MailWork, collab.LateMailWork} {
+	for _, d := range w.emails() {
+		all = append(all, outbox.Work{EventRef: d.Ref(), Kind: collab.EmailWork, Next: d.Minute, Since: d.Since})
+	}
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range keys.DueShards {
 			list, next, err := b.Work(w.Context(), kind, shard, "", 10_000, func(err error) { w.Log(err) })
 			if w.must(err); next != "" {
@@ -548,10 +574,16 @@ func (a *account) put(document string, change func(*collab.Document)) {
 	a.must(err)
 }
 
-// mailOf names the mail to a user of an Of.
-func (a *account) mailOf(user, of string) collab.EventRef {
-	to := outbox.Recipient{OrganizationRef: a.doc.OrganizationRef, User: user}
-	return outbox.MailRef{Recipient: to, Of: of}.EventRef()
+// email is the message about the next email to a user that is found.
+func (a *account) email(user string) queue.Event {
+	a.Helper()
+	for _, d := range a.emails() {
+		if d.For.Account == a.id && d.For.User == user {
+			return queue.Event{EventRef: d.Ref(), Kind: collab.EmailWork, Due: d.Minute}
+		}
+	}
+	a.Fatalf("no email to %s waits", user)
+	return queue.Event{}
 }
 
 // user is a user with an e-mail address.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -43,14 +44,8 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	if err != nil {
 		return w, err
 	}
-	mailed := slices.DeleteFunc(slices.Clone(decided), func(d *decision) bool { return d.mail != "" })
-	if inboxed := idsWhere(decided, func(d *decision) bool { return d.inbox == "" }); len(inboxed)+len(mailed) > 0 {
-		if there, err := r.serve(ctx, inboxed); err != nil || !there {
-			return then(w, outbox.StageEnd), err
-		}
-	}
-	if err := r.addMails(ctx, mailed); err != nil {
-		return w, err
+	if there, err := r.serve(ctx, collab.Where(decided, reached)); err != nil || !there {
+		return then(w, outbox.StageEnd), err
 	}
 	if next != "" {
 		w.Cursor, w.Next = next, r.millis()
@@ -59,23 +54,25 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	return then(w, outbox.StageEnd), nil
 }
 
-// serve puts the notification into the inboxes of users. It reports false, and puts it into none, if the document or the notification is
-// deleted.
-func (r *eventRun) serve(ctx context.Context, users []string) (there bool, err error) {
+// serve puts the notification into the inboxes of people, and adds it to their next emails. It reports false, and does nothing, if the
+// document or the notification is deleted.
+func (r *eventRun) serve(ctx context.Context, list []*decision) (there bool, err error) {
+	if len(list) == 0 {
+		return true, nil
+	}
 	if there, err := r.exists(ctx); err != nil || !there {
 		return false, err
 	}
-	id := r.event.NotificationID
-	switch {
-	case id != "":
+	id := cmp.Or(r.event.NotificationID, r.event.ID)
+	shown := idsWhere(list, func(d *decision) bool { return d.inbox == "" })
+	if r.event.NotificationID != "" {
 		deleted, err := r.Inbox.Deleted(ctx, r.event)
 		if err != nil || deleted {
 			return false, err
 		}
-	case len(users) > 0:
-		id = r.event.ID
+	} else {
 		n := collab.NotificationOf(r.event, r.head.LocationID)
-		if there, err := r.Inbox.Derive(ctx, r.document.OrganizationRef, n, users); err != nil || !there {
+		if there, err := r.Inbox.Derive(ctx, r.document.OrganizationRef, n, shown); err != nil || !there {
 			return false, err
 		}
 	}
@@ -83,11 +80,21 @@ func (r *eventRun) serve(ctx context.Context, users []string) (there bool, err e
 	if err != nil {
 		return false, err
 	}
-	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, r.notification(id), users, mentioned...); err != nil {
+	n := r.notification(id)
+	err = r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, n, collab.Map(list, func(d *decision) collab.Placement {
+		p := collab.Placement{
+			User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Hidden: d.inbox != "", Email: d.mail == "", Verify: r.event.VerifyAccess,
+		}
+		if d.mail == "" && d.external {
+			p.Address = collab.Deref(d.Email)
+		}
+		return p
+	}))
+	if err != nil {
 		return false, err
 	}
-	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
-	return true, nil
+	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(shown)))
+	return true, r.addToEmails(ctx, n, collab.Where(list, func(d *decision) bool { return d.mail == "" }))
 }
 
 // notification returns the event's notification as lists have it.

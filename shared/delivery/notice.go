@@ -7,77 +7,71 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/inboxview"
 	"collabdata/shared/mail"
-	"collabdata/shared/mail/content"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/words"
 )
 
-// notice returns the mail that tells of events, the newest first.
-func (r *mailRun) notice(ctx context.Context, told []*decision) (n mail.Notice, err error) {
-	secret, err := r.mailSecret(ctx, r.Account)
+// notice returns the email that tells of entries, and counts more.
+func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice, err error) {
+	secret, err := r.mailSecret(ctx, r.For.Account)
 	if err != nil {
 		return n, err
 	}
-	to, look := told[0], r.account.Settings.MailLook
+	look := r.account.Settings.MailLook
 	n = mail.Notice{
-		Account: r.Account, OrganizationID: r.For.Organization, To: to.User, Look: look,
-		Words: words.In(look.Texts, to.member.Locale, look.Locale), More: r.counted,
+		Account: r.For.Account, OrganizationID: r.For.Organization, To: t.to, Look: look,
+		Words: words.In(look.Texts, t.member.Locale, look.Locale), More: more,
 	}
-	n.Words.Zone = to.times.Location()
+	n.Words.Zone = r.times.Location()
 	n.Unsubscribe = unsubscribe.Recipient{
-		Account: r.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
+		Account: r.For.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
 		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,
 	}.Token(secret)
-	for at, of := range told {
-		t := of.run.thread
-		if slices.ContainsFunc(told[:at], func(newer *decision) bool { return newer.run.thread == t }) {
+	for at, e := range t.entries {
+		of := threadOf(r.org, &e.InboxEntry)
+		same := func(other inboxview.Entry) bool {
+			return of.annotation != "" && threadOf(r.org, &other.InboxEntry) == of
+		}
+		if slices.ContainsFunc(t.entries[:at], same) {
 			continue
 		}
-		on := mail.Thread{DocumentID: t.document.Document, Document: cmp.Or(r.documents[t.document].Name, t.document.Document), AnnotationID: t.annotation}
+		on := mail.Thread{DocumentID: e.DocumentID, Document: e.DocumentID, AnnotationID: e.AnnotationID}
+		if doc := t.documents[of.document]; doc != nil {
+			on.Document = cmp.Or(doc.Name, e.DocumentID)
+		}
 		first := int64(collab.MaxCommentID)
-		for _, of := range slices.Backward(told) {
-			if of.run.thread != t {
-				continue
-			}
-			e, err := of.tell(ctx, n.Words)
-			if err != nil {
-				return n, err
-			}
-			on.Events = append(on.Events, e)
-			first = slices.Min(append(of.run.event.CommentIDs, first))
-		}
-		for i := range t.latest {
-			if t.latest[i].ID < first {
-				on.Earlier = append(on.Earlier, &t.latest[i])
+		for i, other := range slices.Backward(t.entries) {
+			if i == at || same(other) {
+				on.Events = append(on.Events, r.tell(&other, n.To))
+				first = slices.Min(append(other.CommentIDs, first))
 			}
 		}
-		if t.head != nil {
-			on.Quote = t.head.TargetText()
+		for i := range t.latest[of] {
+			if c := &t.latest[of][i]; c.ID < first {
+				on.Earlier = append(on.Earlier, c)
+			}
+		}
+		if e.Thread != nil {
+			on.Quote = e.Thread.TargetText()
 		}
 		n.Threads = append(n.Threads, on)
 	}
 	return n, nil
 }
 
-// tell returns the event as a mail in a language tells of it.
-func (d *decision) tell(ctx context.Context, w words.Words) (mail.Event, error) {
-	r := d.run
-	e := mail.Event{Time: r.event.Time}
-	if r.custom != nil {
-		e.Headline, e.Body = r.custom.RenderHeadline().For(d.User), r.custom.Body
-		return e, nil
+// tell returns an entry as an email tells of it.
+func (r *emailRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
+	told := mail.Event{Time: e.CreatedAt, Headline: e.RenderHeadline().For(to)}
+	if e.Thread == nil {
+		told.Body = e.BodyFor(to)
+		return told
 	}
-	mentioned, err := r.mentioned(ctx)
-	n := collab.NotificationOf(r.event, "")
-	content.Headline(&n, r.head, content.Reader{UserID: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Words: w})
-	e.Headline = n.RenderHeadline().For(d.User)
-	for _, id := range r.event.NotifyingIDs() {
-		if c := r.comments[id]; c != nil {
-			e.Comments = append(e.Comments, c.Comment)
-		}
+	for i := range e.Thread.Comments {
+		told.Comments = append(told.Comments, &e.Thread.Comments[i])
 	}
-	return e, err
+	return told
 }
 
 // mailSecret returns the secret that signs an account's tokens to unsubscribe. The first call for an account makes it.

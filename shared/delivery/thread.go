@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -9,19 +8,12 @@ import (
 	"collabdata/shared/collab"
 )
 
-// thread is a thread as it was read for an event, or for the events of a mail.
+// thread is a thread as it was read for an event.
 type thread struct {
-	document   collab.DocumentRef // of a mail's thread, as the next
-	annotation string
-	at         collab.Millis // of the newest event: a thread that was added later under its id is another
-
 	head     *collab.Annotation  // nil when it is deleted, or the event is about no thread
 	comments map[int64]*comment  // of the events that were read; nil for a deleted one
 	groups   map[string][]string // their members who are mentioned
 	looked   int                 // members of groups
-
-	latest    []collab.Comment // of a mail's thread: its last comments
-	readUntil collab.Millis    // of a mail's thread: its recipient has seen what is older
 }
 
 // comment is a comment with its user objects decoded.
@@ -47,16 +39,16 @@ func newComment(c *collab.Comment) *comment {
 }
 
 const (
-	latestComments = 12 // that a mail reads of a thread
+	latestComments = 12 // that an email reads of a thread
 	readComments   = 50 // of a thread at once: of 350 KB each at most
 )
 
 // readThread reads the event's thread: its head, and the comments of events on it that were not read yet.
 func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) error {
-	return r.thread.read(ctx, r, false, events...)
+	return r.thread.read(ctx, r, events...)
 }
 
-func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*collab.Event) error {
+func (t *thread) read(ctx context.Context, r *eventRun, events ...*collab.Event) error {
 	var ids []int64
 	for _, ev := range events {
 		for _, id := range ev.NotifyingIDs() {
@@ -70,8 +62,8 @@ func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*
 		t.comments = map[int64]*comment{}
 	}
 	for r.event.AnnotationID != "" && (first || len(ids) > 0) {
-		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: cmp.Or(t.at, r.event.Time), Comments: ids[:min(len(ids), readComments)]}
-		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, strong)
+		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: r.event.Time, Comments: ids[:min(len(ids), readComments)]}
+		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, false)
 		if err != nil {
 			return err
 		}
@@ -88,34 +80,6 @@ func (t *thread) read(ctx context.Context, r *eventRun, strong bool, events ...*
 		first, ids = false, ids[len(part.Comments):]
 	}
 	return nil
-}
-
-// readThread reads the thread of an event with strong consistency, as a mail cannot be taken back: its head, its last comments, those of
-// the event, and until when the recipient has seen or answered it. Of an event about a notification it reads the notification.
-func (r *mailRun) readThread(ctx context.Context, run *eventRun) (err error) {
-	t := run.thread
-	if t.annotation == "" {
-		t.comments = map[int64]*comment{}
-		run.custom, err = r.Inbox.Sent(ctx, run.event)
-		return err
-	}
-	if t.comments == nil {
-		t.comments = map[int64]*comment{}
-		t.at = run.event.Time
-		part := collab.ThreadPart{Document: t.document, Annotation: t.annotation, At: t.at}
-		latest, seen, err := r.Threads.Latest(ctx, part, r.For.User, latestComments)
-		if err != nil || latest == nil {
-			return err
-		}
-		t.head, t.latest, t.readUntil = &latest.Annotation, latest.Comments, seen
-		for i := range latest.Comments {
-			c := &latest.Comments[i]
-			if t.comments[c.ID] = newComment(c); c.AuthorID == r.For.User {
-				t.readUntil = max(t.readUntil, c.CreatedAt, c.AddedAt)
-			}
-		}
-	}
-	return t.read(ctx, run, true, run.event)
 }
 
 // said reports whether at least one comment of an event exists, or it is about none.
@@ -155,17 +119,9 @@ func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 
 // membersOf returns the members of a group whom a comment that tags it mentions: of a large group,
 // the first collab.MaxGroupMention who may see the thread. It looks at no more than
-// access.MaxCandidates members of all groups of an event. For a mail it returns the recipient, if a
-// member.
+// access.MaxCandidates members of all groups of an event.
 func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error) {
 	org := r.document.OrganizationRef
-	if r.recipient != "" {
-		in, err := r.Directory.InGroup(ctx, org, group, r.recipient)
-		if err != nil || !in {
-			return nil, err
-		}
-		return []string{r.recipient}, nil
-	}
 	left := access.MaxCandidates - r.looked
 	if left <= 0 {
 		return nil, nil

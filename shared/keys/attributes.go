@@ -35,18 +35,19 @@ const (
 	Cursor = "cur" // where in the stage
 	ReadAt = "rd"  // milliseconds
 
-	Events    = "evs"  // of a mail: a set of ids
-	More      = "more" // of a mail: how many further events
-	For       = "for"  // of a mail: whom
-	Postponed = "try"  // times
+	Postponed = "try" // times
+
+	Hidden       = "hid" // of an entry of an inbox: it is there for an email alone
+	ForEmail     = "eml" // of an entry of an inbox, until an email has told of it
+	EmailAddress = "adr" // for that email, if it is not the member's
+	EmailEndedAt = "ema" // milliseconds
+	EmailWhy     = "emw" // why no email told of it
 
 	Holder = "by"     // mark of who holds a lane
 	Asked  = "ask"    // its holder is to look again
 	Next   = "next"   // milliseconds
 	Pause  = "pause"  // milliseconds
 	Health = "health" // map
-	Began  = "run"    // milliseconds: of an attempt that has not reported an end
-	Deaths = "dead"   // runs that never reported an end
 
 	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
 	PaidReads  = "pdr" // the same for its read units

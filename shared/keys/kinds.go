@@ -108,7 +108,7 @@ var kinds = compiled([]Kind{
 	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
 	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
 	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"},
-	{Name: "end of a mail", PK: inOrg + "#M#{user}", SK: "{event}", Expires: true, NoLine: ofNotifications},
+	{Name: "next email", PK: inOrg + "#M#{user}", SK: "{id}", Of: ofOrg, Expires: true, NoLine: ofNotifications},
 	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true, NoLine: ofNotifications},
 	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications", Expires: true,
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData", NoLine: ofNotifications},
@@ -119,6 +119,7 @@ var kinds = compiled([]Kind{
 	{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat, NoLine: "work of the deployment"},
 
 	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true, NoLine: ofEvents},
+	{Name: "email that is due", PK: "DUE#email#{shard}", SK: "{at:15}#{acct}#{id}", Expires: true, NoLine: ofEvents},
 	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true, NoLine: ofEvents},
 	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true, NoLine: ofEvents},
 	{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true, NoLine: ofEvents},
@@ -171,7 +172,8 @@ var (
 	seen               = kindOf("seen of a document")
 	seenThread         = kindOf("seen of a thread")
 	goneThread         = kindOf("thread that left")
-	mailEnd            = kindOf("end of a mail")
+	nextEmail          = kindOf("next email")
+	dueEmail           = kindOf("email that is due")
 	documentEntry      = kindOf("entry of a document's notifications")
 	notification       = kindOf("notification")
 	recipients         = kindOf("recipients of a notification")

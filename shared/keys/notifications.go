@@ -46,9 +46,9 @@ func ReadUntil(org collab.OrganizationRef, user string) Key {
 	return readUntil.Key(inOrganization(org, Parts{User: user}))
 }
 
-// MailEnd says when a user was told of an event by mail, or why not.
-func MailEnd(org collab.OrganizationRef, user, event string) Key {
-	return mailEnd.Key(inOrganization(org, Parts{User: user, Event: event}))
+// NextEmail is the next email to a user about what the id names.
+func NextEmail(org collab.OrganizationRef, user, id string) Key {
+	return nextEmail.Key(inOrganization(org, Parts{User: user, ID: id}))
 }
 
 // MailSecret is the secret that signs the tokens by which the recipients of an account's mails unsubscribe.

@@ -14,6 +14,7 @@ type Event struct {
 	Kind  collab.WorkKind // of its pending work; "" is EventWork
 	Again bool            // a message was sent before
 	Hops  int             // messages before it that led to it, each sent by the taker of the one before
+	Due   collab.Millis   // of EmailWork: the minute by which its work is found
 }
 
 // Lane asks deliver to work on the lane of a webhook endpoint.
@@ -38,11 +39,12 @@ type message struct {
 	WebhookID string          `json:"webhookId,omitempty"`
 	Token     string          `json:"token,omitempty"`
 	Hops      int             `json:"hops,omitempty"`
+	Due       collab.Millis   `json:"due,omitempty"`
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (e Event) Encode() string {
-	return message{Account: e.Account, EventID: e.ID, Kind: e.Kind, Again: e.Again, Hops: e.Hops}.encode()
+	return message{Account: e.Account, EventID: e.ID, Kind: e.Kind, Again: e.Again, Hops: e.Hops, Due: e.Due}.encode()
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
@@ -68,7 +70,7 @@ func DecodeEvent(text string) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again, m.Hops}, nil
+	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again, m.Hops, m.Due}, nil
 }
 
 // DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.

@@ -139,7 +139,7 @@ from there to the default. config names at least one channel. Beside inbox and e
 most 100 bytes: they are kept and returned, and nothing is sent on them.
 
 With mailFrequency a user gets one mail an hour, or a day at an hour of the user's, of what the user has not seen: the newest threads first,
-at most 50 events, and the number of the others.
+at most 20 events, and the number of the others.
 
 With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of every event,
 named or not; with mentions, of mentions alone; with none, of nothing; with default, as if the user had never set a level. It stands until

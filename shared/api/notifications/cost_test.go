@@ -26,7 +26,7 @@ func TestInboxUnits(t *testing.T) {
 			}
 			_, err := f.Inbox.Derive(t.Context(), org, note, []string{"ann"})
 			if err == nil {
-				err = f.Inbox.AddToInbox(t.Context(), org, note, []string{"ann"})
+				err = f.Inbox.AddToInbox(t.Context(), org, note, storetest.Placed("ann"))
 			}
 			must.Do(t, err)
 		}
@@ -74,7 +74,7 @@ func TestUnreadUnits(t *testing.T) {
 	f := newFixture(t)
 	for i := range 130 {
 		n := collab.Notification{ID: fmt.Sprintf("n%03d", i), DocumentID: "doc", CreatedAt: noon.UnixMilli() + int64(i)}
-		must.Do(t, f.Inbox.AddToInbox(t.Context(), org, n, []string{"ann"}))
+		must.Do(t, f.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed("ann")))
 	}
 	usage := new(collab.Usage)
 	unread, next, err := f.Inbox.Reader(org, "ann").Unread(collab.WithUsage(t.Context(), usage), "", func([]string) (own, all map[string]bool, err error) {

@@ -34,7 +34,7 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	}
 	_, err := f.Inbox.Derive(t.Context(), org, n, users)
 	if err == nil && len(users) > 0 {
-		err = f.Inbox.AddToInbox(t.Context(), org, n, users)
+		err = f.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed(users...))
 	} else if err == nil {
 		err = f.Inbox.AddToInboxOfAll(t.Context(), org, n)
 	}
@@ -232,7 +232,7 @@ func TestUnreadBehindHidden(t *testing.T) {
 		}
 		_, err := f.Inbox.Derive(t.Context(), org, n, []string{"bob"})
 		if err == nil {
-			err = f.Inbox.AddToInbox(t.Context(), org, n, []string{"bob"})
+			err = f.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed("bob"))
 		}
 		must.Do(t, err)
 	}

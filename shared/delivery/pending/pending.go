@@ -1,5 +1,4 @@
-// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, mails that have waited
-// long enough, and webhook endpoints with deliveries whose time has come.
+// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, emails that are due, and webhook endpoints with deliveries whose time has come.
 package pending
 
 import (
@@ -33,8 +32,7 @@ const (
 
 	firstWait  = 2 * time.Minute // from a message to the next about the same work; it doubles each time
 	lastWait   = time.Hour
-	parkedWait = 9 * time.Minute // parked work and late mails are looked at in every tenth minute
-	lateWait   = 10 * time.Minute
+	parkedWait = 9 * time.Minute // parked work is looked at in every tenth minute
 
 	longQueue = 1_000 // messages that wait
 	longShare = 50    // messages to a long queue in a run, of each account and kind
@@ -46,6 +44,9 @@ type Store interface {
 		ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 	) (list []outbox.Work, next string, err error)
 	Postpone(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
+	DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) (list []outbox.DueEmail, next string, err error)
+	PostponeEmail(ctx context.Context, d outbox.DueEmail, to collab.Millis) (minute collab.Millis, err error)
+	Fail(ctx context.Context, w outbox.Work, failure string) error
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error
 	Beat(ctx context.Context) error
@@ -81,7 +82,7 @@ type Relay struct {
 
 // kinds of pending work. They run at the same time, so that none waits for another.
 var kinds = [...]collab.WorkKind{
-	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.MailWork, collab.LateMailWork,
+	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.EmailWork,
 }
 
 // Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To
@@ -106,19 +107,19 @@ func (r *Relay) Run(ctx context.Context) error {
 		switch {
 		case kind == collab.LaneWork:
 			runs[i].share = webhooks
-		case kind != collab.ParkedWork && kind != collab.LateMailWork:
-		case r.Now().Minute()%10 != 0:
+		case kind == collab.ParkedWork && r.Now().Minute()%10 != 0:
 			continue
 		}
-		wg.Go(func() { runs[i].run(ctx) })
+		if kind == collab.EmailWork {
+			wg.Go(func() { runs[i].emails(ctx) })
+		} else {
+			wg.Go(func() { runs[i].run(ctx) })
+		}
 	}
 	wg.Wait()
 	var oldest time.Duration
 	for _, k := range runs {
 		errs = append(errs, k.errs...)
-		if k.kind == collab.LateMailWork {
-			k.oldest -= lateWait
-		}
 		if k.kind != collab.ParkedWork { // it is to wait
 			oldest = max(oldest, k.oldest)
 		}
@@ -186,6 +187,75 @@ func (k *kindRun) run(ctx context.Context) {
 	}
 }
 
+// emails reads the emails that are due, portion by portion, the first minute of each shard first, until nothing is left or the time is
+// over.
+func (k *kindRun) emails(ctx context.Context) {
+	type turn struct {
+		shard int
+		from  string
+	}
+	var turns []turn
+	for shard := range keys.DueShards {
+		turns = append(turns, turn{shard: shard})
+	}
+	for len(turns) > 0 && inTime(ctx) {
+		t := turns[0]
+		turns = turns[1:]
+		list, next, err := k.Store.DueEmails(ctx, t.shard, t.from, portion, k.Metrics.PassOver(ctx, k.Log))
+		if err != nil {
+			k.errs = append(k.errs, err)
+			continue
+		}
+		if next != "" {
+			turns = append(turns, turn{t.shard, next})
+		}
+		k.sendEmails(ctx, list)
+	}
+}
+
+// sendEmails postpones emails and sends messages about those that it postponed.
+func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
+	now := k.Now()
+	moving, cancel := context.WithTimeout(ctx, portionTime)
+	defer cancel()
+	var mu sync.Mutex
+	var events []queue.Event
+	var moves errgroup.Group
+	moves.SetLimit(concurrency)
+	for _, d := range list {
+		k.oldest = max(k.oldest, now.Sub(time.UnixMilli(d.Since)))
+		if k.sentOf[d.For.Account]++; k.sentOf[d.For.Account] > k.share {
+			continue
+		}
+		moves.Go(func() error {
+			minute, err := k.Store.PostponeEmail(moving, d, now.Add(waitAfter(d.Postponed)).UnixMilli())
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				k.errs = append(k.errs, err)
+			} else if minute != 0 {
+				events = append(events, queue.Event{EventRef: d.Ref(), Kind: collab.EmailWork, Again: true, Due: minute})
+			}
+			return nil
+		})
+	}
+	_ = moves.Wait() // each adds its error to errs
+	sending, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	if len(events) > 0 {
+		k.errs = append(k.errs, k.Events.SendEvents(sending, events...))
+	}
+	k.sent += len(events)
+}
+
+// waitAfter returns how long work waits for the next message after n postponements.
+func waitAfter(n int64) time.Duration {
+	if n < 5 {
+		return firstWait << n
+	}
+	return lastWait
+}
+
 // due returns the entries to send now, what was due first ahead.
 func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	now := k.Now().UnixMilli()
@@ -244,18 +314,19 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 	k.sent += len(events) + len(lanes)
 }
 
-// postpone sets when work is sent next, and reports whether it is to be sent now. It deletes work that has expired.
+// postpone sets when work is sent next, and reports whether it is to be sent now. It deletes work that has expired, and parks an event that
+// no attempt has ended.
 func (k *kindRun) postpone(ctx context.Context, w outbox.Work) (bool, error) {
 	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.Unix() {
 		return false, k.Store.Finish(ctx, w)
 	}
-	wait := lastWait
+	wait := waitAfter(w.Postponed)
 	switch {
 	case k.kind == collab.ParkedWork:
 		wait = parkedWait
-	case w.Postponed < 5:
-		wait = firstWait << w.Postponed
+	case k.kind == collab.EventWork && w.Postponed > outbox.MostPostponed:
+		return false, k.Store.Fail(ctx, w, "no attempt at it has ended")
 	}
 	return k.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())
 }

@@ -164,8 +164,15 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 		p.must(p.Inbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n))
 		return
 	}
-	p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n, users))
-	p.must(p.Outbox.EndMail(p.Context(), doc.OrganizationRef, users[0], "", ev.ID))
+	p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n, storetest.Placed(users...)))
+	p.email(doc.OrganizationRef, users[0], n)
+}
+
+// email has an email to a user wait that is to tell of a notification.
+func (p *process) email(org collab.OrganizationRef, user string, n collab.Notification) {
+	p.Helper()
+	_, err := p.Outbox.AddToEmail(p.Context(), outbox.Email{For: outbox.Recipient{OrganizationRef: org, User: user}}, inbox.Position(n), p.Millis(), false, false)
+	p.must(err)
 }
 
 // read has a user read a notification.
@@ -209,8 +216,8 @@ func (p *process) fill(doc collab.DocumentRef) {
 	users := []string{"eve", "stranger"}
 	_, err = p.Inbox.Derive(p.Context(), org, comment, users)
 	p.must(err)
-	p.must(p.Inbox.AddToInbox(p.Context(), org, comment, users))
-	p.must(p.Outbox.EndMail(p.Context(), org, users[0], "", comment.ID))
+	p.must(p.Inbox.AddToInbox(p.Context(), org, comment, storetest.Placed(users...)))
+	p.email(org, users[0], comment)
 }
 
 // later is another process, whose clock is ahead.
@@ -335,7 +342,7 @@ func TestDeleteNotifications(t *testing.T) {
 				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: collab.Millis(1_000 + i)}
 				_, err := p.Inbox.Derive(t.Context(), org, n, []string{"bob"})
 				p.must(err)
-				p.must(p.Inbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
+				p.must(p.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed("bob")))
 			}
 			const all = most + 30
 			store.All(all, tell)

@@ -52,16 +52,30 @@ type inboxItem struct {
 	Annotation string `dynamodbav:"ann,omitempty"`
 	Actor      string `dynamodbav:"act,omitempty"` // in the list for all: who has not got it
 	Expires    int64  `dynamodbav:"ttl"`
+
+	Hidden  bool          `dynamodbav:"hid,omitempty"` // as in collab.Placement, as the next
+	Email   bool          `dynamodbav:"eml,omitempty"` // until EndEmail
+	Address string        `dynamodbav:"adr,omitempty"`
+	Verify  bool          `dynamodbav:"vfy,omitempty"`
+	EndedAt collab.Millis `dynamodbav:"ema,omitempty"` // when an email left, or it was decided that none does
+	Why     string        `dynamodbav:"emw,omitempty"` // why none did; "" for one that left
 }
 
-// AddToInbox puts a notification into the lists of users; its comments mention those in mentioned. Repeats change nothing.
-func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string, mentioned ...string) error {
-	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
+// AddToInbox puts a notification into the lists of users. It changes no entry that exists.
+func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to []collab.Placement) error {
+	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{
-			Mentioned: slices.Contains(mentioned, users[i]), Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
+			Mentioned: to[i].Mentioned, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
+			Hidden: to[i].Hidden, Email: to[i].Email, Address: to[i].Address, Verify: to[i].Verify,
 		}
-		return s.Put(ctx, store.ItemOf(keys.UserNotification(org, users[i], n.CreatedAt, n.ID), own))
+		_, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
+		return err
 	})
+}
+
+// Position returns the position of a notification in inboxes.
+func Position(n collab.Notification) string {
+	return keys.AllNotification(collab.OrganizationRef{}, n.CreatedAt, n.ID).SK
 }
 
 // AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
@@ -142,6 +156,7 @@ func (r *Reader) Notifications(
 			last = pointers[len(pointers)-1]
 			position = last.sk
 		}
+		pointers = collab.Where(pointers, func(p pointer) bool { return !p.Hidden })
 		if q.Unread {
 			q.After = max(q.After, did.until.unreadFrom())
 			more = more && (q.Earliest || last.at >= q.After)
@@ -234,7 +249,11 @@ func (s *Store) pointers(
 	if err != nil {
 		return nil, false, err
 	}
-	items = slices.CompactFunc(items, func(a, b store.Item) bool { return a.Text(keys.SK) == b.Text(keys.SK) })
+	shown := map[string]bool{}
+	for _, it := range items {
+		shown[it.Text(keys.SK)] = shown[it.Text(keys.SK)] || it[keys.Hidden] == nil
+	}
+	items = slices.CompactFunc(collab.Where(items, func(it store.Item) bool { return it[keys.Hidden] == nil || !shown[it.Text(keys.SK)] }), func(a, b store.Item) bool { return a.Text(keys.SK) == b.Text(keys.SK) })
 	list := make([]pointer, len(items))
 	for i, it := range items {
 		p := pointer{sk: it.Text(keys.SK), toAll: it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK}
@@ -351,7 +370,7 @@ func (r *Reader) entries(
 		did := did.of(p)
 		e := collab.InboxEntry{
 			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned,
-			ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
+			Address: p.Address, Verify: p.Verify, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,
@@ -407,7 +426,7 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 		}
 		if c.Check != nil {
 			own := found[keys.UserNotification(org, c.Of.User, n.CreatedAt, n.ID)]
-			if err := c.Check(ctx, collab.InboxEntry{Notification: n, ToAll: own == nil}); err != nil {
+			if err := c.Check(ctx, collab.InboxEntry{Notification: n, ToAll: own == nil || own[keys.Hidden] != nil}); err != nil {
 				return nil, err
 			}
 		}
@@ -525,7 +544,7 @@ func (s *Store) listed(
 	for _, u := range having {
 		own := found[keys.UserNotification(org, u, n.CreatedAt, n.ID)]
 		deleted := found[keys.NotificationState(org, u, n.CreatedAt, n.ID)][keys.DeletedAt] != nil
-		if err == nil && (deleted || own == nil && (found[all] == nil || n.ActionUser.UserID == u)) {
+		if err == nil && (deleted || (own == nil || own[keys.Hidden] != nil) && (found[all] == nil || n.ActionUser.UserID == u)) {
 			err = collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", u, n.ID, org.Organization)
 		}
 	}

@@ -77,8 +77,8 @@ func testInbox(t *testing.T, s *Store) {
 		if i%3 == 0 {
 			must.Do(t, s.AddToInboxOfAll(ctx, org, n))
 		} else {
-			must.Do(t, s.AddToInbox(ctx, org, n, []string{"bob", "cid"}))
-			must.Do(t, s.AddToInbox(ctx, org, n, []string{"bob"}))
+			must.Do(t, s.AddToInbox(ctx, org, n, storetest.Placed("bob", "cid")))
+			must.Do(t, s.AddToInbox(ctx, org, n, storetest.Placed("bob")))
 			own = append([]string{n.ID}, own...)
 		}
 		both = append([]string{n.ID}, both...)
@@ -150,7 +150,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	must.Do(t, s.AddToInbox(ctx, org, one, []string{"bob"}))
+	must.Do(t, s.AddToInbox(ctx, org, one, storetest.Placed("bob")))
 	must.Do(t, s.AddToInboxOfAll(ctx, org, all))
 	events := 0
 	click := func(n collab.Notification, user string) *collab.Event {
@@ -294,7 +294,7 @@ func TestPageOfMany(t *testing.T) {
 		if got, err := s.Recipients(t.Context(), ev); err != nil || len(got) != n {
 			t.Errorf("%d of %d users, %v", len(got), n, err)
 		}
-		must.Do(t, s.AddToInbox(t.Context(), org, note, []string{fmt.Sprint("of ", n)}))
+		must.Do(t, s.AddToInbox(t.Context(), org, note, storetest.Placed(fmt.Sprint("of ", n))))
 		var usage collab.Usage
 		if _, _, err := s.Notifications(collab.WithUsage(t.Context(), &usage), org, ofUser(fmt.Sprint("of ", n)), "", 10); err != nil {
 			t.Fatal(err)
@@ -317,7 +317,7 @@ func TestDeletedForOne(t *testing.T) {
 		t.Helper()
 		there, err := s.Derive(ctx, org, n, []string{"bob"})
 		if err == nil && there {
-			err = s.AddToInbox(ctx, org, n, []string{"bob"})
+			err = s.AddToInbox(ctx, org, n, storetest.Placed("bob"))
 		}
 		if err != nil || there != want {
 			t.Fatal(there, err)
@@ -326,14 +326,10 @@ func TestDeletedForOne(t *testing.T) {
 	add(true)
 	of := outbox.JobNotification{ID: n.ID, At: n.CreatedAt}
 	must.Do(t, s.DeleteNotification(ctx, org, "bob", of))
-	ev := &collab.Event{ID: n.ID, Time: n.CreatedAt}
-	if told, err := s.Told(ctx, org, "bob", []*collab.Event{ev}); err != nil || told[0].DeletedAt == 0 || told[0].Gone {
-		t.Errorf("%+v, %v", told, err)
+	if reached, err := s.Reached(ctx, org, n.CreatedAt, n.ID, []string{"bob"}); err != nil || reached["bob"].DeletedAt == 0 || reached["bob"].InInbox {
+		t.Errorf("%+v, %v", reached, err)
 	}
 	must.Do(t, s.DeleteNotification(ctx, org, "", of))
-	if told, err := s.Told(ctx, org, "cid", []*collab.Event{ev}); err != nil || !told[0].Gone {
-		t.Errorf("%+v, %v", told, err)
-	}
 	add(false)
 	if got := s.inbox(t, org, "bob", 10); len(got) > 0 {
 		t.Errorf("bob has %v", got)
@@ -348,7 +344,7 @@ func TestUnreadBound(t *testing.T) {
 	const read = inboxExamined + 10
 	must.Do(t, store.Each(t.Context(), read+1, func(ctx context.Context, i int) error {
 		n := notification(fmt.Sprintf("n%04d", i), "ann", int64(1_000+i))
-		if err := s.AddToInbox(ctx, org, n, []string{"bob"}); err != nil || i == 0 {
+		if err := s.AddToInbox(ctx, org, n, storetest.Placed("bob")); err != nil || i == 0 {
 			return err
 		}
 		return s.Put(ctx, store.ItemOf(keys.NotificationState(org, "bob", n.CreatedAt, n.ID), stateItem{ReadAt: 1}))
@@ -416,7 +412,7 @@ func TestThreadReadsMarked(t *testing.T) {
 	n.AnnotationID = "thread"
 	_, err := s.Derive(t.Context(), org, n, []string{"bob"})
 	if err == nil {
-		err = s.AddToInbox(t.Context(), org, n, []string{"bob"})
+		err = s.AddToInbox(t.Context(), org, n, storetest.Placed("bob"))
 	}
 	must.Do(t, err)
 	check := func(want bool) {

@@ -10,52 +10,14 @@ import (
 
 // Reached is what is kept of a notification in the inbox of a person.
 type Reached struct {
-	InInbox   bool          // an entry is in the person's list
+	InInbox   bool          // the inbox shows an entry of the person's
 	ReadAt    collab.Millis // 0 for never, as the next
 	DeletedAt collab.Millis // out of the person's inbox
-}
 
-// Told is what is kept of the notification of an event that a person is to be told of.
-type Told struct {
-	Gone      bool          // it was deleted for everyone
-	ReadAt    collab.Millis // when the person read it; 0 for not yet
-	DeletedAt collab.Millis // out of the person's inbox; 0 for not
+	Email   bool          // an email is to tell of it
+	EndedAt collab.Millis // when an email left, or it was decided that none does; 0 for not yet
+	Why     string        // why none did; "" for one that left
 }
-
-// Told returns what is kept of the notifications of events, in their order: whether a user has read or deleted them, and whether they were deleted for everyone.
-// Eventually consistent; about a unit, and half a unit an event.
-func (s *Store) Told(ctx context.Context, org collab.OrganizationRef, user string, events []*collab.Event) ([]Told, error) {
-	if len(events) == 0 {
-		return nil, nil
-	}
-	id := func(ev *collab.Event) string { return cmp.Or(ev.NotificationID, ev.ID) }
-	of := func(ev *collab.Event) keys.Key { return keys.Notification(org, id(ev)) }
-	pointers := collab.Map(events, func(ev *collab.Event) pointer {
-		return pointer{sk: keys.NotificationState(org, user, ev.Time, id(ev)).SK, at: ev.Time, id: id(ev)}
-	})
-	until := keys.ReadUntil(org, user)
-	found, err := s.GetAll(ctx, append(collab.Map(events, of), until), false)
-	if err != nil {
-		return nil, err
-	}
-	var read states
-	if err := found[until].Decode(&read.until); err != nil {
-		return nil, err
-	}
-	if read.by, err = s.did(ctx, org, user, pointers, statesLooked); err != nil {
-		return nil, err
-	}
-	list := make([]Told, len(events))
-	for i, ev := range events {
-		it, did := found[of(ev)], read.of(pointers[i])
-		gone := it[keys.DeletedAt] != nil || ev.NotificationID != "" && it.Text(keys.AddedBy) != ev.ID
-		list[i] = Told{gone, did.ReadAt, did.DeletedAt}
-	}
-	return list, nil
-}
-
-// statesLooked is how many of the latest states of a user are read for a mail: about 25 KB.
-const statesLooked = 200
 
 // Reached returns how a notification that was made at a time reached the inboxes of users, by user. Eventually consistent; one unit a user.
 func (s *Store) Reached(
@@ -70,10 +32,11 @@ func (s *Store) Reached(
 	all := make(map[string]Reached, len(users))
 	for _, u := range users {
 		var did stateItem
-		if err := found[state(u)].Decode(&did); err != nil {
+		var is inboxItem
+		if err := cmp.Or(found[state(u)].Decode(&did), found[entry(u)].Decode(&is)); err != nil {
 			return nil, err
 		}
-		all[u] = Reached{found[entry(u)] != nil, did.ReadAt, did.DeletedAt}
+		all[u] = Reached{found[entry(u)] != nil && !is.Hidden, did.ReadAt, did.DeletedAt, is.Email, is.EndedAt, is.Why}
 	}
 	return all, nil
 }

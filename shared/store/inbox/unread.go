@@ -121,7 +121,7 @@ func (r *Reader) Unread(
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool {
 			of := did.of(p)
-			return of.ReadAt == 0 && of.DeletedAt == 0 && !(p.toAll && p.Actor == r.user)
+			return !p.Hidden && of.ReadAt == 0 && of.DeletedAt == 0 && !(p.toAll && p.Actor == r.user)
 		})
 		if pointers, err = r.counted(ctx, pointers, sees); err != nil {
 			return nil, "", err

@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/store"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Pending work is stored while an event's delivery is not done.
@@ -18,7 +17,7 @@ import (
 // Stage is the part of an event's delivery that comes next.
 type Stage string
 
-// The stages of a delivery, in their order. Mails are work of their own: see Mail.
+// The stages of a delivery, in their order. Emails are work of their own: see Email.
 const (
 	StageNew        Stage = ""        // deliveries to webhook endpoints are added
 	StageList       Stage = "list"    // a notification to everyone is put into the list for all
@@ -28,7 +27,7 @@ const (
 )
 
 // Work is an entry of the pending work: an event and where its delivery stands, or a lane, whose ID is that of its webhook endpoint. A lane
-// has neither Stage nor Cursor nor the fields after Next; a mail has neither Stage nor Cursor.
+// has neither Stage nor Cursor nor the fields after Next.
 type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
@@ -37,8 +36,6 @@ type Work struct {
 	Since           collab.Millis   `dynamodbav:"at"`             // when it was first due
 	Next            collab.Millis   `dynamodbav:"next"`           // when the relay sends it
 	Postponed       int64           `dynamodbav:"try"`            // how often the relay has postponed Next
-	Deaths          int64           `dynamodbav:"dead"`           // attempts that reported no end
-	Began           collab.Millis   `dynamodbav:"run"`            // when the last counted attempt began; 0 once it has reported its end
 	Expires         int64           `dynamodbav:"ttl,omitempty"`  // in seconds since epoch
 	Body            string          `dynamodbav:"body,omitempty"` // of an event: see Event
 	Failure         string          `dynamodbav:"why,omitempty"`  // of FailedWork: the error
@@ -91,24 +88,6 @@ func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.Wo
 	return pending(kind, it, err)
 }
 
-// RunTime is longer than a run of deliver: an attempt that began earlier and has not reported its end has died.
-const RunTime = 100 * time.Second
-
-// CountAttempt is Pending, and counts an attempt in Deaths until ReportEnd. Attempts that begin within RunTime of a counted one are not
-// counted.
-func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
-	began, now := expression.Name(keys.Began), s.Millis()
-	it, refused, err := s.WriteOne(ctx, store.Update(
-		workKey(Work{EventRef: ref, Kind: kind}),
-		expression.Add(expression.Name(keys.Deaths), expression.Value(1)).Set(began, expression.Value(now)), isThere,
-		expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds()))),
-	), types.ReturnValueAllNew)
-	if refused != nil {
-		it = refused.Of[0].There
-	}
-	return pending(kind, it, err)
-}
-
 func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 	if it == nil || err != nil {
 		return nil, err
@@ -117,15 +96,11 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 	return &w, err
 }
 
+// MostPostponed is how often the relay sends work where it stands, over hours, before its delivery has failed.
+const MostPostponed = 10
+
 // isThere is the condition that an item exists.
 var isThere = expression.AttributeExists(expression.Name(keys.PK))
-
-// ReportEnd records that an attempt at a delivery has ended, successful or not, if the work is still there.
-func (s *Store) ReportEnd(ctx context.Context, w Work) error {
-	_, err := s.Write(ctx, store.Update(workKey(w),
-		expression.Set(expression.Name(keys.Deaths), expression.Value(0)).Remove(expression.Name(keys.Began)), isThere))
-	return err
-}
 
 // where returns the attributes of a work's item that say where its delivery stands.
 func where(w Work) store.Item {
@@ -140,7 +115,7 @@ func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), keys.Sta
 // Advance stores where a delivery stands now. The relay sends it at Next, or firstDue from now where that is 0. It reports false and
 // changes nothing when the delivery does not stand at from any more: another run has advanced or finished it.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
-	to.Next, to.Postponed, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
+	to.Next, to.Postponed = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
 	writes := []store.Write{store.Change(where(from), it, mark, keys.Stage, keys.Cursor)}
 	if to.Kind != from.Kind {
@@ -175,7 +150,7 @@ func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 		return err
 	}
 	w := *failed
-	w.Kind, w.Since, w.Next, w.Postponed, w.Deaths, w.Began, w.Failure = collab.EventWork, s.Millis(), s.Millis(), 0, 0, 0, ""
+	w.Kind, w.Since, w.Next, w.Postponed, w.Failure = collab.EventWork, s.Millis(), s.Millis(), 0, ""
 	_, err = s.Write(ctx, deleteWork(*failed), store.Put(store.ItemOf(workKey(w), w)))
 	return err
 }

@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,12 +122,6 @@ func testWork(t *testing.T, s *Store) {
 	if moved, err := s.Postpone(ctx, later, 1); err != nil || moved {
 		t.Errorf("moved what is done: %v, %v", moved, err)
 	}
-	if at, err := s.CountAttempt(ctx, ref, later.Kind); at != nil || err != nil {
-		t.Errorf("counted a death of what is done: %+v, %v", at, err)
-	}
-	if err := s.ReportEnd(ctx, later); err != nil {
-		t.Error(err)
-	}
 	if left := s.pending(t); len(left) != 0 {
 		t.Errorf("pending %+v", left)
 	}
@@ -150,22 +142,6 @@ func testFailed(t *testing.T, s *Store) {
 	stood.Stage, stood.Cursor = StageRecipients, "@u"
 	if moved, err := s.Advance(ctx, start, stood); !moved || err != nil {
 		t.Fatal(moved, err)
-	}
-	now := time.Now()
-	s.Table = s.At(func() time.Time { return now })
-	for i := range 6 { // two at each time
-		if at, err := s.CountAttempt(ctx, ref, collab.EventWork); err != nil || at == nil || at.Deaths < int64(i/2+1) ||
-			at.Deaths > int64(i/2+2) ||
-			at.Cursor != "@u" {
-			t.Errorf("attempt %d is counted as %+v, %v", i+1, at, err)
-		}
-		if i%2 == 1 {
-			now = now.Add(RunTime)
-		}
-	}
-	check(s.ReportEnd(ctx, stood))
-	if got := s.pending(t)[0]; got.Deaths != 0 {
-		t.Errorf("%+v", got)
 	}
 	check(s.Fail(ctx, start, "by a run that is behind"))
 	if left := s.pending(t); len(left) != 1 {
@@ -219,87 +195,5 @@ func TestUnreadable(t *testing.T) {
 	})
 	if err != nil || len(list) != 1 || next != "" || skipped != 3 {
 		t.Errorf("%+v, %q, %v, %d passed over", list, next, err, skipped)
-	}
-}
-
-// TestMail: events are added to a mail until it has left; one run at a time claims it when it is due.
-func TestMail(t *testing.T) { storetest.OnEach(t, New, testMail) }
-
-func testMail(t *testing.T, s *Store) {
-	ctx := t.Context()
-	now := time.Now()
-	s.Table = s.At(func() time.Time { return now })
-	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 7}
-	bob := MailRef{Recipient: Recipient{org, "bob"}, Kind: collab.MailWork, Of: ThreadMail(org.Document("doc"), "ann")}
-	due := now.Add(time.Minute).UnixMilli()
-	add := func(event string, want bool) {
-		t.Helper()
-		if created, err := s.AddMail(ctx, bob, event, due, due+1); err != nil || created != want {
-			t.Fatalf("%s: %v, %v", event, created, err)
-		}
-		due++ // of no further one
-	}
-	claim := func(want ...string) *Mail {
-		t.Helper()
-		m, err := s.ClaimMail(ctx, bob.EventRef(), bob.Kind, now.Add(time.Minute).UnixMilli())
-		if err != nil || (m != nil) != (want != nil) {
-			t.Fatalf("%+v, %v", m, err)
-		}
-		if m != nil {
-			slices.Sort(m.Events)
-			if diff := cmp.Diff(want, m.Events); diff != "" || m.For != bob.Recipient || m.Account != "acct" {
-				t.Fatalf("%+v: %s", m, diff)
-			}
-		}
-		return m
-	}
-	add("e1", true)
-	add("e2", false)
-	add("e2", false)
-	claim()
-	now = now.Add(time.Minute)
-	m := claim("e1", "e2")
-	claim() // another run has it
-	must.Do(t, s.FreeMail(ctx, m, 0))
-	claim("e1", "e2")
-	now = now.Add(time.Minute) // the run has died
-	m = claim("e1", "e2")
-	must.Do(t, s.FreeMail(ctx, m, now.Add(time.Hour).UnixMilli()))
-	claim()
-	now = now.Add(time.Hour)
-	m = claim("e1", "e2")
-	add("e3", false)
-	must.Do(t, s.FinishMail(ctx, m, now.Add(time.Minute).UnixMilli()))
-	claim()
-	now = now.Add(time.Minute)
-	m = claim("e3")
-	must.Do(t, s.EndMail(ctx, org, "bob", "", "e3"))
-	for range 2 {
-		must.Do(t, s.FinishMail(ctx, m, 1))
-	}
-	claim()
-	ends, err := s.MailsEnded(ctx, org, "bob", []string{"e2", "e3"})
-	if want := (map[string]MailEnd{"e3": {At: s.Millis()}}); err != nil || !cmp.Equal(want, ends) {
-		t.Errorf("%+v, %v", ends, err)
-	}
-	if ends, err := s.MailEnds(ctx, org, "e3", []string{"bob", "cid"}); err != nil || len(ends) != 1 || ends["bob"].At == 0 {
-		t.Errorf("%+v, %v", ends, err)
-	}
-
-	// The older half of many is counted alone.
-	for i := range 2*MaxMailEvents + 1 {
-		add(fmt.Sprintf("f%03d", i), i == 0)
-	}
-	now = now.Add(time.Hour)
-	m, err = s.ClaimMail(ctx, bob.EventRef(), bob.Kind, now.UnixMilli())
-	if err != nil || len(m.Events) != MaxMailEvents+1 || m.More != MaxMailEvents || slices.Min(m.Events) != "f050" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if ends, err := s.MailEnds(ctx, org, "f049", []string{"bob"}); err != nil || ends["bob"].Why != CountedAlone {
-		t.Errorf("%+v, %v", ends, err)
-	}
-	waits, err := s.MailWaits(ctx, []MailRef{bob, {Recipient: bob.Recipient, Kind: bob.Kind}}, "f050")
-	if err != nil || !waits[0] || waits[1] {
-		t.Errorf("%v, %v", waits, err)
 	}
 }

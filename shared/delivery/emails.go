@@ -1,0 +1,411 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/inboxview"
+	"collabdata/shared/mail"
+	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/quota"
+	"collabdata/shared/store/inbox"
+	"collabdata/shared/store/outbox"
+)
+
+const (
+	emailLease = 2 * time.Minute // of a claim on an email: then another run may claim it. No run takes as long.
+
+	longestDisabled = 24 * time.Hour // an email waits for its organization or account to be enabled
+
+	mostEntries  = 20 // that an email tells of; it counts the others
+	entryPortion = 10 // entries that are looked at at once, after the first
+)
+
+// addToEmails adds the notification's entry in the inboxes of people to their next emails, and sends messages for new emails.
+func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list []*decision) error {
+	var mu sync.Mutex
+	messages := map[time.Duration][]queue.Event{} // by delay
+	err := each(len(list), concurrency, func(i int) error {
+		e, due := r.emailFor(n.ID, list[i])
+		wait := max(time.UnixMilli(due).Sub(r.Now()), 0)
+		send := mayFollow(r.hops, wait)
+		minute, err := r.Outbox.AddToEmail(ctx, e, inbox.Position(n), due, send, r.again)
+		if err == nil && minute != 0 && send {
+			mu.Lock()
+			defer mu.Unlock()
+			messages[wait] = append(messages[wait], queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: r.hops + 1, Due: minute})
+		}
+		return err
+	})
+	for wait, events := range messages {
+		err = errors.Join(err, r.Events.SendEventsIn(ctx, wait, events...))
+	}
+	return err
+}
+
+// emailFor returns the email to a person that tells of a notification, and when it is due.
+func (r *eventRun) emailFor(id string, of *decision) (outbox.Email, collab.Millis) {
+	e := outbox.Email{For: outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: of.UserID}}
+	if next := of.times.Next(r.Now()); !next.IsZero() {
+		return e, next.UnixMilli()
+	}
+	delay := r.mailDelay(r.settings)
+	switch {
+	case r.settings.MailBatch == collab.BatchPerson:
+	case r.settings.MailBatch == collab.BatchEvent || r.event.AnnotationID == "":
+		e.About.ID, delay = id, 0
+	default:
+		e.About.Document, e.About.Annotation = r.document.Document, r.event.AnnotationID
+	}
+	return e, r.event.Time + delay.Milliseconds()
+}
+
+// mailDelay is how long the emails of an account wait.
+func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
+	return cmp.Or(time.Duration(s.MailDelaySeconds)*time.Second, d.MailDelay)
+}
+
+// emailRun is what one message does for an email.
+type emailRun struct {
+	*Deliverer
+	*outbox.ClaimedEmail
+	account collab.Account
+	org     collab.OrganizationRef
+	times   collab.MailTimes    // of the recipient
+	ended   map[string][]string // positions of entries that the email does not tell of, by why; "" for those it tells of or counts
+	sent    bool
+}
+
+// email sends an email that is due.
+func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
+	claimed, err := d.Outbox.ClaimEmail(ctx, m.EventRef, m.Due, d.Now().Add(emailLease).UnixMilli())
+	if err != nil || claimed == nil {
+		return err
+	}
+	r := &emailRun{Deliverer: d, ClaimedEmail: claimed, org: claimed.For.OrganizationRef, ended: map[string][]string{}}
+	ctx, charge := d.metered(ctx)
+	due, err := r.run(ctx)
+	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
+		due, err = 0, nil
+	}
+	charge(r.For.Account, r.account.Settings, map[bool]float64{true: 1}[r.sent])
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
+	defer cancel()
+	if err != nil {
+		if r.Postponed < mostTries {
+			_, free := d.Outbox.FreeEmail(ending, claimed, 0, false)
+			return errors.Join(err, free)
+		}
+		return errors.Join(err, r.giveUp(ending, err))
+	}
+	finish := d.Outbox.FinishEmail
+	if due != 0 { // it was not sent
+		finish = d.Outbox.FreeEmail
+	}
+	next := cmp.Or(due, r.next())
+	wait := max(time.UnixMilli(next).Sub(d.Now()), 0)
+	send := mayFollow(m.Hops, wait)
+	minute, err := finish(ending, claimed, next, send)
+	if err == nil && minute != 0 && send {
+		err = d.Events.SendEventsIn(ending, wait, queue.Event{EventRef: claimed.Ref(), Kind: collab.EmailWork, Hops: m.Hops + 1, Due: minute})
+	}
+	return err
+}
+
+// next returns when the next email to the recipient is due, if there is something to tell.
+func (r *emailRun) next() collab.Millis {
+	if next := r.times.Next(r.Now()); !next.IsZero() {
+		return next.UnixMilli()
+	}
+	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli()
+}
+
+// giveUp ends an email that failed for hours: the entries that it was to tell of stay in the inbox.
+func (r *emailRun) giveUp(ctx context.Context, cause error) error {
+	r.Metrics.Add(metrics.EventsFailed, "", 1)
+	r.Log.LogAttrs(ctx, slog.LevelError, "email failed: "+cause.Error(), slog.String("account", r.For.Account), slog.String("email", r.Ref().ID))
+	_, err := r.Outbox.FreeEmail(ctx, r.ClaimedEmail, r.Now().Add(24*time.Hour).UnixMilli(), false)
+	return err
+}
+
+// run sends the email, or returns when it is due again.
+func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
+	enabled := false
+	var list *inbox.ToEmail
+	err = both(func() (err error) {
+		r.account, enabled, err = r.enabled(ctx, r.For.Account, r.For.Organization)
+		return err
+	}, func() (err error) {
+		list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	r.ended = list.Ended
+	if !enabled {
+		if r.Now().Sub(time.UnixMilli(r.First)) > longestDisabled {
+			list.EndLeft(string(whyDisabled))
+			return 0, r.end(ctx)
+		}
+		return r.Now().Add(shortHold).UnixMilli(), nil
+	}
+	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails)); used {
+		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
+	}
+	told, err := r.choose(ctx, list)
+	if err == nil && len(told.entries) > 0 {
+		due, err = r.send(ctx, told, list)
+	}
+	if err != nil || due != 0 {
+		return due, err
+	}
+	return 0, r.end(ctx)
+}
+
+// end records of the entries how the email ended for them.
+func (r *emailRun) end(ctx context.Context) error {
+	for why, positions := range r.ended {
+		if err := r.Inbox.EndEmail(ctx, r.org, r.For.User, why, positions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends the email about entries, which counts those that are left.
+func (r *emailRun) send(ctx context.Context, told *told, list *inbox.ToEmail) (due collab.Millis, err error) {
+	notice, err := r.notice(ctx, told, list.Left())
+	if err == nil {
+		err = r.Mailer.Send(ctx, notice)
+	}
+	why := ""
+	switch {
+	case err == nil:
+		r.sent = true
+		r.Metrics.Add(metrics.Deliveries, metrics.Email, 1)
+	case errors.Is(err, mail.ErrRejected):
+		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
+		r.Log.LogAttrs(ctx, slog.LevelWarn, "email rejected", slog.String("account", r.For.Account), slog.String("email", r.Ref().ID))
+		why = string(rejected)
+	case errors.Is(err, mail.ErrThrottled):
+		return r.hold(ctx, "SES takes no more now", queue.MaxDelay-shortHold, withoutText(err))
+	default:
+		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
+		return 0, withoutText(err)
+	}
+	r.endTold(told, why)
+	list.EndLeft(cmp.Or(why, countedAlone))
+	return 0, nil
+}
+
+// countedAlone is why an email does not tell of an entry that it counts.
+const countedAlone = "counted alone: the email tells of newer ones"
+
+// told are the entries that an email tells of.
+type told struct {
+	entries   []inboxview.Entry // the newest first
+	to        collab.User       // the recipient, with an address
+	member    collab.Member
+	latest    map[threadRef][]collab.Comment // the last comments of their threads
+	documents map[collab.DocumentRef]*collab.Document
+
+	seen        map[threadRef]collab.Millis                  // until when the recipient has seen threads
+	preferences map[collab.DocumentRef]collab.PreferencesSet // of the recipient
+}
+
+// threadRef names a thread.
+type threadRef struct {
+	document   collab.DocumentRef
+	annotation string
+}
+
+func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
+	return threadRef{e.Document(org), e.AnnotationID}
+}
+
+// choose returns the entries that the email tells of, by the rights, preferences, read states and texts of this moment. It ends others that
+// it has read, and leaves those that the email is to count.
+func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, error) {
+	t := &told{
+		latest: map[threadRef][]collab.Comment{}, documents: map[collab.DocumentRef]*collab.Document{},
+		seen: map[threadRef]collab.Millis{}, preferences: map[collab.DocumentRef]collab.PreferencesSet{},
+	}
+	view := &inboxview.View{Directory: r.Directory, Threads: r.Threads, Access: r.access}
+	for more := true; more && len(t.entries) < mostEntries; {
+		var entries []collab.InboxEntry
+		var err error
+		if entries, more, err = list.Next(ctx, min(entryPortion, mostEntries-len(t.entries))); err != nil {
+			return nil, err
+		}
+		var shown *inboxview.Shown
+		err = both(func() (err error) {
+			shown, err = view.Show(ctx, inboxview.Reader{
+				Settings: r.account.Settings, Org: r.org, User: r.For.User, Now: r.millis(), Strong: true,
+			}, entries)
+			return r.answered(err)
+		}, func() error { return r.look(ctx, t, entries) })
+		if err != nil {
+			return nil, err
+		}
+		for position, why := range shown.Hidden {
+			r.ended[why] = append(r.ended[why], position)
+		}
+		if shown.Member.UserID != "" {
+			t.member = shown.Member
+		}
+		for _, e := range shown.Entries {
+			if why := r.unwanted(t, &e); why != "" {
+				r.ended[string(why)] = append(r.ended[string(why)], e.Position)
+				continue
+			}
+			t.entries = append(t.entries, e)
+		}
+	}
+	if len(t.entries) == 0 {
+		return t, nil
+	}
+	why, err := r.address(ctx, t)
+	if err != nil || why == "" {
+		return t, err
+	}
+	r.endTold(t, string(why))
+	list.EndLeft(string(why))
+	t.entries = nil
+	return t, nil
+}
+
+// endTold ends the entries that the email was to tell of; "" if it does.
+func (r *emailRun) endTold(t *told, why string) {
+	for _, e := range t.entries {
+		r.ended[why] = append(r.ended[why], e.Position)
+	}
+}
+
+// look reads the last comments of the threads of entries, until when the recipient has seen them, their documents, and what the recipient
+// prefers for each.
+func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntry) error {
+	var threads []threadRef
+	var documents []collab.DocumentRef
+	for i := range entries {
+		of := threadOf(r.org, &entries[i])
+		if _, known := t.latest[of]; !known && of.annotation != "" && !slices.Contains(threads, of) {
+			threads = append(threads, of)
+		}
+		if _, known := t.documents[of.document]; !known && !slices.Contains(documents, of.document) {
+			documents = append(documents, of.document)
+		}
+	}
+	latest, until, read := make([][]collab.Comment, len(threads)), make([]collab.Millis, len(threads)), make([]*collab.Document, len(documents))
+	err := each(len(threads)+len(documents)+1, concurrency, func(i int) (err error) {
+		switch {
+		case i < len(threads):
+			part := collab.ThreadPart{Document: threads[i].document, Annotation: threads[i].annotation}
+			part.At = r.millis()
+			thread, at, err := r.Threads.Latest(ctx, part, r.For.User, latestComments)
+			if thread != nil {
+				latest[i], until[i] = thread.Comments, at
+			}
+			return err
+		case i < len(threads)+len(documents):
+			i -= len(threads)
+			doc, err := r.Directory.Document(ctx, documents[i])
+			if read[i] = &doc; collab.CodeOf(err) == collab.NotFound {
+				read[i], err = nil, nil
+			}
+			return err
+		case r.account.Settings.NotificationPreferencesOff || len(documents) == 0:
+			return nil
+		}
+		list, err := r.Directory.PreferencesOf(ctx, len(documents), func(i int) (string, collab.DocumentRef) { return r.For.User, documents[i] })
+		for i, set := range list {
+			t.preferences[documents[i]] = set
+		}
+		return err
+	})
+	for i, of := range threads {
+		t.latest[of], t.seen[of] = latest[i], until[i]
+		for _, c := range latest[i] {
+			if c.AuthorID == r.For.User {
+				t.seen[of] = max(t.seen[of], c.CreatedAt, c.AddedAt)
+			}
+		}
+	}
+	for i, doc := range documents {
+		t.documents[doc] = read[i]
+	}
+	return err
+}
+
+// both runs two functions side by side.
+func both(a, b func() error) error {
+	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
+}
+
+// unwanted returns why the email does not tell of an entry that the recipient may see; "" if it does.
+func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
+	set := t.preferences[e.Document(r.org)]
+	r.times = set.Mail
+	if e.Thread != nil {
+		switch level := e.Thread.Follows.Of(r.For.User); {
+		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned:
+			return muted
+		case e.CreatedAt < t.seen[threadOf(r.org, &e.InboxEntry)]:
+			return seen
+		}
+	}
+	if !set.Effective().Email.Wants(!e.ToAll) {
+		return notPreferred(set.Document.Email, set.Organization.Email)
+	}
+	return ""
+}
+
+// address finds the address of the recipient: that of the newest entry that has one, else the member's. It returns why there is none, or
+// no email goes there.
+func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
+	t.to = t.member.User.Short()
+	t.to.UserID = r.For.User
+	if !r.account.Settings.MailToMembersOnly {
+		for _, e := range slices.Backward(t.entries) {
+			if e.Address != "" {
+				t.to.Email = &e.Address
+			}
+		}
+	}
+	if collab.Deref(t.to.Email) == "" {
+		return noAddress, nil
+	}
+	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
+	if off[r.For.User] {
+		return unsubscribed, err
+	}
+	return "", err
+}
+
+// hold tells the operator that the email waits, and returns until when: for the time and up to another shortHold.
+func (r *emailRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
+	part, err := r.random()
+	if err != nil {
+		return 0, err
+	}
+	r.Metrics.Add(metrics.MailsHeld, "", 1)
+	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: "+why,
+		slog.String("account", r.For.Account), slog.String("email", r.Ref().ID), slog.String("cause", cause.Error()))
+	return r.Now().Add(wait + time.Duration(part*float64(shortHold))).UnixMilli(), nil
+}
+
+// withoutText returns the code of an error of the mail service without its text, which may hold addresses.
+func withoutText(err error) error {
+	var failure interface{ ErrorCode() string }
+	if errors.As(err, &failure) {
+		return errors.New("mail not sent: " + failure.ErrorCode())
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+// Package inboxview shows the notifications of an inbox as their reader may see them at this moment: for lists, and for emails.
+package inboxview
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/access"
+	"collabdata/shared/collab"
+	"collabdata/shared/mail/content"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/threads"
+	"collabdata/shared/words"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// View shows notifications. Safe for concurrent use.
+type View struct {
+	Directory *directory.Store
+	Threads   *threads.Store
+	Access    *access.Checker
+}
+
+// Reader is the reader of notifications.
+type Reader struct {
+	Settings collab.Settings // of the account
+	Org      collab.OrganizationRef
+	User     string        // "" for nobody, who sees everything
+	Now      collab.Millis // decides which grants hold
+	Strong   bool          // read threads with strong consistency, as an email cannot be taken back
+
+	// Covered returns which of the documents the token of a person covers; nil for a back end and for emails. A person also needs the right
+	// to see the document, and to be a member of the organization for a notification to everyone.
+	Covered func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error)
+}
+
+// Entry is a notification as its reader sees it.
+type Entry struct {
+	collab.InboxEntry
+	Thread *collab.Thread // with the comments that the notification names and that exist; nil for none
+}
+
+// Shown are the notifications that a reader sees.
+type Shown struct {
+	Entries []Entry
+	Hidden  map[string]string // why the reader does not see others, by position
+	Member  collab.Member     // the reader; without an id for one who is none of the organization
+}
+
+// Why a reader does not see a notification.
+const (
+	WhyDeleted    = "deleted"
+	WhyNoAccess   = "no access"
+	WhyVisibility = "visibility"
+)
+
+// Show returns the notifications that the reader sees, in their order, with texts as they are now: without those of threads and comments
+// that are deleted, and of threads that the reader may not see.
+func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) (*Shown, error) {
+	shown := &Shown{Hidden: map[string]string{}}
+	if len(entries) == 0 {
+		return shown, nil
+	}
+	var parts []collab.ThreadPart
+	var documents []collab.DocumentRef
+	person := r.Covered != nil
+	for _, e := range entries {
+		doc := e.Document(r.Org)
+		if e.AnnotationID != "" {
+			parts = append(parts, collab.ThreadPart{Document: doc, Annotation: e.AnnotationID, Comments: e.CommentIDs, At: e.CreatedAt})
+		}
+		if r.User != "" && (e.AnnotationID != "" || e.Verify || person) && !slices.Contains(documents, doc) {
+			documents = append(documents, doc)
+		}
+	}
+	var list []*collab.Thread
+	var viewers [][]collab.Viewer
+	var covered []bool
+	g, within := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		list, err = v.Threads.Parts(within, parts, r.Strong)
+		return err
+	})
+	if r.User != "" {
+		g.Go(func() (err error) {
+			viewers, err = v.Access.Viewers(within, r.Settings, documents, []string{r.User}, false)
+			return err
+		})
+		g.Go(func() error {
+			members, err := v.Directory.Members(within, r.Org, []string{r.User})
+			shown.Member = members[r.User]
+			return err
+		})
+	}
+	if person {
+		g.Go(func() (err error) {
+			covered, err = r.Covered(within, documents)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	texts := words.In(r.Settings.MailLook.Texts, shown.Member.Locale, r.Settings.MailLook.Locale)
+	for _, e := range entries {
+		of := Entry{InboxEntry: e}
+		if e.AnnotationID != "" {
+			of.Thread, list = list[0], list[1:]
+		}
+		var viewer collab.Viewer
+		i := slices.Index(documents, e.Document(r.Org))
+		if i >= 0 {
+			viewer = viewers[i][0]
+			viewer.Member = shown.Member.UserID != "" && shown.Member.Holds(r.Now)
+		}
+		switch t := of.Thread; {
+		case person && (!covered[i] || e.ToAll && !viewer.Member || !viewer.May):
+			shown.Hidden[e.Position] = WhyNoAccess
+		case e.Verify && r.User != "" && !viewer.May:
+			shown.Hidden[e.Position] = string(viewer.Why)
+		case e.AnnotationID == "":
+			shown.Entries = append(shown.Entries, of)
+		case t == nil || len(e.CommentIDs) > 0 && len(t.Comments) == 0:
+			shown.Hidden[e.Position] = WhyDeleted
+		case r.User != "" && !viewer.May:
+			shown.Hidden[e.Position] = string(viewer.Why)
+		case r.User != "" && !viewer.Sees(t.Visibility, t.CreatorID):
+			shown.Hidden[e.Position] = WhyVisibility
+		default:
+			content.Derive(&of.Notification, t, content.Reader{UserID: r.User, Mentioned: e.Mentioned, Words: texts})
+			shown.Entries = append(shown.Entries, of)
+		}
+	}
+	return shown, nil
+}

@@ -1,0 +1,105 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+)
+
+// ToEmail are the entries of an inbox that an email is to tell of.
+type ToEmail struct {
+	Ended map[string][]string // positions of those that it does not tell of, by why
+
+	reader   *Reader
+	pointers []pointer // the others, the newest first
+	did      states    // with them
+}
+
+// Why an email does not tell of an entry.
+const (
+	WhyDeleted = "deleted"
+	WhySeen    = "seen"
+)
+
+// ToEmail returns the entries of a user's inbox from a position on that an email is to tell of, of those that about names: at most
+// 1,000. Strongly consistent.
+func (r *Reader) ToEmail(ctx context.Context, from string, about outbox.About) (*ToEmail, error) {
+	var pointers []pointer
+	scan := store.Scan{
+		PK: keys.UserNotification(r.org, r.user, 0, "").PK, Keys: store.Span{From: from}, Newest: true, Strong: true, Limit: inboxExamined,
+	}
+	items, _, err := r.QueryPage(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range items {
+		p := pointer{sk: it.Text(keys.SK)}
+		if p.at, p.id, err = keys.ParseListed(p.sk); err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+		if err := it.Decode(&p.inboxItem); err != nil {
+			return nil, err
+		}
+		named := about.ID == "" || about.ID == p.id
+		if of := about.Annotation == "" || about.Annotation == p.Annotation && about.Document == p.Document; p.Email && named && of {
+			pointers = append(pointers, p)
+		}
+	}
+	did, err := r.states(ctx, pointers)
+	if err != nil {
+		return nil, err
+	}
+	list := &ToEmail{Ended: map[string][]string{}, reader: r, did: did}
+	list.pointers = collab.Where(pointers, func(p pointer) bool {
+		read := did.of(p).ReadAt != 0
+		if read {
+			list.Ended[WhySeen] = append(list.Ended[WhySeen], p.sk)
+		}
+		return !read
+	})
+	return list, nil
+}
+
+// Next reads the next entries, at most most of them, the newest first, and ends those that are deleted. It reports false after the last.
+func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry, more bool, err error) {
+	next := t.pointers[:min(len(t.pointers), most)]
+	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: t.reader.user}}
+	if list, err = t.reader.entries(ctx, q, next, &t.did); err != nil {
+		return nil, false, err
+	}
+	for _, p := range next {
+		if !slices.ContainsFunc(list, func(e collab.InboxEntry) bool { return e.Position == p.sk }) {
+			t.Ended[WhyDeleted] = append(t.Ended[WhyDeleted], p.sk)
+		}
+	}
+	t.pointers = t.pointers[len(next):]
+	return list, len(t.pointers) > 0, nil
+}
+
+// Left returns how many entries Next has not read.
+func (t *ToEmail) Left() int { return len(t.pointers) }
+
+// EndLeft ends the entries that Next has not read.
+func (t *ToEmail) EndLeft(why string) {
+	t.Ended[why] = append(t.Ended[why], collab.Map(t.pointers, func(p pointer) string { return p.sk })...)
+	t.pointers = nil
+}
+
+// EndEmail records of entries of a user's inbox that an email has told of them, or why none does.
+func (s *Store) EndEmail(ctx context.Context, org collab.OrganizationRef, user, why string, positions []string) error {
+	return store.Each(ctx, len(positions), func(ctx context.Context, i int) error {
+		k := keys.Key{PK: keys.UserNotification(org, user, 0, "").PK, SK: positions[i]}
+		ended := expression.Set(expression.Name(keys.EmailEndedAt), expression.Value(s.Millis())).Remove(expression.Name(keys.ForEmail)).Remove(expression.Name(keys.EmailAddress))
+		if why != "" {
+			ended = ended.Set(expression.Name(keys.EmailWhy), expression.Value(why))
+		}
+		_, err := s.Write(ctx, store.Update(k, ended, expression.Name(keys.PK).AttributeExists())) // unless it was deleted
+		return err
+	})
+}

@@ -1,0 +1,284 @@
+package outbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// An email that waits is two items: the next email to a user, by which the entries of the user's inbox find it, and an entry in the list
+// of what is due, keyed by the minute, by which the relay finds it. The second always leads to the first. Where it is stale, the first
+// says so.
+
+// Recipient is the user who gets an email.
+type Recipient struct {
+	collab.OrganizationRef
+	User string
+}
+
+// About is the entries of an inbox that an email tells of: those on a thread, one of an id, or with the zero value all of them.
+type About struct {
+	Document   string `dynamodbav:"doc,omitempty"` // of the thread
+	Annotation string `dynamodbav:"ann,omitempty"`
+	ID         string `dynamodbav:"id,omitempty"`
+}
+
+// Email names the next email to a user about some entries.
+type Email struct {
+	For   Recipient `dynamodbav:"for"`
+	About About     `dynamodbav:"of"`
+}
+
+func (e Email) id() string {
+	sum := sha256.Sum256([]byte(keys.NextEmail(e.For.OrganizationRef, e.For.User, "").PK + "\x00" + e.About.Document + "\x00" + e.About.Annotation + "\x00" + e.About.ID))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Ref names the email in messages.
+func (e Email) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Account, ID: e.id()} }
+
+func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.For.User, e.id()) }
+
+// nextItem is the next email to a user.
+type nextItem struct {
+	Due   collab.Millis `dynamodbav:"at"`
+	From  string        `dynamodbav:"from"`            // position of the first entry in the inbox that it may tell of
+	Added int64         `dynamodbav:"n"`               // how often an entry was added
+	Lease collab.Millis `dynamodbav:"until,omitempty"` // until then a run has claimed it
+}
+
+// dueItem is an entry of the list of what is due.
+type dueItem struct {
+	Email
+	First     collab.Millis `dynamodbav:"fst"` // when it was due before it had to wait
+	Since     collab.Millis `dynamodbav:"at"`  // when it is due
+	Postponed int64         `dynamodbav:"try"` // how often the relay has postponed it
+	Expires   int64         `dynamodbav:"ttl"`
+}
+
+// DueEmail is an email that is due, or was.
+type DueEmail struct {
+	Email
+	Minute    collab.Millis // by which it is found
+	First     collab.Millis // when it was due before it had to wait
+	Since     collab.Millis // when it is due
+	Postponed int64         // how often the relay has postponed it
+}
+
+// minuteOf returns the minute by which an email that is due at a time is found: the first that has ended by then.
+func minuteOf(due collab.Millis) collab.Millis {
+	minute := time.Minute.Milliseconds()
+	return (due + minute - 1) / minute * minute
+}
+
+func (s *Store) putDue(ctx context.Context, d DueEmail) error { return s.Put(ctx, d.item()) }
+
+func (d DueEmail) item() store.Item {
+	return store.ItemOf(d.due(), dueItem{d.Email, d.First, d.Since, d.Postponed, Expiry(d.Minute)})
+}
+
+// AddToEmail has the next email to a user tell of an entry at a position of the inbox, at a time or earlier. If a message is to bring the
+// email, the relay finds it a minute later. It returns the minute by which a new email is found, 0 for one that waits already. A repeat
+// of a call that may not have ended is to say again.
+func (s *Store) AddToEmail(ctx context.Context, e Email, position string, due collab.Millis, message, again bool) (minute collab.Millis, err error) {
+	at, from := expression.Name(keys.StartedAt), expression.Name("from")
+	update := expression.Add(expression.Name("n"), expression.Value(1)).
+		Set(at, expression.IfNotExists(at, expression.Value(due))).
+		Set(from, expression.IfNotExists(from, expression.Value(position))).
+		Set(expression.Name(keys.Expires), expression.Value(Expiry(max(due, s.Millis()))))
+	it, _, err := s.WriteOne(ctx, store.Update(e.key(), update), types.ReturnValueAllNew)
+	if err != nil {
+		return 0, err
+	}
+	var next nextItem
+	if err := it.Decode(&next); err != nil {
+		return 0, err
+	}
+	if next.From > position { // the entry of an event that was late
+		if err := s.lower(ctx, e, from, position); err != nil {
+			return 0, err
+		}
+	}
+	earlier := next.Due > due
+	if earlier {
+		if err := s.lower(ctx, e, at, due); err != nil {
+			return 0, err
+		}
+	}
+	if next.Added > 1 && !earlier && !again {
+		return 0, nil
+	}
+	minute = minuteOf(min(next.Due, due))
+	if message {
+		minute += time.Minute.Milliseconds() // should the message be lost
+	}
+	since := min(next.Due, due)
+	return minute, s.putDue(ctx, DueEmail{Email: e, Minute: minute, First: since, Since: since})
+}
+
+// lower sets an attribute of the next email to a value unless it is as low.
+func (s *Store) lower(ctx context.Context, e Email, name expression.NameBuilder, value any) error {
+	_, err := s.Write(ctx, store.Update(e.key(), expression.Set(name, expression.Value(value)), name.GreaterThan(expression.Value(value))))
+	return err
+}
+
+// DueEmails lists at most most emails of a shard (0 to keys.DueShards-1) that are due by now, by minute, from a position ("" for the
+// first). next is the position after them, "" at the end. Entries that can't be read go to skip. Eventually consistent.
+func (s *Store) DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) (list []DueEmail, next string, err error) {
+	span := store.Span{From: max(from, store.Everything.From), To: keys.Time(s.Millis() + 1)}
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.DueEmailPartition(shard), Keys: span, Limit: most})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, it := range items {
+		if d, err := readDue(it); err != nil {
+			skip(err)
+		} else {
+			list = append(list, d)
+		}
+		next = it.Text(keys.SK) + "\x00"
+	}
+	if !more {
+		next = ""
+	}
+	return list, next, nil
+}
+
+func readDue(it store.Item) (d DueEmail, err error) {
+	var item dueItem
+	if err := it.Decode(&item); err != nil {
+		return d, err
+	}
+	d = DueEmail{Email: item.Email, First: item.First, Since: item.Since, Postponed: item.Postponed}
+	if d.Minute, _, _, err = keys.ParseDueEmail(it.Text(keys.SK)); err != nil {
+		return d, store.Unreadable(it.Key(), err)
+	}
+	return d, nil
+}
+
+func (d DueEmail) due() keys.Key { return keys.DueEmail(d.Minute, d.For.Account, d.id()) }
+
+// PostponeEmail moves an email that is due to the minute of a time, and returns that; 0 if another run has done so, or it is sent.
+func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis) (minute collab.Millis, err error) {
+	moved := d
+	moved.Minute, moved.Postponed = minuteOf(to), d.Postponed+1
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(d.due()), keys.PK), store.Put(moved.item()))
+	if err != nil || refused != nil {
+		return 0, err
+	}
+	return moved.Minute, nil
+}
+
+// ClaimedEmail is an email that a run has claimed.
+type ClaimedEmail struct {
+	DueEmail
+	From  string // position of the first entry in the inbox that it may tell of
+	added int64
+}
+
+// ClaimEmail claims an email that is due until lease, by the minute by which it is found; nil if there is none, or another run has
+// claimed it. It mends an entry of the list that is stale.
+func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lease collab.Millis) (*ClaimedEmail, error) {
+	it, err := s.Get(ctx, keys.DueEmail(minute, ref.Account, ref.ID))
+	if err != nil || it == nil {
+		return nil, err
+	}
+	d, err := readDue(it)
+	if err != nil {
+		return nil, err
+	}
+	due, until, now := expression.Name(keys.StartedAt), expression.Name(keys.Lease), expression.Value(s.Millis())
+	mark := s.NewMark()
+	next, refused, err := s.WriteOne(ctx, store.Update(
+		d.key(), expression.Set(until, expression.Value(lease)).Set(expression.Name(keys.Writer), expression.Value(mark)),
+		due.LessThanEqual(now), expression.AttributeNotExists(until).Or(until.LessThanEqual(now)),
+	), types.ReturnValueAllNew)
+	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
+		return nil, s.Delete(ctx, d.due())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if refused != nil {
+		if next = refused.Of[0].There; !refused.By(mark) {
+			return nil, s.mend(ctx, d, next)
+		}
+	}
+	var of nextItem
+	if err := next.Decode(&of); err != nil {
+		return nil, err
+	}
+	return &ClaimedEmail{d, of.From, of.Added}, nil
+}
+
+// mend takes an entry out of the list of what is due if the next email was sent, or is due later: then it is in the list for that time.
+func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
+	var of nextItem
+	if err := next.Decode(&of); err != nil {
+		return err
+	}
+	if next != nil {
+		if of.Due <= s.Millis() {
+			return nil // another run has claimed it
+		}
+		minute := minuteOf(of.Due)
+		if d.Minute == minute || d.Minute == minute+time.Minute.Milliseconds() {
+			return nil
+		}
+		if err := s.putDue(ctx, DueEmail{Email: d.Email, Minute: minute, First: of.Due, Since: of.Due}); err != nil {
+			return err
+		}
+	}
+	return s.Delete(ctx, d.due())
+}
+
+// FreeEmail ends the claim on an email that was not sent. It is due at a time, and the minute by which it is then found is returned; with 0
+// it is due as it was.
+func (s *Store) FreeEmail(ctx context.Context, c *ClaimedEmail, due collab.Millis, message bool) (minute collab.Millis, err error) {
+	if due == 0 {
+		_, err := s.Write(ctx, store.Update(c.key(), expression.Remove(expression.Name(keys.Lease)), isThere))
+		return 0, err
+	}
+	return s.again(ctx, c, c.First, due, message)
+}
+
+// again makes an email due at a time.
+func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Millis, message bool) (minute collab.Millis, err error) {
+	update := expression.Remove(expression.Name(keys.Lease))
+	minute = minuteOf(due)
+	if message {
+		minute += time.Minute.Milliseconds()
+	}
+	if err := s.putDue(ctx, DueEmail{Email: c.Email, Minute: minute, First: first, Since: due}); err != nil {
+		return 0, err
+	}
+	update = update.Set(expression.Name(keys.StartedAt), expression.Value(due)).Set(expression.Name(keys.Expires), expression.Value(Expiry(due)))
+	if _, err := s.Write(ctx, store.Update(c.key(), update, isThere)); err != nil || minute == c.Minute {
+		return minute, err
+	}
+	return minute, s.Delete(ctx, c.due())
+}
+
+// FinishEmail deletes a claimed email that has told of its entries. If an entry was added since the claim, the next email is due at a time:
+// see FreeEmail.
+func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Millis, message bool) (minute collab.Millis, err error) {
+	it := store.NewItem(c.key())
+	it["n"] = store.Number(c.added)
+	refused, err := s.Write(ctx, store.DeleteRead(it, "n"))
+	switch {
+	case collab.CodeOf(err) == collab.NotFound: // the organization was deleted
+	case err != nil:
+		return 0, err
+	case refused != nil && refused.Of[0].There != nil:
+		return s.again(ctx, c, next, next, message)
+	}
+	return 0, s.Delete(ctx, c.due())
+}
