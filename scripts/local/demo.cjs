@@ -158,8 +158,8 @@ async function main() {
   await reading(browser);
   await resending(browser);
   await failing(browser);
-  await attack(browser);
   await readded(browser);
+  await attack(browser);
   await browser.close();
 }
 

@@ -54,6 +54,9 @@ func TestFirst(t *testing.T) {
 			if len(found) < want && last != "" && looked < bound {
 				t.Fatalf("part %d ends at %q with %v, having looked at %d", parts, last, found, looked)
 			}
+			if last != "" && last == users[n-1] {
+				t.Fatalf("part %d goes on after the last user", parts)
+			}
 			got = append(got, found...)
 			if after = last; last == "" {
 				break

@@ -102,14 +102,17 @@ func TestOlderToken(t *testing.T) {
 		"commentannotations/count/get": {`"documentIds": ["plan"]`},
 		"notifications/get":            {`"pageSize": 9`, `"documentId": "plan"`, `"notificationIds": ["n", "n2"]`},
 	}
-	fill := func(notification string) {
-		c.must("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "secret", "from": {"userId": "bob"}}]}]`)
-		doc, err := c.Directory.OpenDocument(t.Context(), "acme", "acme", "plan", collab.CreateFlags{})
+	notify := func(document, notification string) {
+		doc, err := c.Directory.OpenDocument(t.Context(), "acme", "acme", document, collab.CreateFlags{})
 		must.Do(t, err)
-		n := collab.Notification{ID: notification, DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: c.now.UnixMilli(), Body: "secret"}
+		n := collab.Notification{ID: notification, DocumentID: document, Incarnation: doc.Incarnation, CreatedAt: c.now.UnixMilli(), Body: "secret"}
 		_, err = c.Inbox.Derive(t.Context(), doc.OrganizationRef, n, []string{"ann"})
 		must.Do(t, err)
 		must.Do(t, c.Inbox.AddToInbox(t.Context(), doc.OrganizationRef, n, storetest.Placed("ann")))
+	}
+	fill := func(notification string) {
+		c.must("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "secret", "from": {"userId": "bob"}}]}]`)
+		notify("plan", notification)
 	}
 	shown := func(want bool) {
 		t.Helper()
@@ -131,6 +134,13 @@ func TestOlderToken(t *testing.T) {
 	c.must("organizations/documents/add", `"documents": [{"documentId": "plan"}]`)
 	fill("n2")
 	shown(false)
+
+	notify("other", "n3")
+	notify("other", "n4")
+	c.now = c.now.Add(time.Minute)
+	if _, body := c.ann("notifications/get", `"pageSize": 1`, ""); !strings.Contains(body, `"unreadCount":{"count":2}`) {
+		t.Errorf("two are unread, and more are counted: %s", body)
+	}
 
 	own := func(want int) {
 		t.Helper()

@@ -27,6 +27,15 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestShare holds that a person may use a tenth, at least one of each kind that is limited.
+func TestShare(t *testing.T) {
+	got := Limits{{50, time.Second}, {8, time.Second}, {1, time.Minute}, {}}.share()
+	want := Limits{{5, time.Second}, {1, time.Second}, {1, time.Minute}, {}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLimit(t *testing.T) {
 	second := Limit{10_000, 10 * time.Second} // 1,000 a second
 	for _, test := range []struct {

@@ -202,6 +202,13 @@ func testRemoved(t *testing.T, s *Store) {
 	s.addMembers(t, inTop, "bob")
 	s.removeMembers(t, inTop, "bob")
 	wants("removed from a folder: its access type decides", people, people)
+
+	s.removeMembers(t, inAcme, "bob")
+	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
+	must.Do(t, err)
+	must.Do(t, s.EndAccess(t.Context(), acme, []string{"bob"}, s.Millis()-60_000))
+	must.Do(t, s.BringBack(t.Context(), ref, map[string]collab.Millis{"bob": s.Millis() - 30_000}))
+	wants("removed, and then erased by a job of before", both, both)
 	if _, units := s.seeing(t, "plan"); units > 1+3 {
 		t.Errorf("%v units for three people where some were removed", units)
 	}
