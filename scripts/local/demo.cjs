@@ -113,8 +113,8 @@ async function main() {
   await check(bob, 'preferences');
   await bob.reload();
   await bob.getByText('Notifications for this document').click();
-  await want('the preference', bob.getByLabel('Email'));
-  if ((await bob.getByLabel('Email').inputValue()) !== 'NONE') problems.add('the preference is not kept');
+  await want('the preference', bob.locator('collab-preferences').getByLabel('Email'));
+  if ((await bob.locator('collab-preferences').getByLabel('Email').inputValue()) !== 'NONE') problems.add('the preference is not kept');
 
   // An element, not a text; a thread that is gone; HTML.
   await ann.getByRole('button', {name: 'Comment on the table'}).click();

@@ -2,7 +2,7 @@ import {html, LitElement, nothing} from 'lit';
 import {customElement, property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
-import {ask, FREQUENCIES, type Emails} from './protocol.js';
+import {askPatiently, FREQUENCIES, type Emails} from './protocol.js';
 import {base} from './styles.js';
 import {language, say} from './texts.js';
 
@@ -43,8 +43,9 @@ export class EmailsElement extends LitElement {
 
   /** Reads what holds, or shows and sets what the reader chose, one after the other. */
   #ask(set?: Emails): Promise<void> {
-    if (set) this.emails = set;
-    const answer = this.#last.then(() => ask(this.access, 'emails', set ? {set} : {}));
+    const {config} = this.emails ?? {};
+    if (set) this.emails = {...set, config: {...config, email: set.frequency === 'never' ? 'NONE' : config?.email === 'NONE' ? undefined : config?.email}};
+    const answer = this.#last.then(() => askPatiently(this.access, 'emails', set ? {set} : {}));
     return (this.#last = answer.then(
       (emails) => {
         if (!set) this.emails = emails;

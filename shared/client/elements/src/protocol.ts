@@ -79,8 +79,8 @@ export interface Notification {
 
 /** Notification preferences: ALL, MINE or NONE for each channel. */
 export interface Channels {
-  inbox?: string;
-  email?: string;
+  inbox?: string | undefined;
+  email?: string | undefined;
 }
 
 /** When the reader gets emails of the organization; never stands for no email at all. */
@@ -89,6 +89,8 @@ export interface Emails {
   /** Of daily: 0 to 23, in timeZone. */
   hour: number;
   timeZone?: string | undefined;
+  /** The preferences for the organization. */
+  config: Channels;
 }
 export const FREQUENCIES = ['instant', 'hourly', 'daily', 'never'] as const;
 
@@ -237,16 +239,15 @@ const REQUESTS = {
   },
   /** When the reader gets emails, after setting it if there is something to set. */
   async emails(to: Access, {set}: {set?: Emails}) {
-    const all = async () => (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
-    const {config, mailFrequency, mailHour, timeZone} = await all();
     if (!set) {
+      const {config, mailFrequency, mailHour, timeZone} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
       const frequency = config.email === 'NONE' ? 'never' : (mailFrequency ?? 'instant');
-      return {frequency, hour: mailHour ?? DAILY, timeZone} as Emails;
+      return {frequency, hour: mailHour ?? DAILY, timeZone, config} as Emails;
     }
+    const {config} = set;
     const never = set.frequency === 'never';
     const times = {mailFrequency: set.frequency, ...(set.frequency === 'daily' && {mailHour: set.hour}), timeZone: set.timeZone};
-    const email = never ? 'NONE' : config.email === 'NONE' ? null : config.email;
-    if (email !== config.email) await to.call(`${INBOX}/config/set`, {config: {inbox: config.inbox, email}}, newId());
+    if (never !== (config.email === 'NONE')) await to.call(`${INBOX}/config/set`, {config: {...config, email: never ? 'NONE' : null}}, newId());
     if (!never) await to.call(`${INBOX}/config/set`, times, newId());
     return set;
   },
@@ -283,6 +284,17 @@ export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
 
 /** Asks the service for something. It rejects with a Failure. */
 export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
+
+/** ask, and once more after the time that the service asks for. */
+export const askPatiently: typeof ask = async (to, name, body) => {
+  try {
+    return await ask(to, name, body);
+  } catch (e) {
+    if (!failed(e, 'RESOURCE_EXHAUSTED')) throw e;
+    await new Promise((done) => setTimeout(done, (e as Failure).retryAfter));
+    return ask(to, name, body);
+  }
+};
 
 export const nameOf = (p: Person): string => p.name || p.userId;
 
