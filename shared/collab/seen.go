@@ -1,10 +1,8 @@
 package collab
 
-import "cmp"
-
 // Seen is what a user has said about having seen the comments of a document, or of one thread in it. The zero one says nothing.
 type Seen struct {
-	Before Millis `dynamodbav:"seen"` // comments made before this are seen; 0 for none
+	Before Millis `dynamodbav:"seen"` // comments added before this are seen; 0 for none
 	At     Millis `dynamodbav:"at"`   // when it was said
 }
 
@@ -35,11 +33,10 @@ func SeenBefore(document, thread Seen) Millis {
 	return max(document.Before, thread.Before)
 }
 
-// UnreadBy reports whether the thread has a comment by somebody else that was made at a time or later. A comment that says it is from the
-// future was made when it was added. Of a truncated thread whose comments do not tell, the time when it was last updated does.
+// UnreadBy reports whether the thread has a comment by somebody else that was added at a time or later: see Comment.Added. Of a truncated thread whose comments do not tell, the time when it was last updated does.
 func (t *Thread) UnreadBy(user string, since Millis) bool {
 	for i := range t.Comments {
-		if c := &t.Comments[i]; c.AuthorID != user && cmp.Or(c.AddedAt, c.CreatedAt) >= since {
+		if c := &t.Comments[i]; c.AuthorID != user && c.Added() >= since {
 			return true
 		}
 	}
