@@ -119,6 +119,9 @@ type Follows struct {
 // MaxFollows is how many users may set a level for a thread.
 const MaxFollows = 500
 
+// MaxFollowers is how many users may follow a document.
+const MaxFollowers = 1_000
+
 // Of returns the level that a user has set.
 func (f *Follows) Of(user string) Level {
 	switch {

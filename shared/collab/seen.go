@@ -1,5 +1,7 @@
 package collab
 
+import "slices"
+
 // Seen is what a user has said about having seen the comments of a document, or of one thread in it. The zero one says nothing.
 type Seen struct {
 	Before Millis `dynamodbav:"seen"` // comments added before this are seen; 0 for none
@@ -18,6 +20,23 @@ func SeenAt(at Millis, read bool) Seen {
 		return Seen{At: at}
 	}
 	return Seen{At: at, Before: at + 1}
+}
+
+// LastOf returns when the authors of comments added their last one: until then they have seen the
+// thread.
+func LastOf(comments []Comment) map[string]Millis {
+	last := map[string]Millis{}
+	for _, c := range comments {
+		if c.AuthorID != "" && c.AuthorID != ErasedUser {
+			last[c.AuthorID] = max(last[c.AuthorID], c.Added())
+		}
+	}
+	return last
+}
+
+// Alone reports whether comments have no more than one author.
+func Alone(comments []Comment) bool {
+	return !slices.ContainsFunc(comments, func(c Comment) bool { return c.AuthorID != comments[0].AuthorID })
 }
 
 // SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was

@@ -25,7 +25,13 @@ type NewComment struct {
 	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
+	AddedAt
 	KeptCommentFields
+}
+
+// AddedAt is the field of a comment to add that says when it was added.
+type AddedAt struct {
+	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier. Left out: now, if createdAt is no more than a day earlier, else createdAt"`
 }
 
 // Validate refuses attachment ids given twice.
@@ -94,6 +100,11 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		stored.ID = *c.CommentID
 	}
 	stored.CreatedAt, stored.LastUpdated = c.Times.inherit(around).resolve(now)
+	added := now
+	if c.AddedAt.AddedAt != nil {
+		added = min(*c.AddedAt.AddedAt, now)
+	}
+	stored.SetAdded(added)
 	return stored
 }
 

@@ -184,28 +184,42 @@ const threadsLooked = 100
 
 // ReadThreads marks those of a user's latest 100 notifications as read that are about annotations of a document; nil for all of it.
 func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user string, annotations []string) error {
+	read, err := s.UnreadOf(ctx, doc, user, annotations, s.Millis())
+	if err != nil {
+		return err
+	}
+	return read(ctx)
+}
+
+// UnreadOf finds those of a user's latest 100 notifications that are about annotations of a document, nil for all of it, and were made until a
+// time. read marks the unread ones as read.
+func (s *Store) UnreadOf(
+	ctx context.Context, doc collab.DocumentRef, user string, annotations []string, until collab.Millis,
+) (read func(context.Context) error, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 	pointers, _, err := s.pointers(ctx, doc.OrganizationRef, q, "", threadsLooked)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pointers = collab.Where(pointers, func(p pointer) bool {
-		return p.Document == doc.Document && p.Annotation != "" && (annotations == nil || slices.Contains(annotations, p.Annotation))
+		return p.at <= until && p.Document == doc.Document && p.Annotation != "" && (annotations == nil || slices.Contains(annotations, p.Annotation))
 	})
 	if len(pointers) == 0 {
-		return nil
+		return func(context.Context) error { return nil }, nil
 	}
 	did, err := s.Reader(doc.OrganizationRef, user).states(ctx, pointers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 && did.of(p).DeletedAt == 0 })
-	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
-		p := pointers[i]
-		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
-			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
-		_, err := s.Write(ctx, store.Update(
-			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
-		return err
-	})
+	return func(ctx context.Context) error {
+		return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
+			p := pointers[i]
+			read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
+				Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
+			_, err := s.Write(ctx, store.Update(
+				keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
+			return err
+		})
+	}, nil
 }

@@ -12,6 +12,8 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // SetSeen says of annotations that a user has seen their comments so far, or none of them. It writes only what is not so yet. The failures
@@ -187,6 +189,31 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v
 	it := store.ItemOf(k, v)
 	it[keys.AddedBy] = store.Text(req.Mark())
 	return s.Put(ctx, it)
+}
+
+// answered says of the authors of comments of the annotation that has a birth mark that they have
+// seen it up to their last one, unless they have said something of it since.
+func (s *Store) answered(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann, birth string, comments []collab.Comment,
+) error {
+	last := collab.LastOf(comments)
+	authors := slices.Sorted(maps.Keys(last))
+	return store.Each(ctx, len(authors), func(ctx context.Context, i int) error {
+		v := seenThread(doc, authors[i], ann, birth)
+		v.Seen = collab.SeenAt(last[authors[i]], true)
+		it := store.ItemOf(keys.SeenThread(doc, authors[i], ann), v)
+		it[keys.AddedBy] = store.Text(req.Mark())
+		update := expression.UpdateBuilder{}
+		for name, value := range it {
+			if name != keys.PK && name != keys.SK {
+				update = update.Set(expression.Name(name), expression.Value(value))
+			}
+		}
+		at, of := expression.Name("at"), expression.Name("of")
+		_, err := s.Write(ctx, store.Update(it.Key(), update,
+			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), of.NotEqual(expression.Value(birth)))))
+		return err
+	})
 }
 
 // seenItem is what a user has said of a document, or of the thread that has a birth mark.
