@@ -19,10 +19,10 @@ func TestBudget(t *testing.T) {
 		read, write float64 // capacity units at most
 		calls       int     // to the table at most
 	}{
-		{"nobody", 0, 0, true, 5.5, 2, 9},
-		{"one webhook", 0, 1, true, 13, 7, 22},
-		{"one person, mail at once", 1, 0, true, 21.5, 10, 35},
-		{"one person, mail grouped", 1, 0, false, 23, 10, 37},
+		{"nobody", 0, 0, true, 6, 2, 10},
+		{"one webhook", 0, 1, true, 13, 7, 23},
+		{"one person, mail at once", 1, 0, true, 22, 10, 36},
+		{"one person, mail grouped", 1, 0, false, 23.5, 10, 38},
 		{"one webhook and ten people, mail at once", 10, 1, true, 155, 65, 215},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -227,7 +227,7 @@ type Comment struct {
 	KeptCommentFields
 	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
 	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
-	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt says another time, no more than a day earlier: who has read the annotation in between has not seen it"`
+	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before"`
 }
 
 // reader is who gets an answer.

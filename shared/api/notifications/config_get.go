@@ -29,7 +29,7 @@ func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 type NotificationConfig struct {
 	Config   Channels     `json:"config" person:"out"`
 	Metadata Metadata     `json:"metadata" person:"out" doc:"The document or the location that it is of"`
-	Level    collab.Level `json:"level,omitempty" person:"out" doc:"Of a document: all: the user follows it; default: the user does not"`
+	Level    collab.Level `json:"level,omitempty" person:"out" doc:"all: the user follows the document; left out if not"`
 	*MailTimes
 }
 
@@ -93,7 +93,7 @@ Returns a user's notification preferences. They are by document and channel: the
 organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With
 getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything;
 MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were
-set, and are left out where they were not. level says whether the user follows the document. With
+set, and are left out where they were not. level is all if the user follows the document. With
 getOrganizationConfig the item says when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
 
@@ -122,11 +122,10 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 		return nil, err
 	}
 	levels := map[string]collab.Level{}
-	for _, id := range asked {
-		levels[id] = collab.LevelDefault
-	}
 	for i, doc := range docs {
-		levels[doc.Document] = set[i]
+		if set[i] != collab.LevelDefault {
+			levels[doc.Document] = set[i]
+		}
 	}
 	list := make([]NotificationConfig, len(documents))
 	for i, d := range documents {

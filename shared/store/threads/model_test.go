@@ -88,6 +88,16 @@ func (m *model) see(k seenKey, seen bool) {
 	m.seen[k] = v
 }
 
+// answered keeps what the authors of comments have seen of a thread: the comments before their last.
+func (m *model) answered(t *collab.Thread, comments []collab.Comment) {
+	for author, last := range collab.LastOf(comments) {
+		k := seenKey{author, t.Document, t.ID}
+		if v, said := m.seen[k]; !said || v.At < last-1 {
+			m.seen[k] = collab.Seen{At: last - 1, Before: last}
+		}
+	}
+}
+
 type modelThread struct {
 	collab.Thread
 	key collab.Millis // where the time key stands
@@ -329,6 +339,9 @@ func testModel(t *testing.T, s *Store) {
 				sent.Comments = slices.Clone(sent.Comments)
 				must.Do(t, s.AddAnnotation(ctx, r, org.Document(th.Document), &sent, collab.NewAnnotation{}))
 				m.threads[th.Document][th.ID] = th
+				if !collab.Alone(th.Comments) {
+					m.answered(&th.Thread, th.Comments)
+				}
 			},
 			"comment": func(t *rapid.T) {
 				r := newRequest()
@@ -350,6 +363,7 @@ func testModel(t *testing.T, s *Store) {
 				}
 				th.SetCreator(&comments[0])
 				th.LastUpdated, th.key = th.Latest(), keyFor(th.key, at)
+				m.answered(&th.Thread, comments)
 			},
 			"delete": func(t *rapid.T) {
 				r, d, ids := newRequest(), document.Draw(t, "document"), drawSome(t, someAnnotations, "annotations")

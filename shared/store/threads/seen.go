@@ -192,7 +192,7 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v
 }
 
 // answered says of the authors of comments of the annotation that has a birth mark that they have
-// seen it up to their last one, unless they have said something of it since.
+// seen the comments before their last one, unless they have said something of it since.
 func (s *Store) answered(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann, birth string, comments []collab.Comment,
 ) error {
@@ -200,7 +200,7 @@ func (s *Store) answered(
 	authors := slices.Sorted(maps.Keys(last))
 	return store.Each(ctx, len(authors), func(ctx context.Context, i int) error {
 		v := seenThread(doc, authors[i], ann, birth)
-		v.Seen = collab.SeenAt(last[authors[i]], true)
+		v.Seen = collab.SeenAt(last[authors[i]]-1, true)
 		it := store.ItemOf(keys.SeenThread(doc, authors[i], ann), v)
 		it[keys.AddedBy] = store.Text(req.Mark())
 		update := expression.UpdateBuilder{}

@@ -91,6 +91,7 @@ func TestSeenNow(t *testing.T) {
 				w := newWriting(t, storetest.New(t))
 				add := func(now, made collab.Millis) {
 					c := storetest.Comment("bob", 0, made)
+					c.SetAdded(now)
 					_, err := w.AddComments(t.Context(), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
 					w.must(err)
 				}
