@@ -364,7 +364,7 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 // MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With getOrganizationConfig it is
 // the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything; MINE is what
 // concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were set,
-// and are left out where they were not. level says whether the user follows the document. With getOrganizationConfig the item says
+// and are left out where they were not. level is all if the user follows the document. With getOrganizationConfig the item says
 // when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is
 // disabled.
 func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetConfigRequest) ([]NotificationConfig, error) {
@@ -1233,6 +1233,9 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier. Left out: now, if
+	// createdAt is no more than a day earlier, else createdAt
+	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
 	// Actions that your pages offer on it: free-form, of your own; at most 20
@@ -1693,8 +1696,7 @@ type Comment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt says another time, no more than a day earlier: who has read the annotation in between has not
-	// seen it
+	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
@@ -1731,6 +1733,8 @@ type CommentAnnotationsUpdateRequest struct {
 	UpdatedData *UpdatedData `json:"updatedData,omitzero"`
 	// Users to replace, all at once: two may be swapped; at most 500
 	UpdateUsers []UserReplacement `json:"updateUsers,omitzero"`
+	// The user who makes the change: named to those who are notified of it, and not notified
+	ActionUser *User `json:"actionUser,omitzero"`
 	// Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
@@ -1941,6 +1945,9 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier. Left out: now, if
+	// createdAt is no more than a day earlier, else createdAt
+	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
 	// Actions that your pages offer on it: free-form, of your own; at most 20
@@ -1966,6 +1973,8 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// What to change: a field left out stays, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
+	// The user who makes the change: named to those who are notified of it, and not notified
+	ActionUser *User `json:"actionUser,omitzero"`
 	// Notify those whom the change newly mentions, in the app and by email, and post it to webhooks; false where it is left out
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
@@ -2060,8 +2069,7 @@ type ListedComment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt says another time, no more than a day earlier: who has read the annotation in between has not
-	// seen it
+	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// Always text
 	Type CommentKind `json:"type"`
@@ -2224,7 +2232,7 @@ type NotificationConfig struct {
 	Config Channels `json:"config"`
 	// The document or the location that it is of
 	Metadata Metadata `json:"metadata"`
-	// Of a document: all: the user follows it; default: the user does not
+	// all: the user follows the document; left out if not
 	Level Level `json:"level,omitzero"`
 	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
 	// not seen. None is instant
@@ -3198,8 +3206,7 @@ type DataComment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt says another time, no more than a day earlier: who has read the annotation in between has not
-	// seen it
+	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 

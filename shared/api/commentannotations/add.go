@@ -56,7 +56,7 @@ type AnnotationComment struct {
 	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted; nothing is kept of what users did yet"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
-	AddedAt
+	Addition
 	KeptCommentFields
 }
 
@@ -189,7 +189,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 func (c AnnotationComment) newComment() NewComment {
 	n := NewComment{
 		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, Attachments: c.Attachments,
-		AddedAt: c.AddedAt, KeptCommentFields: c.KeptCommentFields,
+		Addition: c.Addition, KeptCommentFields: c.KeptCommentFields,
 	}
 	if c.TaggedUserContacts != nil {
 		n.TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))

@@ -25,12 +25,12 @@ type NewComment struct {
 	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
-	AddedAt
+	Addition
 	KeptCommentFields
 }
 
-// AddedAt is the field of a comment to add that says when it was added.
-type AddedAt struct {
+// Addition is the field of a comment to add that says when it was added.
+type Addition struct {
 	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier. Left out: now, if createdAt is no more than a day earlier, else createdAt"`
 }
 
@@ -101,8 +101,8 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	}
 	stored.CreatedAt, stored.LastUpdated = c.Times.inherit(around).resolve(now)
 	added := now
-	if c.AddedAt.AddedAt != nil {
-		added = min(*c.AddedAt.AddedAt, now)
+	if c.AddedAt != nil {
+		added = min(*c.AddedAt, now)
 	}
 	stored.SetAdded(added)
 	return stored

@@ -17,7 +17,7 @@ type UpdateCommentsRequest struct {
 	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to change; repeats count once; this or userIds is required"`
 	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty" person:"in"`
-	ActionUser
+	Actor
 	// as in comments/add
 	TriggerNotification bool `json:"triggerNotification" doc:"Notify those whom the change newly mentions, in the app and by email, and post it to webhooks; false where it is left out"`
 }
@@ -98,7 +98,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		}
 		tags.Raw = rpc.JSON(tags.Value)
 	}
-	people := req.ActionUser.id()
+	people := req.Actor.id()
 	if author := req.UpdatedData.Value.From.Value.UserID; author != "" {
 		people = append(people, author)
 	}

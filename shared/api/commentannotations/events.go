@@ -26,13 +26,13 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 	return ev
 }
 
-// ActionUser is the field of an update that says who acts.
-type ActionUser struct {
+// Actor is the field of an update that says who acts.
+type Actor struct {
 	ActionUser *collab.User `json:"actionUser" doc:"The user who makes the change: named to those who are notified of it, and not notified"`
 }
 
 // id returns the id of the user, none for nobody.
-func (a ActionUser) id() (ids []string) {
+func (a Actor) id() (ids []string) {
 	if a.ActionUser != nil {
 		ids = append(ids, a.ActionUser.UserID)
 	}
@@ -40,7 +40,7 @@ func (a ActionUser) id() (ids []string) {
 }
 
 // of returns an event with the user as its actor, the event itself for nobody.
-func (a ActionUser) of(ev collab.Event) collab.Event {
+func (a Actor) of(ev collab.Event) collab.Event {
 	if a.ActionUser != nil {
 		ev.Actor = a.ActionUser.Acting()
 	}

@@ -18,7 +18,7 @@ type UpdateRequest struct {
 	UserIDs       []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 	UpdatedData   *rpc.One[UpdatedData] `json:"updatedData" person:"in"`
 	UpdateUsers   []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
-	ActionUser
+	Actor
 	// an extension of the contract
 	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
 }
@@ -49,7 +49,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 
 // people returns whom the request names as those who act: the creator, who changed the status or resolved, and who makes the change.
 func (r *UpdateRequest) people() []string {
-	named := r.ActionUser.id()
+	named := r.Actor.id()
 	if r.UpdatedData != nil {
 		d := r.UpdatedData.Value
 		named = append(named, d.From.Value.UserID, d.StatusUpdatedByUserID.Value, d.ResolvedByUserID.Value)
