@@ -328,12 +328,14 @@ type NewAnnotation struct {
 	Field    string // of the request, such as data.commentAnnotations[0], for errors
 	Comments string // the field in it that has the comments, for errors
 	Event    *Event // to record; nil for none
+	Moved    bool   // its comments were added elsewhere: what their authors have seen is said apart
 }
 
 // NewComments is what one call adds to an annotation: 1 to MaxComments comments.
 type NewComments struct {
 	Field    string    // of the request, such as data.commentData, for errors
 	Comments []Comment // an id of 0 is generated; the other ids are distinct
+	Moved    bool      // as of NewAnnotation
 	// Event returns the event to record, of the head as it was and the comments with their ids; nil for none.
 	Event func(head *Annotation, comments []Comment) *Event
 }

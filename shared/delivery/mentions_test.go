@@ -177,3 +177,49 @@ func TestAnswered(t *testing.T) {
 		t.Errorf("the mail tells of %d comments", told)
 	}
 }
+
+// TestReadAmongMany: bob has read a notification, and then 210 others, of a document of which he wants no mail. His daily mail does not
+// tell of the one that he has read.
+func TestReadAmongMany(t *testing.T) {
+	w := newWorld(t)
+	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
+	a := w.account()
+	busy := a.in("busy")
+	a.member("bob")
+	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8})
+	a.prefer("bob", collab.Preferences{Email: collab.PreferNone}, "busy")
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	first := a.says("one", "the first", a.user("bob"))
+	w.send(first)
+	w.settleUntil(p, w.Now().Add(time.Minute))
+	a.read("bob", first.ID)
+	var many []*collab.Event
+	for i := range 210 {
+		w.moveTo(w.Now().Add(time.Second))
+		many = append(many, busy.says(fmt.Sprint("busy", i), "busy", a.user("bob")))
+		w.send(many[i])
+	}
+	w.settleUntil(p, w.Now().Add(time.Minute))
+	for _, ev := range many {
+		busy.read("bob", ev.ID)
+	}
+	w.moveTo(w.Now().Add(time.Minute))
+	last := a.says("two", "the last", a.user("bob"))
+	w.send(last)
+	w.settle(p)
+	told := 0
+	for _, n := range mails {
+		for _, th := range n.Threads {
+			for _, ev := range th.Events {
+				told++
+				if ev.Time == first.Time {
+					t.Error("the mail tells of the first, which bob has read")
+				}
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("no mail tells of the last")
+	}
+}

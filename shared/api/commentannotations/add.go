@@ -236,7 +236,7 @@ func (s *Service) add(
 			}
 			continue
 		}
-		add := collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Comments: list[i].field}
+		add := collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Comments: list[i].field, Moved: moved(list[i].comments)}
 		if wanted(call, list[i].comments) {
 			add.Event = annotationAdded(newEvent(call, doc, i, t.ID), t, list[i].comments, call.Settings.AllEvents)
 		}

@@ -73,7 +73,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err := s.mayAdd(ctx, call, doc, req, authorsOf(sent)); err != nil {
 		return nil, err
 	}
-	add := collab.NewComments{Field: "data." + field}
+	add := collab.NewComments{Field: "data." + field, Moved: moved(sent)}
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}
@@ -86,7 +86,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 			return commentsAdded(ev, head, comments, sent, call.Settings.AllEvents)
 		}
 	}
-	answered := s.readByAuthors(ctx, call, doc, req.AnnotationID, add.Comments)
+	answered := s.readByAuthors(ctx, call, doc, req.AnnotationID, add)
 	ids, err := s.Threads.AddComments(ctx, call.Request, doc, req.AnnotationID, add)
 	if err == nil {
 		err = answered()
@@ -100,13 +100,13 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 }
 
 // readByAuthors begins to look for unread notifications about an annotation that the authors of
-// comments have: they answer them. read marks these as read. It leaves history alone.
+// comments have: they answer them. read marks these as read. History answers none.
 func (s *Service) readByAuthors(
-	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, comments []collab.Comment,
+	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) (read func() error) {
 	var found []func() (func(context.Context) error, error)
-	for author, last := range collab.LastOf(comments) {
-		if call.Millis()-last <= collab.MaxLate {
+	for author, last := range collab.LastOf(add.Comments) {
+		if !add.Moved && call.Millis()-last <= collab.MaxLate {
 			found = append(found, collab.Later(func() (func(context.Context) error, error) {
 				return s.Inbox.UnreadOf(ctx, doc, author, []string{ann}, last)
 			}))

@@ -70,7 +70,7 @@ const (
 // Kinds returns all kinds, in the order in which they come first in an exported file.
 func Kinds() []Kind {
 	return []Kind{
-		Organization, Unsubscribed, Removal, Folder, Group, Document, Annotation, Comment, Level, Grant, User, Preference, ReadState,
+		Organization, Unsubscribed, Removal, Folder, Group, Document, Level, Annotation, Comment, Grant, User, Preference, ReadState,
 	}
 }
 

@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -23,7 +24,7 @@ type Told struct {
 }
 
 // Told returns what is kept of the notifications of events, in their order: whether a user has read or deleted them, and whether they were deleted for everyone.
-// Eventually consistent; about a unit, and half a unit an event.
+// Eventually consistent; half a unit, and one unit an event.
 func (s *Store) Told(ctx context.Context, org collab.OrganizationRef, user string, events []*collab.Event) ([]Told, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -34,16 +35,21 @@ func (s *Store) Told(ctx context.Context, org collab.OrganizationRef, user strin
 		return pointer{sk: keys.NotificationState(org, user, ev.Time, id(ev)).SK, at: ev.Time, id: id(ev)}
 	})
 	until := keys.ReadUntil(org, user)
-	found, err := s.GetAll(ctx, append(collab.Map(events, of), until), false)
+	state := func(p pointer) keys.Key { return keys.NotificationState(org, user, p.at, p.id) }
+	found, err := s.GetAll(ctx, slices.Concat(collab.Map(events, of), collab.Map(pointers, state), []keys.Key{until}), false)
 	if err != nil {
 		return nil, err
 	}
-	var read states
+	read := states{by: map[string]stateItem{}}
 	if err := found[until].Decode(&read.until); err != nil {
 		return nil, err
 	}
-	if read.by, err = s.did(ctx, org, user, pointers, statesLooked); err != nil {
-		return nil, err
+	for _, p := range pointers {
+		var did stateItem
+		if err := found[state(p)].Decode(&did); err != nil {
+			return nil, err
+		}
+		read.by[p.sk] = did
 	}
 	list := make([]Told, len(events))
 	for i, ev := range events {
@@ -53,9 +59,6 @@ func (s *Store) Told(ctx context.Context, org collab.OrganizationRef, user strin
 	}
 	return list, nil
 }
-
-// statesLooked is how many of the latest states of a user are read for a mail: about 25 KB.
-const statesLooked = 200
 
 // Reached returns how a notification that was made at a time reached the inboxes of users, by user. Eventually consistent; one unit a user.
 func (s *Store) Reached(

@@ -45,31 +45,24 @@ func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err
 			of.until, err = r.readUntil(ctx)
 			return err
 		}
-		of.by, err = r.did(ctx, r.org, r.user, pointers, 0)
+		of.by, err = r.did(ctx, r.org, r.user, pointers)
 		return err
 	})
 	return of, err
 }
 
-// did returns what a user did with single notifications: strongly consistent; with latest, eventually consistent, and
-// of that number of the latest alone.
+// did returns what a user did with single notifications. Strongly consistent.
 func (s *Store) did(
-	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, latest int,
+	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer,
 ) (by map[string]stateItem, err error) {
 	if len(pointers) == 0 {
 		return nil, nil
 	}
 	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
 	q := store.Scan{
-		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: latest == 0,
+		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
 	}
-	var items []store.Item
-	if latest == 0 {
-		items, err = s.Query(ctx, q)
-	} else {
-		q.Newest, q.Limit = true, latest
-		items, _, err = s.QueryPage(ctx, q)
-	}
+	items, err := s.Query(ctx, q)
 	by = make(map[string]stateItem, len(items))
 	for _, it := range items {
 		var did stateItem
@@ -116,7 +109,7 @@ func (r *Reader) Unread(
 			more = pointers[len(pointers)-1].at >= q.After
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool { return p.at >= q.After })
-		if did.by, err = r.did(ctx, r.org, r.user, pointers, 0); err != nil {
+		if did.by, err = r.did(ctx, r.org, r.user, pointers); err != nil {
 			return nil, "", err
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool {

@@ -15,7 +15,7 @@ import (
 // AddAnnotation adds an annotation with its comments to a document and records the event, in one transaction. The comments' ids are
 // distinct. It succeeds when an earlier attempt at the request has added the annotation. It fails with ALREADY_EXISTS when there is another
 // annotation with this id, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes, or all are together larger
-// than a transaction. The author of a comment has seen the thread up to it.
+// than a transaction. The author of a comment has seen the thread up to it, unless add.Moved.
 func (s *Store) AddAnnotation(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation,
 ) error {
@@ -47,8 +47,8 @@ func (s *Store) AddAnnotation(
 	default:
 		return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", th.ID, doc.Document)
 	}
-	if collab.Alone(th.Comments) {
-		return nil // there is nothing by others
+	if add.Moved || collab.Alone(th.Comments) {
+		return nil
 	}
 	return s.answered(ctx, req, doc, th.ID, req.Mark(), th.Comments)
 }
@@ -111,7 +111,7 @@ func tooMuch(field string) error {
 // annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when a comment is larger than
 // collab.MaxItemBytes, or all are together larger than a transaction.
 //
-// The author of a comment has seen the thread up to it, unless they have said something of it since.
+// The author of a comment has seen the thread up to it, unless they have said something of it since, or add.Moved.
 //
 // It touches the head first, then puts the comments: see the package. Before that it looks for the given ids, so that a call that is
 // refused, or repeated, leaves the thread unchanged.
@@ -120,7 +120,10 @@ func (s *Store) AddComments(
 ) ([]int64, error) {
 	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
 	head, err := a.run(ctx)
-	if err == nil && head == nil { // an earlier attempt added them
+	if err != nil || add.Moved {
+		return a.ids(), err
+	}
+	if head == nil { // an earlier attempt added them
 		head, err = s.Get(ctx, headKey(doc, ann))
 	}
 	if err == nil && head != nil {
