@@ -1233,8 +1233,8 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier. Left out: now, if
-	// createdAt is no more than a day earlier, else createdAt
+	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of
+	// whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
@@ -1945,8 +1945,8 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier. Left out: now, if
-	// createdAt is no more than a day earlier, else createdAt
+	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of
+	// whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`

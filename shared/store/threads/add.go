@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,7 +51,7 @@ func (s *Store) AddAnnotation(
 	if add.Moved || collab.Alone(th.Comments) {
 		return nil
 	}
-	return s.answered(ctx, req, doc, th.ID, req.Mark(), th.Comments)
+	return s.answered(ctx, req, doc, th.ID, head, nil, th.Comments)
 }
 
 // AddAnnotations calls AddAnnotation for several annotations concurrently. The failures are in their order, nil for success.
@@ -119,6 +120,10 @@ func (s *Store) AddComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) ([]int64, error) {
 	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
+	var said func() (map[keys.Key]store.Item, error)
+	if !add.Moved {
+		said = collab.Later(func() (map[keys.Key]store.Item, error) { return s.saidBy(ctx, doc, ann, add.Comments) })
+	}
 	head, err := a.run(ctx)
 	if err != nil || add.Moved {
 		return a.ids(), err
@@ -126,8 +131,9 @@ func (s *Store) AddComments(
 	if head == nil { // an earlier attempt added them
 		head, err = s.Get(ctx, headKey(doc, ann))
 	}
-	if err == nil && head != nil {
-		err = s.answered(ctx, req, doc, ann, birth(head), a.comments)
+	seen, failed := said()
+	if err = cmp.Or(err, failed); err == nil && head != nil {
+		err = s.answered(ctx, req, doc, ann, head, seen, a.comments)
 	}
 	return a.ids(), err
 }

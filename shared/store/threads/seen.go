@@ -191,17 +191,38 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v
 	return s.Put(ctx, it)
 }
 
-// answered says of the authors of comments of the annotation that has a birth mark that they have
-// seen the comments before their last one, unless they have said something of it since.
+// saidBy reads what the authors of comments have said of a document and an annotation. Eventually
+// consistent; a unit an author.
+func (s *Store) saidBy(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) (map[keys.Key]store.Item, error) {
+	var itemKeys []keys.Key
+	for author := range collab.LastOf(comments) {
+		itemKeys = append(itemKeys, keys.Seen(doc, author), keys.SeenThread(doc, author, ann))
+	}
+	return s.GetAll(ctx, itemKeys, false)
+}
+
+// answered says of the authors of comments of an annotation that they have seen the comments before
+// their last one, unless they have said something of it since. It writes nothing for an author who
+// had seen all of the annotation already, by its head before the comments and by what saidBy read.
 func (s *Store) answered(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann, birth string, comments []collab.Comment,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string,
+	head store.Item, said map[keys.Key]store.Item, comments []collab.Comment,
 ) error {
 	last := collab.LastOf(comments)
 	authors := slices.Sorted(maps.Keys(last))
 	return store.Each(ctx, len(authors), func(ctx context.Context, i int) error {
-		v := seenThread(doc, authors[i], ann, birth)
+		k := keys.SeenThread(doc, authors[i], ann)
+		document, err := readSeen(said[keys.Seen(doc, authors[i])])
+		if err != nil {
+			return err
+		}
+		thread, err := readSeen(said[k])
+		if err != nil || seenBefore(document, thread, head) > timeKey(head) {
+			return err
+		}
+		v := seenThread(doc, authors[i], ann, birth(head))
 		v.Seen = collab.SeenAt(last[authors[i]]-1, true)
-		it := store.ItemOf(keys.SeenThread(doc, authors[i], ann), v)
+		it := store.ItemOf(k, v)
 		it[keys.AddedBy] = store.Text(req.Mark())
 		update := expression.UpdateBuilder{}
 		for name, value := range it {
@@ -210,8 +231,8 @@ func (s *Store) answered(
 			}
 		}
 		at, of := expression.Name("at"), expression.Name("of")
-		_, err := s.Write(ctx, store.Update(it.Key(), update,
-			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), of.NotEqual(expression.Value(birth)))))
+		_, err = s.Write(ctx, store.Update(k, update,
+			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), of.NotEqual(expression.Value(v.Birth)))))
 		return err
 	})
 }
