@@ -107,11 +107,11 @@ func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ col
 		case collab.LevelNone:
 			of.refuse(muted)
 		case collab.LevelMentions:
-			mentioned, err := of.run.mentioned(ctx)
+			addressed, err := of.run.addressed(ctx)
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(mentioned, of.UserID) {
+			if !slices.Contains(addressed, of.UserID) {
 				of.refuse(muted)
 			}
 		}

@@ -355,7 +355,7 @@ func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
 	r.times = set.Mail
 	if e.Thread != nil {
 		switch level := e.Thread.Follows.Of(r.For.User); {
-		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned:
+		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned && !slices.Contains(e.SharedWith, r.For.User):
 			return muted
 		case e.CreatedAt < t.seen[threadOf(r.org, &e.InboxEntry)]:
 			return seen
