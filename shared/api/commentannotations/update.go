@@ -236,7 +236,7 @@ func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, w
 		if err != nil {
 			return err
 		}
-		if c.AuthorID != is.CreatorID && c.AuthorID != collab.ErasedUser && !slices.Contains(authors, c.AuthorID) {
+		if c.AuthorID != collab.ErasedUser && !slices.Contains(authors, c.AuthorID) {
 			authors = append(authors, c.AuthorID)
 		}
 		read, bytes = read+1, bytes+c.Content()
