@@ -178,8 +178,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 // addressed returns the users whom the event mentions, or shares its thread with.
 func (r *eventRun) addressed(ctx context.Context) ([]string, error) {
 	mentioned, err := r.mentioned(ctx)
-	shared := collab.Where(r.event.SharedWith, func(id string) bool { return slices.Contains(r.head.Visibility.Users(), id) })
-	return append(slices.Clip(mentioned), shared...), err
+	return append(slices.Clip(mentioned), r.event.SharedWith...), err
 }
 
 // newlyMentioned returns those of users whom an update of comments has not mentioned before.

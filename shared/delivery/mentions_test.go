@@ -73,6 +73,22 @@ func TestEditMentions(t *testing.T) {
 	}
 }
 
+// TestEditsBeforeDelivery: of two updates of a comment that are delivered together, each notifies those whom it mentions first.
+func TestEditsBeforeDelivery(t *testing.T) {
+	a, w := newAccount(t, grouping(true))
+	first := a.comment("thread")
+	w.run(first)
+	one := a.edit("thread", first.CommentIDs[0], "one", `[{"userId":"bob"}]`)
+	w.add(time.Second)
+	two := a.edit("thread", first.CommentIDs[0], "two", `[{"userId":"bob"},{"userId":"cid"}]`)
+	w.run(one, two)
+	for user, want := range map[string]string{"bob": one.ID, "cid": two.ID} {
+		if got := a.inbox(user); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s has %q, want %q", user, got, want)
+		}
+	}
+}
+
 // TestMentionsOfEvents: an event of many mentions holds no more than MaxPeople of their ids.
 func TestMentionsOfEvents(t *testing.T) {
 	comment := func(id int64, from, to int) collab.Comment {

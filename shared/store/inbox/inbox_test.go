@@ -427,6 +427,10 @@ func TestThreadReadsMarked(t *testing.T) {
 		c.ID, c.Of.User = n.ID, "bob"
 		must.Do(t, s.ChangeNotification(t.Context(), storetest.Request(time.Now()), org, c))
 	}
+	earlier, err := s.UnreadOf(t.Context(), org.Document("doc"), "bob", []string{"thread"}, n.CreatedAt-1)
+	must.Do(t, err)
+	must.Do(t, earlier(t.Context()))
+	check(false)
 	must.Do(t, s.ReadThreads(t.Context(), org.Document("doc"), "bob", []string{"thread"}))
 	check(true)
 	for _, read := range []func(){

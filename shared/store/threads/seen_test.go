@@ -168,7 +168,7 @@ func TestAnsweredCosts(t *testing.T) {
 	if unread("bob") != 1 {
 		t.Error("what bob said is passed over")
 	}
-	c := storetest.Comment("bob", 0, now-5_000)
+	c := storetest.Comment("bob", 0, now-1_500)
 	_, err := w.AddComments(t.Context(), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
 	w.must(err)
 	if unread("bob") != 1 {
