@@ -173,14 +173,18 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // updateUsers replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at
 // once: two users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
 //
+// With triggerNotification those concerned are notified: "Ann resolved a thread", if actionUser names Ann, else "A thread was
+// resolved". Users whom visibility names, and did not before, read "Ann shared a thread with you". A person's change of a status,
+// or of visibility, always notifies; of visibility alone only those users.
+//
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
 // no annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is
-// said to have changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an
-// object is to be merged into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the response. A
-// person's change of visibility fails with PERMISSION_DENIED unless the person is the creator, and with FAILED_PRECONDITION if it
-// hides the annotation from somebody who has commented in it, or if that has more than 1,000 comments, 1 MB of them or 100
-// authors.
+// said to have changed the status or resolved it, or actionUser, has no access to the document or may not see it; with
+// INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too large; with ABORTED,
+// UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the
+// response. A person's change of visibility fails with PERMISSION_DENIED unless the person is the creator, and with
+// FAILED_PRECONDITION if it hides the annotation from somebody who has commented in it, or if that has more than 1,000 comments, 1
+// MB of them or 100 authors.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the
 // organization is disabled, when more than 10,000 are selected, or when one response does not hold their results.
@@ -213,7 +217,8 @@ func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotati
 // All are added or none. The response has their ids in the order sent. A comment needs a from, and content: a text or HTML that is
 // not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The annotation's lastUpdated
 // moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is another name of
-// commentData.
+// commentData. The author of a comment has read the annotation up to it, and those of the author's latest 100 notifications that
+// are about it.
 //
 // ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be
 // made, or the annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the
@@ -229,9 +234,10 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 //
 // It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged,
 // and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response.
-// With triggerNotification those concerned are told that they were changed, whom they tag among them, but not the author of the
-// first; with the account's setting allEvents it is posted to webhooks anyway. With verifyUserPermissions an author whom from
-// names must have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is
+// With triggerNotification those are notified whom the comments mention now and did not before, by themselves or through a group,
+// as mentioned by actionUser, else by the author of the first comment; nobody else is. A webhook gets each change; with the
+// account's setting allEvents also one without triggerNotification. With verifyUserPermissions an author whom from names, and
+// actionUser, must have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is
 // updated.
 //
 // The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
@@ -358,8 +364,9 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 // MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With getOrganizationConfig it is
 // the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything; MINE is what
 // concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were set,
-// and are left out where they were not. With getOrganizationConfig the item says when the user gets mails, where that was set.
-// NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+// and are left out where they were not. level is all if the user follows the document. With getOrganizationConfig the item says
+// when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is
+// disabled.
 func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetConfigRequest) ([]NotificationConfig, error) {
 	data, _, err := call[[]NotificationConfig](ctx, o.client, "/v2/notifications/config/get", request, nil)
 	return data, err
@@ -474,6 +481,11 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // every event, named or not; with mentions, of mentions alone; with none, of nothing; with default, as if the user had never set a
 // level. It stands until it is set anew. NOT_FOUND when the document or an annotation does not exist, or the user may not see it;
 // RESOURCE_EXHAUSTED when more than 500 users would have set a level for an annotation.
+//
+// With documentIds and level, without annotationIds, up to 30 users follow up to 30 documents. With all, a user is notified of
+// every thread and comment that the user may see; with default, as if the user had never followed the document. The level of an
+// annotation comes first: who has muted one is not notified of it. NOT_FOUND when a document does not exist, or the user may not
+// see it; RESOURCE_EXHAUSTED when more than 1,000 users would follow a document.
 //
 // Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each
 // user, with a documentId where the request names a single one. NOT_FOUND when the organization does not exist,
@@ -830,9 +842,9 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // organization or a document only if the token was issued after that was added. Get another token for one that was added, or
 // deleted and added again, since.
 //
-// With userProperties the user is stored as by users/add, with name, email, picture and role, at each resource that exists. Only
-// changes are written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the call creates and
-// stores nothing.
+// With userProperties the user is stored as by users/add, with name, email, picture, locale, time zone and role, at each resource
+// that exists. Only changes are written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the
+// call creates and stores nothing.
 //
 // INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.
 // UNAVAILABLE if a document or an organization to create was deleted a moment ago.
@@ -1031,8 +1043,8 @@ type CommentAnnotationsAddRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Make the document, named by its id, where it is missing; false where it is left out
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
-	// it; false where it is left out
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
+	// and actionUser; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The annotations to add; at most 5,000 comments in all; required
 	CommentAnnotations []NewAnnotation `json:"commentAnnotations"`
@@ -1221,6 +1233,9 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of
+	// whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt
+	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
 	// Actions that your pages offer on it: free-form, of your own; at most 20
@@ -1681,6 +1696,8 @@ type Comment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
+	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
+	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
 // CommentAnnotationsGetV1Request is the request of CommentAnnotations.GetV1.
@@ -1703,8 +1720,8 @@ type CommentAnnotationsUpdateRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
-	// it; false where it is left out
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
+	// and actionUser; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// These; the answer is in their order; at most 10000
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
@@ -1716,6 +1733,8 @@ type CommentAnnotationsUpdateRequest struct {
 	UpdatedData *UpdatedData `json:"updatedData,omitzero"`
 	// Users to replace, all at once: two may be swapped; at most 500
 	UpdateUsers []UserReplacement `json:"updateUsers,omitzero"`
+	// The user who makes the change: named to those who are notified of it, and not notified
+	ActionUser *User `json:"actionUser,omitzero"`
 	// Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
@@ -1887,8 +1906,8 @@ type CommentAnnotationsAddCommentsRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Make the document, named by its id, where it is missing; false where it is left out
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
-	// it; false where it is left out
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
+	// and actionUser; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
@@ -1926,6 +1945,9 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of
+	// whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt
+	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
 	// Actions that your pages offer on it: free-form, of your own; at most 20
@@ -1940,8 +1962,8 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
-	// it; false where it is left out
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
+	// and actionUser; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
@@ -1951,7 +1973,9 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// What to change: a field left out stays, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
-	// Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out
+	// The user who makes the change: named to those who are notified of it, and not notified
+	ActionUser *User `json:"actionUser,omitzero"`
+	// Notify those whom the change newly mentions, in the app and by email, and post it to webhooks; false where it is left out
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
 
@@ -2045,6 +2069,8 @@ type ListedComment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
+	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
+	AddedAt time.Time `json:"addedAt,omitzero"`
 	// Always text
 	Type CommentKind `json:"type"`
 	// updated where it was changed after it was made
@@ -2206,6 +2232,8 @@ type NotificationConfig struct {
 	Config Channels `json:"config"`
 	// The document or the location that it is of
 	Metadata Metadata `json:"metadata"`
+	// all: the user follows the document; left out if not
+	Level Level `json:"level,omitzero"`
 	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
 	// not seen. None is instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
@@ -2358,6 +2386,8 @@ type NotificationsGetRequest struct {
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Those that the user has not read alone; with userId
 	UnreadOnly bool `json:"unreadOnly,omitzero"`
+	// The language of the headlines of comments, as a BCP 47 tag such as pt-BR; by default the user's, else the account's
+	Locale string `json:"locale,omitzero"`
 	// By time: asc for the earliest first, desc for the newest first, also where it is left out
 	Order Order `json:"order,omitzero"`
 	// The most items to answer; 1,000 where it is left out
@@ -2382,7 +2412,11 @@ type Notification struct {
 	NotificationSource string `json:"notificationSource"`
 	// Free-form, sent back when a user clicks the notification
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
-	// Who acted
+	// The name of the document; none if it has none
+	DocumentName string `json:"documentName,omitzero"`
+	// Of one that a comment made: the text that the thread is about, at most 200 characters
+	TargetText string `json:"targetText,omitzero"`
+	// The acting user: of one that a comment made, with the fields that the thread or the organization has, such as a picture
 	ActionUser User `json:"actionUser"`
 	// The headline for this user, as plain text; without a user, {recipientUser} stays
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
@@ -2391,7 +2425,8 @@ type Notification struct {
 	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
 	// who reads it
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
-	// Secondary text
+	// Of one that a comment made: the first 2,000 characters of its text, or those around the first mention of the user if it comes
+	// later, with … for what is missing
 	DisplayBodyMessage string `json:"displayBodyMessage"`
 	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
@@ -2495,12 +2530,12 @@ type NotificationsSetConfigRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The documents for which it holds, which need not exist; left out: the whole organization; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// With level: the annotations of the one document for which it holds; at most 30
+	// With level: the annotations of the one document for which it holds; left out: all of documentIds; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// The users whose preferences they are; required; at most 30
 	UserIDs []string `json:"userIds"`
 	// With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail;
-	// default: no level
+	// default: no level. With documentIds alone: all: every event of every annotation that the user may see; default: no level
 	Level Level `json:"level,omitzero"`
 	// Which notifications the users get; left out: as it is
 	Config *ChannelsChange `json:"config,omitzero"`
@@ -2509,7 +2544,8 @@ type NotificationsSetConfigRequest struct {
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
 	// With daily: the hour of the day, in timeZone; 8 where it is left out
 	MailHour *int64 `json:"mailHour,omitzero"`
-	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out
+	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization,
+	// else UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -2947,9 +2983,12 @@ type NewUser struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// editor reads and writes, viewer reads; a new user without is an editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. The one set for the
+	// The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the
 	// organization counts
 	Locale string `json:"locale,omitzero"`
+	// The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin;
+	// by default, UTC. The one set for the organization counts
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // Role is one of these texts.
@@ -3022,8 +3061,10 @@ type UserWithRole struct {
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// The language of mails and headlines for the user
+	// The language of emails and headlines for the user
 	Locale string `json:"locale,omitzero"`
+	// The user's time zone
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // UsersUpdateRequest is the request of Users.Update.
@@ -3132,8 +3173,10 @@ type DataGrant struct {
 	AccessRole Role `json:"accessRole"`
 	// When that ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// The language of mails and headlines for the user
+	// The language of emails and headlines for the user
 	Locale string `json:"locale,omitzero"`
+	// The user's time zone
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // DataPreferences is the value of preferences: for the organization, and for documents.
@@ -3178,6 +3221,8 @@ type DataComment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
+	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
+	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
 // UsersDeleteDataRequest is the request of Users.DeleteData.
@@ -3358,6 +3403,12 @@ type UserProperties struct {
 	PhotoURL string `json:"photoUrl,omitzero"`
 	// Stored with the user; it grants nothing
 	IsAdmin *bool `json:"isAdmin,omitzero"`
+	// The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the
+	// organization counts
+	Locale string `json:"locale,omitzero"`
+	// The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin;
+	// by default, UTC. The one set for the organization counts
+	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // TokenPermissions is the value of permissions: the resources that the token covers.

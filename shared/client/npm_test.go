@@ -104,7 +104,7 @@ client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e 
 func TestElements(t *testing.T) {
 	t.Parallel()
 	testPackage(t, "elements")
-	for name, most := range map[string]int{"elements.min.js": 34_000, "html.min.js": 12_500, "de.js": 2_500, "ja.js": 2_500} {
+	for name, most := range map[string]int{"elements.min.js": 36_000, "html.min.js": 12_500, "de.js": 2_500, "ja.js": 2_500} {
 		text, err := os.ReadFile(filepath.Join("elements", "dist", name))
 		must.Do(t, err)
 		if size := gzipped(t, text); size > most {

@@ -1,9 +1,10 @@
 // Package collab holds the words of the domain: comment annotations, comments, organizations, folders, documents, users,
-// notifications, events, and the error codes. It imports the standard library only. Types with dynamodbav tags are stored as they are,
+// notifications, events, and the error codes. Of other modules it imports those of texts alone. Types with dynamodbav tags are stored as they are,
 // under the attributes that the tags name: see package keys.
 package collab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -118,6 +119,9 @@ type Follows struct {
 // MaxFollows is how many users may set a level for a thread.
 const MaxFollows = 500
 
+// MaxFollowers is how many users may follow a document.
+const MaxFollowers = 1_000
+
 // Of returns the level that a user has set.
 func (f *Follows) Of(user string) Level {
 	switch {
@@ -161,10 +165,10 @@ func (f *Follows) Len() int {
 	return len(f.All) + len(f.Mentions) + len(f.None)
 }
 
-// maxTargetText is how much is shown of the text that an annotation is anchored on, in bytes.
-const maxTargetText = 300
+// maxTargetText is how many characters are shown of the text that an annotation is anchored on.
+const maxTargetText = 200
 
-// TargetText is the beginning of the text that the annotation is anchored on, "" for none.
+// TargetText returns the text that the annotation is anchored on, shortened; "" for none.
 func (a *Annotation) TargetText() string {
 	var element struct {
 		TargetText string `json:"targetText"`
@@ -172,7 +176,7 @@ func (a *Annotation) TargetText() string {
 	if a.TargetElement != nil {
 		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
 	}
-	return Cut(element.TargetText, maxTargetText)
+	return Shorten(element.TargetText, maxTargetText)
 }
 
 // Tag is a user whom a comment tags, or a group of users.
@@ -206,8 +210,27 @@ type Comment struct {
 	Kept               JSON    `dynamodbav:"kept,omitempty"` // object of fields that are given back as they are, or nil
 	CreatedAt          Millis  `dynamodbav:"ca"`
 	LastUpdated        Millis  `dynamodbav:"lu"`
-	AddedAt            Millis  `dynamodbav:"ada,omitempty"` // of a comment whose CreatedAt was in the future when it was added; else 0
+	AddedAt            Millis  `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
 }
+
+// MaxLate is by how many milliseconds CreatedAt may be earlier than the addition of a comment whose
+// addition counts: what is older is history.
+const MaxLate Millis = 24 * 60 * 60 * 1000
+
+// SetAdded sets the time when the comment was added. It is kept if CreatedAt is later, or up to
+// MaxLate earlier.
+func (c *Comment) SetAdded(at Millis) {
+	c.AddedAt = 0
+	if at != c.CreatedAt && at-c.CreatedAt <= MaxLate {
+		c.AddedAt = at
+	}
+}
+
+// Added returns the time since which the comment can have been seen.
+func (c *Comment) Added() Millis { return cmp.Or(c.AddedAt, c.CreatedAt) }
+
+// Moved returns the time to which the comment moves the lastUpdated of its annotation.
+func (c *Comment) Moved() Millis { return max(c.LastUpdated, c.AddedAt) }
 
 // HasContent reports whether the comment has what a comment needs: a text, HTML, an attachment, or a comment resolver that knows it.
 func (c *Comment) HasContent() bool {
@@ -305,12 +328,14 @@ type NewAnnotation struct {
 	Field    string // of the request, such as data.commentAnnotations[0], for errors
 	Comments string // the field in it that has the comments, for errors
 	Event    *Event // to record; nil for none
+	Moved    bool   // its comments were added elsewhere: what their authors have seen is said apart
 }
 
 // NewComments is what one call adds to an annotation: 1 to MaxComments comments.
 type NewComments struct {
 	Field    string    // of the request, such as data.commentData, for errors
 	Comments []Comment // an id of 0 is generated; the other ids are distinct
+	Moved    bool      // as of NewAnnotation
 	// Event returns the event to record, of the head as it was and the comments with their ids; nil for none.
 	Event func(head *Annotation, comments []Comment) *Event
 }
@@ -321,8 +346,9 @@ type CommentChange struct {
 	At  Millis  // when they change: no comment is later afterwards, unless it was before
 	// Change changes a comment. It depends on its argument alone, as it may be called several times. Its error fails that comment alone.
 	Change func(*Comment) error
-	// Event returns the event to record, of the head and the comments as changed; nil for none. Many comments make several events.
-	Event func(head *Annotation, comments []Comment) *Event
+	// Event returns the event to record, of the head and the comments as they were and as changed; nil for none. Many comments make several
+	// events.
+	Event func(head *Annotation, were, comments []Comment) *Event
 }
 
 // AnnotationChange is what one call does to annotations, at the time of the request. Its functions depend on their arguments alone, as they

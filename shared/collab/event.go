@@ -2,6 +2,7 @@ package collab
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -71,7 +72,11 @@ type Event struct {
 	NotifyAll      bool      `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
 	VerifyAccess   bool      `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
 
-	Before  EventFacts    `json:"before,omitzero"`   // status_changed, assigned
+	// Only those are notified whom the event newly mentions, or shares the annotation with.
+	NamedAlone bool     `json:"namedAlone,omitempty"`
+	SharedWith []string `json:"sharedWith,omitempty"` // users whom the annotation's visibility names, and did not before
+
+	Before  EventFacts    `json:"before,omitzero"`   // status_changed, assigned, comment.updated
 	After   EventFacts    `json:"after,omitzero"`    // of events about an annotation
 	Webhook *EventWebhook `json:"webhook,omitempty"` // webhook.disabled
 	Erased  *EventErased  `json:"erased,omitempty"`  // user.erased
@@ -82,6 +87,47 @@ type EventFacts struct {
 	Status     *EventStatus `json:"status,omitempty"` // status_changed
 	AssigneeID string       `json:"assigneeId,omitempty"`
 	Priority   bool         `json:"priority,omitempty"` // updated: the priority changed
+	Mentions   Mentions     `json:"mentions,omitzero"`  // comment.updated: see Event.Mentioned
+}
+
+// Mentions are the ids of users and groups whom comments mention, each once.
+type Mentions struct {
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+}
+
+// MentionsOf returns whom comments mention.
+func MentionsOf(comments ...Comment) (m Mentions) {
+	seen := map[Tag]bool{}
+	for _, c := range comments {
+		for _, t := range Tags(c.TaggedUserContacts) {
+			t = Tag{UserID: t.UserID, GroupID: t.GroupID}
+			switch {
+			case seen[t]:
+			case t.GroupID != "":
+				m.Groups = append(m.Groups, t.GroupID)
+			case t.UserID != "":
+				m.Users = append(m.Users, t.UserID)
+			}
+			seen[t] = true
+		}
+	}
+	return m
+}
+
+// Len is how many there are.
+func (m Mentions) Len() int { return len(m.Users) + len(m.Groups) }
+
+// without returns those of m that are not in other, at most most of them, groups first.
+func (m Mentions) without(other Mentions, most int) Mentions {
+	among := func(list, others []string) []string {
+		list = Where(list, func(id string) bool { return !slices.Contains(others, id) })
+		list = list[:min(len(list), most)]
+		most -= len(list)
+		return list
+	}
+	groups := among(m.Groups, other.Groups)
+	return Mentions{among(m.Users, other.Users), groups}
 }
 
 // EventStatus is a status by its id.
@@ -118,6 +164,49 @@ func (e *Event) AddComments(notify bool, comments ...Comment) {
 	if notify {
 		e.Notify, e.Notifying = true, len(e.CommentIDs)
 	}
+}
+
+// AddChanges adds comments as they were and as they are changed. With notify those whom the change
+// mentions, and the comments did not mention before, are notified of it.
+func (e *Event) AddChanges(notify bool, were, comments []Comment) {
+	before := MentionsOf(were...)
+	fresh := MentionsOf(comments...).without(before, MaxPeople)
+	e.NamedAlone = true
+	if !notify || fresh.Len() == 0 {
+		e.AddComments(false, comments...)
+		return
+	}
+	mentions := func(c Comment) bool { return MentionsOf(c).without(before, 1).Len() > 0 }
+	e.AddComments(true, Where(comments, mentions)...)
+	e.AddComments(false, Where(comments, func(c Comment) bool { return !mentions(c) })...)
+	e.Before.Mentions, e.After.Mentions = before.without(Mentions{}, MaxPeople-fresh.Len()), fresh
+}
+
+// Mentioned returns whom of those that a comment of the event mentions now the event notifies of
+// that, before those are left out whom Before.Mentions has already notified.
+func (e *Event) Mentioned(now Mentions) Mentions {
+	switch e.Type {
+	case AnnotationAdded, CommentAdded:
+		return now
+	case CommentUpdated:
+		in := func(list []string) func(string) bool {
+			return func(id string) bool { return slices.Contains(list, id) }
+		}
+		return Mentions{Where(now.Users, in(e.After.Mentions.Users)), Where(now.Groups, in(e.After.Mentions.Groups))}
+	}
+	return Mentions{}
+}
+
+// Share says that the annotation's visibility names users whom it did not name before, nil for a new
+// annotation. Its creator sees it anyway.
+func (e *Event) Share(before, after *Annotation) {
+	var were []string
+	if before != nil {
+		were = before.Visibility.Users()
+	}
+	e.SharedWith = Where(after.Visibility.Users(), func(id string) bool {
+		return id != after.CreatorID && id != ErasedUser && !slices.Contains(were, id)
+	})
 }
 
 // NotifyingIDs returns the ids of the comments that people are notified of.

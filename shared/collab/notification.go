@@ -108,13 +108,14 @@ type Notification struct {
 	Status       *EventStatus `json:"status,omitempty"`     // status_changed
 	AssignedTo   *User        `json:"assignedTo,omitempty"` // assigned: by id; nil for nobody
 	LocationID   string       `json:"locationId,omitempty"` // of the annotation when people were notified
+	SharedWith   []string     `json:"sharedWithUserIds,omitempty"`
 }
 
 // NotificationOf returns the notification of an event on a thread, which is always the same except for its LocationID.
 func NotificationOf(ev *Event, locationID string) Notification {
 	n := Notification{
 		ID: ev.ID, DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], Source: "comment", CreatedAt: ev.Time,
-		Event: ev.Type, AnnotationID: ev.AnnotationID, Status: ev.After.Status, LocationID: locationID,
+		Event: ev.Type, AnnotationID: ev.AnnotationID, Status: ev.After.Status, LocationID: locationID, SharedWith: ev.SharedWith,
 	}
 	if ev.Actor != nil {
 		n.ActionUser = *ev.Actor
@@ -161,6 +162,10 @@ type InboxEntry struct {
 	ReadAt    Millis   // 0 for not yet
 	ClickedAt Millis   // 0 for not yet
 	Position  string   // of it in the inbox
+
+	// As they are when the entry is read.
+	DocumentName string
+	TargetText   string // of the thread: see Annotation.TargetText
 }
 
 // NotificationFilter says which notifications are meant; "" is any.

@@ -66,6 +66,7 @@ type Member struct {
 	User
 	Grant
 	Locale      string `dynamodbav:"loc,omitempty"` // of the texts for the user, such as pt-BR; "" for the account's
+	TimeZone    string `dynamodbav:"tz,omitempty"`  // of times for the user, of the IANA database; "" for UTC
 	CreatedAt   Millis `dynamodbav:"ca"`
 	LastUpdated Millis `dynamodbav:"lu"`
 }

@@ -1,10 +1,10 @@
 package collab
 
-import "cmp"
+import "slices"
 
 // Seen is what a user has said about having seen the comments of a document, or of one thread in it. The zero one says nothing.
 type Seen struct {
-	Before Millis `dynamodbav:"seen"` // comments made before this are seen; 0 for none
+	Before Millis `dynamodbav:"seen"` // comments added before this are seen; 0 for none
 	At     Millis `dynamodbav:"at"`   // when it was said
 }
 
@@ -22,6 +22,23 @@ func SeenAt(at Millis, read bool) Seen {
 	return Seen{At: at, Before: at + 1}
 }
 
+// LastOf returns when the authors of comments added their last one: until then they have seen the
+// thread.
+func LastOf(comments []Comment) map[string]Millis {
+	last := map[string]Millis{}
+	for _, c := range comments {
+		if c.AuthorID != "" && c.AuthorID != ErasedUser {
+			last[c.AuthorID] = max(last[c.AuthorID], c.Added())
+		}
+	}
+	return last
+}
+
+// Alone reports whether comments have no more than one author.
+func Alone(comments []Comment) bool {
+	return !slices.ContainsFunc(comments, func(c Comment) bool { return c.AuthorID != comments[0].AuthorID })
+}
+
 // SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was
 // said last holds, but what is seen by one stays seen when the other says so of less.
 func SeenBefore(document, thread Seen) Millis {
@@ -35,11 +52,10 @@ func SeenBefore(document, thread Seen) Millis {
 	return max(document.Before, thread.Before)
 }
 
-// UnreadBy reports whether the thread has a comment by somebody else that was made at a time or later. A comment that says it is from the
-// future was made when it was added. Of a truncated thread whose comments do not tell, the time when it was last updated does.
+// UnreadBy reports whether the thread has a comment by somebody else that was added at a time or later: see Comment.Added. Of a truncated thread whose comments do not tell, the time when it was last updated does.
 func (t *Thread) UnreadBy(user string, since Millis) bool {
 	for i := range t.Comments {
-		if c := &t.Comments[i]; c.AuthorID != user && cmp.Or(c.AddedAt, c.CreatedAt) >= since {
+		if c := &t.Comments[i]; c.AuthorID != user && c.Added() >= since {
 			return true
 		}
 	}

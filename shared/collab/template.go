@@ -65,7 +65,7 @@ func (h Headline) For(recipient User) string {
 	b := NewBounded(MaxHeadline)
 	for i, part := range h.parts {
 		if i > 0 {
-			b.WriteString(recipient.DisplayName())
+			b.WriteString(Isolate(recipient.DisplayName()))
 		}
 		b.WriteString(part)
 	}
@@ -87,7 +87,7 @@ func (n *Notification) value(name string) (text string, ok bool) {
 	if !ok && name == ActionUser {
 		text, ok = n.ActionUser.DisplayName(), true
 	}
-	return Cut(text, MaxHeadline), ok
+	return Isolate(Cut(text, MaxHeadline)), ok
 }
 
 // pieces yields a template in pieces, each with whether it is a variable, `{name}`: a text between an opening and a closing

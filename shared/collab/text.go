@@ -7,19 +7,107 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
 	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/bidi"
 	"golang.org/x/text/unicode/norm"
 )
 
-// Cut returns at most limit bytes of s, whole characters only.
+// Cut returns at most limit bytes of s: whole grapheme clusters, which people see as one character
+// each. If the first cluster is longer than limit, Cut returns whole code points of it.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
+	}
+	end := clusterStart(s, limit)
+	rest := s[end:min(len(s), limit+utf8.UTFMax)]
+	for state := -1; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if end+len(cluster) > limit {
+			break
+		}
+		end += len(cluster)
+	}
+	if end > 0 {
+		return s[:end]
 	}
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
 	}
 	return s[:limit]
+}
+
+// clusterStart returns the last index up to at that surely begins a grapheme cluster: that between
+// two ASCII characters, else 0.
+func clusterStart(s string, at int) int {
+	for ; at > 0; at-- {
+		if s[at-1] < utf8.RuneSelf && s[at] < utf8.RuneSelf && s[at-1:at+1] != "\r\n" {
+			break
+		}
+	}
+	return at
+}
+
+// CutCharacters is Cut with a limit in code points.
+func CutCharacters(s string, limit int) string {
+	for i := range s {
+		if limit == 0 {
+			return Cut(s, i)
+		}
+		limit--
+	}
+	return s
+}
+
+// Shorten returns s, or its beginning with "…" at the end, in at most limit code points.
+func Shorten(s string, limit int) string {
+	if CutCharacters(s, limit) == s {
+		return s
+	}
+	return strings.TrimRightFunc(CutCharacters(s, limit-1), unicode.IsSpace) + "…"
+}
+
+// Bidirectional formatting characters.
+const (
+	leftToRightIsolate  = '\u2066'
+	firstStrongIsolate  = '\u2068'
+	popDirectionIsolate = '\u2069'
+)
+
+// Isolate returns a line as a part of another line: if its characters could change the direction of
+// what is around it, in the isolate U+2068 to U+2069. It drops the ends of isolates that did not
+// begin in it, and ends those that did not end.
+func Isolate(s string) string {
+	if strings.IndexFunc(s, turns) < 0 {
+		return s
+	}
+	open := 0
+	inner := strings.Map(func(r rune) rune {
+		switch {
+		case r >= leftToRightIsolate && r <= firstStrongIsolate:
+			open++
+		case r == popDirectionIsolate && open == 0:
+			return -1
+		case r == popDirectionIsolate:
+			open--
+		}
+		return r
+	}, s)
+	return string(firstStrongIsolate) + inner + strings.Repeat(string(popDirectionIsolate), open+1)
+}
+
+// turns reports whether a character may be written from right to left, or turns others.
+func turns(r rune) bool {
+	if r < '\u0590' {
+		return false
+	}
+	p, _ := bidi.LookupRune(r)
+	switch p.Class() {
+	case bidi.L, bidi.EN, bidi.ES, bidi.ET, bidi.CS, bidi.B, bidi.S, bidi.WS, bidi.ON, bidi.BN, bidi.NSM:
+		return false
+	}
+	return true
 }
 
 // HasWord reports whether a text or a word of it begins with a key. Both are as Fold returns them.
@@ -74,7 +162,7 @@ func CutEncoded(s string, limit int) string {
 			limit -= utf8.RuneLen(r)
 		}
 		if limit < 0 {
-			return s[:i]
+			return Cut(s, i)
 		}
 	}
 	return s

@@ -58,3 +58,66 @@ func TestFold(t *testing.T) {
 		}
 	})
 }
+
+// TestCut: a cut divides no grapheme cluster, unless the first one is longer than the limit.
+func TestCut(t *testing.T) {
+	const family, flag = "👨‍👩‍👧‍👦", "🇩🇪"
+	for _, test := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"abc", 3, "abc"},
+		{"abc", 2, "ab"},
+		{"abc", 0, ""},
+		{"aä", 2, "a"},
+		{"ab" + family + "c", 2 + len(family) - 1, "ab"},
+		{"ab" + family + "c", 2 + len(family), "ab" + family},
+		{flag + flag, 2*len(flag) - 4, flag},
+		{"xe\u0301", 2, "x"},
+		{"a\r\nb", 2, "a"},
+		{strings.Repeat("x", 500) + family, 505, strings.Repeat("x", 500)},
+		{strings.Repeat("日本", 100) + "e\u0301\u0301", 602, strings.Repeat("日本", 100)},
+		{"e" + strings.Repeat("\u0301", 100_000), 100, "e" + strings.Repeat("\u0301", 49)},
+		{"a\xff\xff", 2, "a\xff"},
+	} {
+		if got := Cut(test.text, test.limit); got != test.want {
+			t.Errorf("%.20q to %d: %q, want %q", test.text, test.limit, got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{"ab" + family, 9, "ab" + family},
+		{"ab " + family, 9, "ab…"},
+		{"äöü", 3, "äöü"},
+		{"äöüß", 3, "äö…"},
+	} {
+		if got := Shorten(test.text, test.limit); got != test.want {
+			t.Errorf("%q to %d: %q, want %q", test.text, test.limit, got, test.want)
+		}
+	}
+	if got := CutEncoded(strings.Repeat("x", 10)+family, 20); got != strings.Repeat("x", 10) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestIsolate: an isolated text ends all that it begins, and nothing that it did not begin.
+func TestIsolate(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                          "",
+		"Ann Müller 日本 👍 (1)":       "Ann Müller 日本 👍 (1)",
+		"דנה":                       "\u2068דנה\u2069",
+		"Ann \u202e":                "\u2068Ann \u202e\u2069",
+		"a\u2069b\u202e":            "\u2068ab\u202e\u2069",
+		"a\u2067b\u2066c":           "\u2068a\u2067b\u2066c\u2069\u2069\u2069",
+		"\u2068דנה\u2069 replied":   "\u2068\u2068דנה\u2069 replied\u2069",
+		"\u2069\u2067x\u2069\u2069": "\u2068\u2067x\u2069\u2069",
+	} {
+		if got := Isolate(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

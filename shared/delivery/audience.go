@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -114,8 +115,9 @@ const (
 	threadBytes    = 1_000_000 // after which no further portion is read
 )
 
-// named returns, by id, the people whom an event names: the recipients of a notification; else the people whom its comments tag now, by
-// themselves or by their groups, its assignee, the people in its thread, and those who follow it.
+// named returns, by id, the people whom an event names: the recipients of a notification; else the people whom its comments mention now, by
+// themselves or by their groups, and with whom its thread is shared; unless these alone are notified, its assignee, the people in its thread,
+// and those who follow it or its document.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
@@ -126,26 +128,35 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		}
 		return all.sorted(), err
 	}
+	followers := func() ([]string, error) { return nil, nil }
+	if !ev.NamedAlone {
+		followers = collab.Later(ctx, func() ([]string, error) { return r.Threads.Followers(ctx, r.document) })
+	}
 	if err := r.readThread(ctx, ev); err != nil || r.head == nil || !r.said(ev) {
+		return nil, err
+	}
+	addressed, err := r.addressed(ctx)
+	if err != nil {
 		return nil, err
 	}
 	for _, id := range ev.NotifyingIDs() {
 		if c := r.comments[id]; c != nil {
 			for _, u := range c.tagged {
-				if ev.ByPerson {
+				switch {
+				case !slices.Contains(addressed, u.UserID):
+				case ev.ByPerson:
 					all.addHint(u) // the address that was stored when the comment was written
-				} else {
+				default:
 					all.add(person{User: u})
 				}
 			}
 		}
 	}
-	mentioned, err := r.mentioned(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range mentioned {
+	for _, id := range addressed {
 		all.add(person{User: collab.User{UserID: id}})
+	}
+	if ev.NamedAlone {
+		return all.sorted(), nil
 	}
 	all.add(person{User: r.assignee()})
 	all.most = len(all.list) + collab.MaxPeople
@@ -156,7 +167,36 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 			all.add(person{User: collab.User{UserID: id}})
 		}
 	}
-	return all.sorted(), err
+	following, failed := followers()
+	all.most = len(all.list) + collab.MaxFollowers
+	for _, id := range following {
+		all.add(person{User: collab.User{UserID: id}})
+	}
+	return all.sorted(), errors.Join(err, failed)
+}
+
+// addressed returns the users whom the event mentions, or shares its thread with.
+func (r *eventRun) addressed(ctx context.Context) ([]string, error) {
+	mentioned, err := r.mentioned(ctx)
+	shared := collab.Where(r.event.SharedWith, func(id string) bool { return slices.Contains(r.head.Visibility.Users(), id) })
+	return append(slices.Clip(mentioned), shared...), err
+}
+
+// newlyMentioned returns those of users whom an update of comments has not mentioned before.
+func (r *eventRun) newlyMentioned(ctx context.Context, users []string) ([]string, error) {
+	before := r.event.Before.Mentions
+	were := before.Users
+	for _, group := range before.Groups {
+		if len(users) == 0 {
+			break
+		}
+		members, err := r.inGroup(ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		were = append(slices.Clip(were), members...)
+	}
+	return collab.Where(users, func(id string) bool { return !slices.Contains(were, id) }), nil
 }
 
 // recipients returns the recipients of a notification, read at most once in namedTTL.
@@ -185,7 +225,7 @@ func (r *eventRun) assignee() collab.User {
 func (r *eventRun) addThread(ctx context.Context, all *roster) error {
 	ev := r.event
 	before, portion := int64(collab.MaxCommentID), cmp.Or(r.portion, threadPortion)
-	if ev.Type != collab.CommentUpdated && len(ev.CommentIDs) > 0 {
+	if len(ev.CommentIDs) > 0 {
 		before = slices.Min(ev.CommentIDs)
 	}
 	for n, size := 0, 0; n < threadComments && size < threadBytes; {
@@ -198,7 +238,7 @@ func (r *eventRun) addThread(ctx context.Context, all *roster) error {
 		}
 		comments := thread.Comments
 		for _, c := range slices.Backward(comments) {
-			if size += c.Content(); max(c.CreatedAt, c.AddedAt) > ev.Time {
+			if size += c.Content(); c.Added() > ev.Time {
 				continue
 			}
 			all.addThread(newComment(&c))

@@ -30,6 +30,7 @@ const (
 	noAccess     reason = "no access"
 	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
+	badAddress   reason = "no email can reach the address"
 	unsubscribed reason = "unsubscribed"
 	muted        reason = "muted"
 	seen         reason = "seen"
@@ -106,11 +107,11 @@ func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ col
 		case collab.LevelNone:
 			of.refuse(muted)
 		case collab.LevelMentions:
-			mentioned, err := of.run.mentioned(ctx)
+			addressed, err := of.run.addressed(ctx)
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(mentioned, of.UserID) {
+			if !slices.Contains(addressed, of.UserID) {
 				of.refuse(muted)
 			}
 		}
@@ -223,7 +224,7 @@ func notPreferred(document, organization collab.Preference) reason {
 }
 
 // byAddress finds the address for mail: the event's, else the member's, else the thread's; with MailToMembersOnly only the member's. It
-// refuses mail to people without one.
+// refuses mail to people without one that email can reach.
 func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
 	only := s.MailToMembersOnly
 	addressed := func(of *decision) bool { return !only && collab.Deref(of.Email) != "" }
@@ -248,7 +249,14 @@ func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s
 		}
 		if of.User = of.User.Short(); collab.Deref(of.Email) == "" {
 			of.mail = cmp.Or(of.mail, noAddress)
+			continue
 		}
+		address, err := collab.MailAddress(*of.Email)
+		if err != nil {
+			of.mail = cmp.Or(of.mail, badAddress)
+			continue
+		}
+		of.Email = &address // so that one who unsubscribed is known by each form of it
 	}
 	return nil
 }

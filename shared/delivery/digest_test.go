@@ -151,7 +151,7 @@ func TestDaily(t *testing.T) {
 	if diff := cmp.Diff([]string{"10 ungelesene Benachrichtigungen"}, a.mailsTo("bob")); diff != "" {
 		t.Fatal(diff)
 	}
-	if text := w.mails()[a.address("bob")][0].Text; !strings.Contains(text, "ann hat Sie erwähnt\n27. März 2027, 20:00 CET") {
+	if text := w.mails()[a.address("bob")][0].Text; !strings.Contains(text, "ann hat Sie erwähnt\n\nann, 27. März 2027, 20:00 CET:") {
 		t.Error(text)
 	}
 	if at, want := w.Now(), time.Date(2027, time.March, 28, 8, 0, 0, 0, berlin); at.Before(want) || at.After(want.Add(time.Minute)) {
@@ -484,7 +484,7 @@ func TestGroupsAreTold(t *testing.T) {
 			t.Errorf("%s has %d notifications, want %d", user, got, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.mails()[a.address("bob")][0].Text, "Look, Engineering") {
+	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.mails()[a.address("bob")][0].Text, "Look, @Engineering") {
 		t.Errorf("%s: %v", diff, a.mails()[a.address("bob")])
 	}
 }

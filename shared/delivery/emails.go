@@ -355,7 +355,7 @@ func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
 	r.times = set.Mail
 	if e.Thread != nil {
 		switch level := e.Thread.Follows.Of(r.For.User); {
-		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned:
+		case level == collab.LevelNone, level == collab.LevelMentions && !e.Mentioned && !slices.Contains(e.SharedWith, r.For.User):
 			return muted
 		case e.CreatedAt < t.seen[threadOf(r.org, &e.InboxEntry)]:
 			return seen
@@ -382,6 +382,11 @@ func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 	if collab.Deref(t.to.Email) == "" {
 		return noAddress, nil
 	}
+	address, err := collab.MailAddress(*t.to.Email)
+	if err != nil {
+		return badAddress, nil
+	}
+	t.to.Email = &address // so that one who unsubscribed is known by each form of it
 	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
 	if off[r.For.User] {
 		return unsubscribed, err

@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,7 +11,9 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
+	"collabdata/shared/mail"
 	"collabdata/shared/mail/unsubscribe"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,12 +47,72 @@ func TestMailAfterOutage(t *testing.T) {
 	}
 }
 
+// TestMailZone: times in an email are in the time zone of a daily email, else in that of the user.
+func TestMailZone(t *testing.T) {
+	a, w := newAccount(t, grouping(true))
+	for user, zone := range map[string]string{"bob": "Asia/Tokyo", "cid": "", "dan": "Asia/Tokyo"} {
+		in, is := collab.Resource{OrganizationRef: a.doc.OrganizationRef}, func(_ int, m *collab.Member) { m.User, m.TimeZone = a.user(user), zone }
+		a.must(a.db.Directory.ChangeMembers(t.Context(), a.request(), in, []string{user}, true, is)[0])
+	}
+	w.must(a.db.Directory.SetMailTimes(t.Context(), a.doc.OrganizationRef, []string{"dan"}, collab.MailTimes{Frequency: collab.MailInstant, Zone: "Asia/Kolkata"}))
+	w.run(a.comment("thread", a.user("bob"), a.user("cid"), a.user("dan")))
+	for user, zone := range map[string]string{"bob": "JST", "cid": "UTC", "dan": "IST"} {
+		if mails := w.mails()[a.address(user)]; len(mails) != 1 || !strings.Contains(mails[0].Text, " "+zone+":") {
+			t.Errorf("%s: %+v", user, mails)
+		}
+	}
+}
+
+// rejecting is a mailer of which the mail service rejects the mails to a user.
+type rejecting struct {
+	delivery.Mailer
+	user string
+}
+
+func (r rejecting) Send(ctx context.Context, n mail.Notice) error {
+	if n.To.UserID == r.user {
+		return mail.ErrRejected
+	}
+	return r.Mailer.Send(ctx, n)
+}
+
+func (w *world) startRejecting(user string) *process {
+	return w.start(func(o *delivery.Options) { o.Mailer = rejecting{o.Mailer, user} })
+}
+
+// TestAddresses: an address of a tag is mailed without space around it and with its domain in ASCII, and whoever unsubscribed it is known.
+// One that no email reaches gets none, and why is explained.
+func TestAddresses(t *testing.T) {
+	a, w := newAccount(t, grouping(true))
+	sent := map[string]string{"spaces": " sp@" + a.id + ".example ", "umlaut": "um@bücher." + a.id + ".example", "named": "Bob <bob@example.com>", "off": "off@bücher." + a.id + ".example"}
+	mailed := map[string]string{"spaces": "sp@" + a.id + ".example", "umlaut": "um@xn--bcher-kva." + a.id + ".example"}
+	w.must(a.db.Accounts.Unsubscribe(t.Context(), a.recipient("other", "off@xn--bcher-kva."+a.id+".example")))
+	var people []collab.User
+	for user, address := range sent {
+		a.member(user)
+		people = append(people, collab.User{UserID: user, Email: &address})
+	}
+	ev := a.comment("thread", people...)
+	w.run(ev)
+	for user := range sent {
+		if n := len(w.mails()[mailed[user]]); n != 1 && mailed[user] != "" {
+			t.Errorf("%s: %d mails", user, n)
+		}
+	}
+	got, _ := a.explained(ev)
+	for user, why := range map[string]string{"spaces": "reached ", "umlaut": "reached ", "named": "no email can reach the address", "off": "unsubscribed"} {
+		if got[user][1] != why {
+			t.Errorf("%s: %q, want %q", user, got[user][1], why)
+		}
+	}
+}
+
 // TestRejectedMail: a mail that will never arrive is given up, and keeps nothing else back.
 func TestRejectedMail(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
-	bad := "no address"
-	ev := a.comment("thread", collab.User{UserID: "bad", Email: &bad}, a.user("bob"))
-	w.run(ev)
+	ev := a.comment("thread", a.user("bad"), a.user("bob"))
+	w.send(ev)
+	w.settle(w.startRejecting("bad"))
 	if inbox, mail := a.reached(ev, "bad", "bob"); len(inbox) != 2 || len(mail) != 1 {
 		t.Errorf("reached %v, by mail %v", inbox, mail)
 	}
@@ -86,7 +149,7 @@ func TestMailSays(t *testing.T) {
 	}
 	m := w.mails()[a.address("bob")][0]
 	for _, want := range []string{
-		"The <Plan>", "Look, Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid", "from Ledger", "https://app.example/doc/thread/7", "“Sales grew”",
+		"The <Plan>", "Look, @Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid", "from Ledger", "https://app.example/doc/thread/7", "“Sales grew”",
 	} {
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, m.Text)
@@ -145,13 +208,13 @@ func TestLogNamesNobody(t *testing.T) {
 	a := w.account(grouping(true))
 	a.provider(r.URL+"/secret-provider", "secret-token")
 	a.webhook("hook", r.URL+"/secret-path")
-	bad, name := "no address", "Bob Builder"
+	name := "Bob Builder"
 	bob := a.user("bob")
 	bob.Name = &name
 	w.send(a.comment("thread", bob))
 	for _, verify := range []bool{false, true} {
 		w.send(a.notification(func(ev *draft) {
-			ev.VerifyAccess, ev.People = verify, []collab.User{bob, {UserID: "bad", Email: &bad}}
+			ev.VerifyAccess, ev.People = verify, []collab.User{bob}
 			ev.Notification.Headline, ev.Notification.Body = "a headline with {what}", "a body"
 			ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"a value"`)}
 			ev.Notification.SourceData = collab.JSON(`{"a":"source"}`)
@@ -159,13 +222,14 @@ func TestLogNamesNobody(t *testing.T) {
 	}
 	p := w.startWithoutMail()
 	w.drain(p)
+	w.settle(w.startRejecting("bob"))
 	for _, want := range []string{"mail not sent", "mail rejected", "webhook not reached", "permission provider"} {
 		if !strings.Contains(w.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &w.log)
 		}
 	}
 	for _, no := range []string{
-		a.address("bob"), "no address", "Bob Builder", "a comment", "a headline", "a body", "a value", "source\"", "secret",
+		a.address("bob"), "Bob Builder", "a comment", "a headline", "a body", "a value", "source\"", "secret",
 	} {
 		if strings.Contains(w.log.String(), no) {
 			t.Errorf("the log has %q:\n%s", no, &w.log)

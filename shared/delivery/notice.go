@@ -24,7 +24,7 @@ func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice
 		Account: r.For.Account, OrganizationID: r.For.Organization, To: t.to, Look: look,
 		Words: words.In(look.Texts, t.member.Locale, look.Locale), More: more,
 	}
-	n.Words.Zone = r.times.Location()
+	n.Words.Zone = collab.MailTimes{Zone: cmp.Or(r.times.Zone, t.member.TimeZone)}.Location()
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.For.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
 		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,
@@ -68,6 +68,7 @@ func (r *emailRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
 		told.Body = e.BodyFor(to)
 		return told
 	}
+	told.Mentioned = e.Mentioned
 	for i := range e.Thread.Comments {
 		told.Comments = append(told.Comments, &e.Thread.Comments[i])
 	}

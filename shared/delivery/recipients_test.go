@@ -55,8 +55,8 @@ func notificationID(ev *collab.Event) string {
 }
 
 // TestWhoIsConcerned: tagged users, the assignee, and everyone who began the thread, wrote in it or was tagged in it before, at the
-// addresses that the event, the members or the thread have; of a changed comment those who wrote after it, too. Never the one who acted,
-// and nobody who came after the event.
+// addresses that the event, the members or the thread have; those who follow the document. Never the one who acted, and nobody who came
+// after the event.
 func TestWhoIsConcerned(t *testing.T) {
 	w := newWorld(t)
 	mailed := []string{"author", "creator", "mentioned", "moved"}
@@ -68,12 +68,11 @@ func TestWhoIsConcerned(t *testing.T) {
 			return a.record("thread", collab.CommentAdded, byAnn, a.by("ann", a.user("tagged"), a.user("ann")))
 		}, []string{"tagged"}},
 		"a status": {func(a *account) *collab.Event { return a.record("thread", collab.AnnotationStatusChanged, byAnn) }, nil},
-		"a changed comment": {func(a *account) *collab.Event {
-			changed := a.record("thread", collab.CommentAdded, quiet, a.by("ann", a.user("tagged")))
-			a.record("thread", collab.CommentAdded, quiet, a.by("after"))
-			a.clock.add(time.Second)
-			return a.record("thread", collab.CommentUpdated, func(ev *draft) { byAnn(ev); ev.CommentIDs = changed.CommentIDs })
-		}, []string{"after", "tagged"}},
+		"a comment in a document that some follow": {func(a *account) *collab.Event {
+			a.member("follower")
+			a.did(a.db.Threads.Follow(a.Context(), a.request(), a.doc, []string{"ann", "author", "follower"}, collab.LevelAll))
+			return a.record("thread", collab.CommentAdded, byAnn, a.by("ann"))
+		}, []string{"follower"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := w.account(grouping(true))

@@ -21,14 +21,12 @@ type comment struct {
 	*collab.Comment
 	from   collab.User
 	tagged []collab.User
-	groups []string // that it tags
 }
 
 func newComment(c *collab.Comment) *comment {
 	read := &comment{Comment: c, from: userOf(c.From)}
 	for _, tag := range collab.Tags(c.TaggedUserContacts) {
 		if tag.GroupID != "" {
-			read.groups = append(read.groups, tag.GroupID)
 			continue
 		}
 		u := collab.Deref(tag.Contact)
@@ -88,33 +86,40 @@ func (r *eventRun) said(ev *collab.Event) bool {
 	return len(ids) == 0 || slices.ContainsFunc(ids, func(id int64) bool { return r.comments[id] != nil })
 }
 
-// mentioned returns the users whom the comments of the event mention, by themselves or by their groups.
+// mentioned returns the users whom the comments of the event mention, by themselves or by their groups; of updated comments those whom
+// the update mentions first.
 func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
-	ev := r.event
-	if ev.Type != collab.AnnotationAdded && ev.Type != collab.CommentAdded {
-		return nil, nil
-	}
-	for _, id := range ev.NotifyingIDs() {
+	for _, id := range r.event.NotifyingIDs() {
 		c := r.comments[id]
 		if c == nil {
 			continue
 		}
-		users = append(users, collab.Map(c.tagged, func(u collab.User) string { return u.UserID })...)
-		for _, group := range c.groups {
-			if r.groups[group] == nil {
-				members, err := r.membersOf(ctx, group)
-				if err != nil {
-					return nil, err
-				}
-				if r.groups == nil {
-					r.groups = map[string][]string{}
-				}
-				r.groups[group] = append([]string{}, members...)
+		of := r.event.Mentioned(collab.MentionsOf(*c.Comment))
+		users = append(users, of.Users...)
+		for _, group := range of.Groups {
+			members, err := r.inGroup(ctx, group)
+			if err != nil {
+				return nil, err
 			}
-			users = append(users, r.groups[group]...)
+			users = append(users, members...)
 		}
 	}
-	return users, nil
+	return r.newlyMentioned(ctx, users)
+}
+
+// inGroup returns membersOf a group, which it reads once.
+func (r *eventRun) inGroup(ctx context.Context, group string) ([]string, error) {
+	if r.groups[group] == nil {
+		members, err := r.membersOf(ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		if r.groups == nil {
+			r.groups = map[string][]string{}
+		}
+		r.groups[group] = append([]string{}, members...)
+	}
+	return r.groups[group], nil
 }
 
 // membersOf returns the members of a group whom a comment that tags it mentions: of a large group,

@@ -137,9 +137,9 @@ func check(folders map[string]*folder) []string {
 			broken = append(broken, f.path+" "+fmt.Sprintf(format, args...))
 		}
 		for _, p := range f.imports {
-			if under(f.path, "shared/collab", "shared/keys") && !standard(p) && !under(p, "golang.org/x/text") &&
+			if under(f.path, "shared/collab", "shared/keys") && !standard(p) && !under(p, "golang.org/x/text", "golang.org/x/net/idna", "github.com/rivo/uniseg") &&
 				!(f.path == "shared/keys" && p == module+"/shared/collab") {
-				report("imports %s: it may import the standard library and golang.org/x/text only", p)
+				report("imports %s: it may import the standard library and packages for texts only", p)
 			}
 			if under(f.path, "functions") && !under(p, module+"/shared/app", module+"/shared/api") {
 				report("imports %s: a main may import shared/app and operations of shared/api only", p)
@@ -319,8 +319,8 @@ func TestRules(t *testing.T) {
 		`shared/api/x imports os`,
 		`shared/api/x imports github.com/aws/aws-lambda-go/events: operations know stores alone`,
 		`shared/client/transfer imports collabdata/shared/collab: others copy the client, without the service`,
-		`shared/collab imports collabdata/shared/keys: it may import the standard library and golang.org/x/text only`,
-		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library and golang.org/x/text only`,
+		`shared/collab imports collabdata/shared/keys: it may import the standard library and packages for texts only`,
+		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library and packages for texts only`,
 		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/accounts shared/store/deletion shared/store/directory shared/store/hooks shared/store/inbox shared/store/outbox shared/store/threads]`,
 		`shared/delivery imports github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression: only shared/store may`,
 		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,

@@ -2,7 +2,9 @@
 package inboxview
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"collabdata/shared/access"
@@ -27,6 +29,7 @@ type Reader struct {
 	Settings collab.Settings // of the account
 	Org      collab.OrganizationRef
 	User     string        // "" for nobody, who sees everything
+	Locale   string        // the language of headlines; "" for that of the user
 	Now      collab.Millis // decides which grants hold
 	Strong   bool          // read threads with strong consistency, as an email cannot be taken back
 
@@ -93,6 +96,19 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 			return err
 		})
 	}
+	var users map[string]collab.User
+	var names map[collab.DocumentRef]string
+	g.Go(func() (err error) {
+		var actors, ids []string
+		for _, e := range entries {
+			ids = append(ids, e.DocumentID)
+			if e.AnnotationID != "" && e.ActionUser.UserID != "" {
+				actors = append(actors, e.ActionUser.UserID)
+			}
+		}
+		users, names, err = v.Directory.Named(within, r.Org, distinct(actors), distinct(ids))
+		return err
+	})
 	if person {
 		g.Go(func() (err error) {
 			covered, err = r.Covered(within, documents)
@@ -102,9 +118,10 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	texts := words.In(r.Settings.MailLook.Texts, shown.Member.Locale, r.Settings.MailLook.Locale)
+	texts := words.In(r.Settings.MailLook.Texts, cmp.Or(r.Locale, shown.Member.Locale), r.Settings.MailLook.Locale)
 	for _, e := range entries {
 		of := Entry{InboxEntry: e}
+		of.DocumentName = names[e.Document(r.Org)]
 		if e.AnnotationID != "" {
 			of.Thread, list = list[0], list[1:]
 		}
@@ -128,9 +145,33 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		case r.User != "" && !viewer.Sees(t.Visibility, t.CreatorID):
 			shown.Hidden[e.Position] = WhyVisibility
 		default:
+			of.TargetText = t.TargetText()
+			of.ActionUser = acting(of.ActionUser, t, users)
 			content.Derive(&of.Notification, t, content.Reader{UserID: r.User, Mentioned: e.Mentioned, Words: texts})
 			shown.Entries = append(shown.Entries, of)
 		}
 	}
 	return shown, nil
+}
+
+func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
+
+// acting returns the user who acted with the fields that the thread has of them, else the
+// organization.
+func acting(u collab.User, t *collab.Thread, users map[string]collab.User) collab.User {
+	if u.UserID == "" {
+		return u
+	}
+	known := users[u.UserID]
+	objects := []collab.JSON{t.From, t.AssignedTo}
+	for i := range t.Comments {
+		objects = append(objects, t.Comments[i].From)
+	}
+	for _, object := range objects {
+		var o collab.User
+		if len(object) > 0 && json.Unmarshal(object, &o) == nil && o.UserID == u.UserID {
+			known = o.Over(known)
+		}
+	}
+	return u.Over(known)
 }

@@ -62,6 +62,9 @@ func SeenOf(doc collab.DocumentRef, ann string) string { return SeenPartition(do
 // SeenBy is the sort key of a SeenThread item in index st, below the birth mark that it holds for.
 func SeenBy(birth, user string) string { return Join(birth, user) }
 
+// Followers names who follows a document.
+func Followers(doc collab.DocumentRef) Key { return followers.Key(inDocument(doc, Parts{})) }
+
 // GonePartition holds what left a document lately: see AnnotationGone.
 func GonePartition(doc collab.DocumentRef) string {
 	return goneThread.Partition(inDocument(doc, Parts{}))

@@ -107,11 +107,12 @@ var kinds = compiled([]Kind{
 	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"},
 	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
 	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
+	{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ofDoc, Users: "flw", Line: "level"},
 	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"},
 	{Name: "next email", PK: inOrg + "#M#{user}", SK: "{id}", Of: ofOrg, Expires: true, NoLine: ofNotifications},
 	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true, NoLine: ofNotifications},
 	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications", Expires: true,
-		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData", NoLine: ofNotifications},
+		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications},
 	{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: "entry of a document's notifications", Few: true,
 		Expires: true, Users: "body", NoLine: ofNotifications},
 	{Name: ARemovalFromDocument, PK: inDoc + "#GONE", SK: "{who}", Of: ofDoc, Users: "usr", Line: "removal"},
@@ -171,6 +172,7 @@ var (
 	threadID           = kindOf("document of a thread")
 	seen               = kindOf("seen of a document")
 	seenThread         = kindOf("seen of a thread")
+	followers          = kindOf("followers of a document")
 	goneThread         = kindOf("thread that left")
 	nextEmail          = kindOf("next email")
 	dueEmail           = kindOf("email that is due")

@@ -89,22 +89,13 @@ func New(cfg aws.Config, o Options) (*Mailer, error) {
 
 func parseFrom(text string) (*netmail.Address, error) {
 	from, err := netmail.ParseAddress(text)
-	if err != nil || checkAddress(from.Address) != nil {
+	if err == nil {
+		from.Address, err = collab.MailAddress(from.Address)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the sender %q of mail is not an address such as service@example.com", text)
 	}
 	return from, nil
-}
-
-// checkAddress reports whether SES takes an address: plain ASCII, and only the address.
-func checkAddress(address string) error {
-	parsed, err := netmail.ParseAddress(address)
-	if err != nil {
-		return err
-	}
-	if parsed.Name != "" || parsed.Address != address || len(address) > 320 || !isPrintable(address) {
-		return errors.New("not a plain ASCII address")
-	}
-	return nil
 }
 
 func checkUnsubscribe(text string) error {
@@ -147,9 +138,9 @@ const attemptTime = 10 * time.Second
 // Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use, and ErrThrottled when it is of use only
 // later. After any other error the mail may be tried again: it was not sent, or, when the answer of SES was lost, may have been.
 func (m *Mailer) Send(ctx context.Context, n Notice) error {
-	to := collab.Deref(n.To.Email)
-	if err := checkAddress(to); err != nil {
-		return fmt.Errorf("%w: the recipient's address: %w", ErrRejected, err)
+	to, err := collab.MailAddress(collab.Deref(n.To.Email))
+	if err != nil {
+		return fmt.Errorf("%w: the recipient's address %w", ErrRejected, err)
 	}
 	content, err := m.Render(n)
 	if err != nil {

@@ -21,8 +21,9 @@ const (
 	maxComments = 20 // of one event
 	maxEarlier  = 3
 	maxSubject  = 150    // characters
-	maxQuote    = 300    // bytes of the text that a thread is about
-	maxShown    = 60_000 // bytes of all comments and texts: programs clip mails of more than 100 KB
+	maxSize     = 90_000 // bytes of all of it as it is sent: programs clip longer ones, and with them the link to unsubscribe
+	maxHeaders  = 4_000  // bytes of its headers
+	maxRead     = 64     // bytes of comments that are read for each byte of a mail
 )
 
 // Notice is the content of one mail to one person.
@@ -51,8 +52,10 @@ type Thread struct {
 type Event struct {
 	Time     collab.Millis
 	Headline string            // one line: who did what
-	Body     string            // further text, or "": its first 4,000 bytes are shown
+	Body     string            // further text, or "": its first content.MaxShown characters are shown
 	Comments []*collab.Comment // that were written, oldest first
+
+	Mentioned bool // a comment mentions the recipient
 }
 
 // Content is a rendered mail.
@@ -95,13 +98,14 @@ type (
 		Unsubscribe string
 	}
 	threadView struct {
-		Document   string
-		Quote      string
-		Link       string // to the thread or document
-		Open       string // the key of the text on the link
-		Events     []eventView
-		MoreEvents int
-		Earlier    []commentView
+		AnnotationID string // "" for a notification: its headline is in any language, others are in that of the mail
+		Document     string
+		Quote        string
+		Link         string // to the thread or document
+		Open         string // the key of the text on the link
+		Events       []eventView
+		MoreEvents   int
+		Earlier      []commentView
 	}
 	eventView struct {
 		Headline     string
@@ -113,9 +117,11 @@ type (
 	commentView struct {
 		Author string
 		Time   string
-		Text   string        // without markup; "" when there is none
-		HTML   template.HTML // clean; "" when there is text alone
-		None   string        // is shown when there is neither
+		Text   string        // without markup; "" for none
+		HTML   template.HTML // clean; "" for text alone
+		None   string        // is shown if there is neither
+		Rest   string        // link to all of a comment whose end is missing
+		Words  words.Words
 	}
 )
 
@@ -126,7 +132,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	v := view{
 		Words: n.Words, Look: n.Look, Button: textOn(n.Look.Color), More: n.More, Unsubscribe: m.unsubscribeURL(n), Several: len(n.Threads) > 1,
 	}
-	left, all := maxShown, n.More
+	left, all := maxSize-maxHeaders, n.More
 	for i, t := range n.Threads {
 		if len(t.Events) == 0 {
 			return Content{}, errors.New("mail: a thread without events")
@@ -141,16 +147,100 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 		return Content{}, errors.New("mail: a notice without threads")
 	}
 	v.Subject = n.subject(all)
+	for {
+		c := Content{FromName: cmp.Or(n.Look.FromName, n.Look.Product), Subject: v.Subject, Unsubscribe: v.Unsubscribe}
+		err := m.execute(&v, &c)
+		excess := encoded(c.Text) + encoded(c.HTML) - (maxSize - maxHeaders)
+		if err != nil || excess <= 0 {
+			return c, err
+		}
+		shrunk := v.shrink()
+		if shrunk == 0 {
+			return c, nil
+		}
+		for excess -= shrunk; excess > 0 && shrunk > 0; excess -= shrunk {
+			shrunk = v.shrink()
+		}
+	}
+}
 
+// execute renders the text and the HTML.
+func (m *Mailer) execute(v *view, c *Content) error {
 	var text, html strings.Builder
 	if err := m.templates.text.Execute(&text, v); err != nil {
-		return Content{}, fmt.Errorf("mail as text: %w", err)
+		return fmt.Errorf("mail as text: %w", err)
 	}
 	if err := m.templates.html.Execute(&html, v); err != nil {
-		return Content{}, fmt.Errorf("mail as HTML: %w", err)
+		return fmt.Errorf("mail as HTML: %w", err)
 	}
-	return Content{FromName: n.Look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
+	c.Text, c.HTML = text.String(), html.String()
+	return nil
 }
+
+// encoded returns how many bytes a text takes at most as a part of a mail, in quoted-printable or
+// base64, with the ends of lines.
+func encoded(text string) int {
+	quoted := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '\n':
+			quoted += len("=20\r\n")
+		case c < ' ' || c > '~' || c == '=':
+			quoted += len("=FF")
+		default:
+			quoted++
+		}
+	}
+	return max(quoted+quoted/24, len(text)*4/3*78/76) + len("==\r\n")
+}
+
+// shrink leaves out what can be missed best, only counts it from then on, and returns the bytes
+// that this saves about; 0 if nothing can be left out.
+func (v *view) shrink() int {
+	last := &v.Threads[len(v.Threads)-1]
+	event := &last.Events[len(last.Events)-1]
+	switch {
+	case len(last.Earlier) > 0:
+		size := last.Earlier[0].size()
+		last.Earlier = last.Earlier[1:]
+		return size
+	case len(event.Comments) > 0:
+		size := event.Comments[len(event.Comments)-1].size()
+		event.Comments = event.Comments[:len(event.Comments)-1]
+		event.MoreComments++
+		return size
+	case len(last.Events) > 1:
+		last.Events = last.Events[:len(last.Events)-1]
+		last.MoreEvents++
+		return event.size()
+	case len(v.Threads) > 1:
+		v.More += len(last.Events) + last.MoreEvents
+		v.Threads = v.Threads[:len(v.Threads)-1]
+		return event.size() + last.size()
+	case last.Link != "":
+		size := last.size()
+		last.Link = ""
+		return size
+	}
+	return 0
+}
+
+// The sizes are about those that the parts take in both forms of a mail.
+
+func (c commentView) size() int {
+	html := string(c.HTML)
+	if html == "" {
+		html = template.HTMLEscapeString(c.Text)
+	}
+	return encoded(c.Text) + encoded(html) + 2*encoded(c.Author+c.Rest) + 400
+}
+
+func (e eventView) size() int {
+	texts := e.Headline + e.Body
+	return encoded(texts) + encoded(template.HTMLEscapeString(texts)) + 200
+}
+
+func (t threadView) size() int { return 2*encoded(t.Document+t.Quote+t.Link) + 400 }
 
 // textOn returns the color of text that is readable on a color, #rrggbb: by its luma of ITU-R BT.601.
 func textOn(color string) string {
@@ -164,28 +254,26 @@ func textOn(color string) string {
 // view returns what a mail shows of a thread, and takes its bytes off left.
 func (n *Notice) view(t *Thread, left *int) threadView {
 	v := threadView{
-		Document: t.name(), Quote: content.Line(t.Quote), Open: "openDocument",
-		Link: n.Look.LinkTo(n.OrganizationID, t.DocumentID, t.AnnotationID, t.firstComment()),
+		AnnotationID: t.AnnotationID, Document: t.name(), Quote: collab.Isolate(content.Line(t.Quote)), Open: "openDocument", Link: n.link(t, t.firstComment()),
 	}
 	if t.AnnotationID != "" {
 		v.Open = "openThread"
 	}
-	if len(v.Quote) > maxQuote {
-		v.Quote = collab.Cut(v.Quote, maxQuote) + "…"
-	}
+	*left -= v.size()
 	for i, e := range t.Events[:min(len(t.Events), maxEvents)] {
-		ev := eventView{Headline: e.headline(), Body: content.Lines(collab.Cut(e.Body, content.MaxText)), Time: n.time(e.Time)}
-		if *left -= len(ev.Headline) + len(ev.Body); *left < 0 && i > 0 {
+		ev := eventView{Headline: e.headline(), Body: collab.Shorten(content.Lines(e.Body), content.MaxShown)}
+		if len(e.Comments) == 0 { // else each comment has its own
+			ev.Time = n.time(e.Time)
+		}
+		if *left -= ev.size(); *left < 0 && i > 0 {
 			break
 		}
 		for _, c := range e.Comments[:min(len(e.Comments), maxComments)] {
 			if *left < 0 {
 				break
 			}
-			shown := n.comment(c)
-			if *left -= len(shown.Text) + len(shown.HTML); *left < 0 {
-				break
-			}
+			shown := n.comment(t, c, e.Mentioned)
+			*left -= max(shown.size(), (len(collab.Deref(c.HTML))+len(collab.Deref(c.Text)))/maxRead)
 			ev.Comments = append(ev.Comments, shown)
 		}
 		ev.MoreComments = len(e.Comments) - len(ev.Comments)
@@ -193,19 +281,30 @@ func (n *Notice) view(t *Thread, left *int) threadView {
 	}
 	v.MoreEvents = len(t.Events) - len(v.Events)
 	for _, c := range t.Earlier[max(0, len(t.Earlier)-maxEarlier):] {
-		v.Earlier = append(v.Earlier, n.comment(c))
+		if *left > 0 {
+			v.Earlier = append(v.Earlier, n.comment(t, c, false))
+		}
 	}
 	return v
 }
 
-// comment renders a comment: see package content.
-func (n *Notice) comment(c *collab.Comment) commentView {
-	text, html := content.Of(c)
+// link returns the link to a comment of a thread, or to the thread for 0.
+func (n *Notice) link(t *Thread, comment int64) string {
+	return n.Look.LinkTo(n.OrganizationID, t.DocumentID, t.AnnotationID, comment)
+}
+
+// comment renders a comment of a thread: see package content.
+func (n *Notice) comment(t *Thread, c *collab.Comment, mentioned bool) commentView {
+	shown := content.Of(c, content.Reader{UserID: n.To.UserID, Mentioned: mentioned, Words: n.Words})
 	v := commentView{
-		Author: cmp.Or(content.Author(c), n.Words.Text("somebody")), Time: n.time(c.CreatedAt), Text: text, HTML: template.HTML(html),
+		Author: cmp.Or(collab.Isolate(content.Author(c)), n.Words.Text("somebody")), Time: n.time(c.CreatedAt),
+		Text: shown.Text, HTML: template.HTML(shown.HTML), Words: n.Words,
 	}
-	if text == "" && html == "" {
+	if shown.Text == "" && shown.HTML == "" {
 		v.None = n.Words.Text("withoutText")
+	}
+	if shown.Cut {
+		v.Rest = n.link(t, c.ID)
 	}
 	return v
 }
@@ -228,8 +327,10 @@ func (t *Thread) firstComment() int64 {
 	return 0
 }
 
-// name returns the name of the document as one line.
-func (t *Thread) name() string { return content.Line(collab.Cut(t.Document, content.MaxName)) }
+// name returns the name of the document as one line, as a part of others.
+func (t *Thread) name() string {
+	return collab.Isolate(collab.Shorten(content.Line(t.Document), content.MaxName))
+}
 
 func (e *Event) headline() string { return content.Line(collab.Cut(e.Headline, collab.MaxHeadline)) }
 
@@ -241,13 +342,11 @@ func (n *Notice) subject(events int) string {
 	t := &n.Threads[0]
 	text := t.Events[0].headline()
 	if t.AnnotationID != "" && t.Document != "" { // the headlines of notifications are as they were sent
-		text = n.Words.Text("subject", "headline", text, "document", t.name())
+		text = n.Words.Text("subject", "headline", collab.Isolate(text), "document", t.name())
 	}
-	if s := []rune(text); len(s) > maxSubject {
-		text = string(s[:maxSubject-1]) + "…"
-	}
+	text = collab.Shorten(text, maxSubject)
 	if events > 1 {
-		return n.Words.Count("subjectMore", events-1, "subject", text)
+		return n.Words.Count("subjectMore", events-1, "subject", collab.Isolate(text))
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
@@ -131,6 +132,7 @@ func checkHTML(t *testing.T, text string) {
 			switch {
 			case node.DataAtom == atom.Img && (a.Key == "src" && strings.HasPrefix(a.Val, "https:") || a.Key == "alt" || a.Key == "height"):
 			case a.Key == "class":
+			case a.Key == "dir" && a.Val == "auto":
 			case a.Key == "style" && !strings.Contains(a.Val, "position"), a.Key == "lang", node.DataAtom == atom.Meta && a.Key != "http-equiv":
 			case a.Key == "href" && (strings.HasPrefix(a.Val, "https:") || strings.HasPrefix(a.Val, "http:") || strings.HasPrefix(a.Val, "mailto:")):
 			default:
@@ -248,6 +250,72 @@ func TestSubjectIsOneLine(t *testing.T) {
 	}
 }
 
+// TestDirection: no name turns the direction of what is around it, and no cut divides a character.
+func TestDirection(t *testing.T) {
+	const turned, isolated = "Ann \u202egnorw", "\u2068Ann \u202egnorw\u2069"
+	n := notice(Event{Time: noon, Headline: (&collab.Notification{Headline: "{actionUser} replied", ActionUser: collab.User{UserID: "u", Name: new(turned)}}).RenderHeadline().For(collab.User{})})
+	c := comment(1, "{{u2}}: see", "")
+	c.From = collab.JSON(`{"userId":"u","name":"` + turned + `"}`)
+	c.TaggedUserContacts = collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"` + turned + `\u2069"}}]`)
+	of := &n.Threads[0]
+	of.Document, of.AnnotationID, of.Events[0].Comments = turned, "a1", []*collab.Comment{c}
+	got, err := newMailer(t, "").Render(n)
+	must.Do(t, err)
+	if want := "\u2068" + isolated + " replied\u2069 · " + isolated; got.Subject != want {
+		t.Errorf("subject %q, want %q", got.Subject, want)
+	}
+	for _, part := range []string{got.Text, got.HTML} {
+		if strings.Count(part, turned) != strings.Count(part, isolated) {
+			t.Errorf("a name is not isolated: %q", part)
+		}
+	}
+	of.Document = strings.Repeat("x", 127) + strings.Repeat("👨‍👩‍👧‍👦", 3)
+	of.Events[0].Headline = "e"
+	got, err = newMailer(t, "").Render(n)
+	must.Do(t, err)
+	if want := "e · " + strings.Repeat("x", 127) + strings.Repeat("👨‍👩‍👧‍👦", 2) + "…"; got.Subject != want {
+		t.Errorf("subject %q, want %q", got.Subject, want)
+	}
+}
+
+// TestMentionByGroup: of a long comment that mentions a group, its members are shown the mention in an email, too.
+func TestMentionByGroup(t *testing.T) {
+	for mentioned, want := range map[bool]bool{true: true, false: false} {
+		c := comment(1, strings.Repeat("word ", 1_000)+"{{team}} decide", "")
+		c.TaggedUserContacts = collab.JSON(`[{"organizationUserGroupId":"team","text":"The team"}]`)
+		n := notice(Event{Headline: "a", Comments: []*collab.Comment{c}, Mentioned: mentioned})
+		n.Look.Link, n.Threads[0].DocumentID = "https://app.example/{documentId}#{commentId}", "doc"
+		got, err := newMailer(t, "").Render(n)
+		must.Do(t, err)
+		for _, part := range []string{got.Text, got.HTML} {
+			if strings.Contains(part, "@The team decide") != want || strings.Contains(part, "…") != true || !want && !strings.Contains(part, "https://app.example/doc#1") {
+				t.Errorf("mentioned %v: %s", mentioned, part)
+			}
+		}
+	}
+}
+
+// TestFromName: a mail comes from the name that is set for senders, else from that of the product.
+func TestFromName(t *testing.T) {
+	for _, test := range []struct{ account, deployment, want collab.MailLook }{
+		{collab.MailLook{FromName: "Ann", Product: "Ledger"}, collab.MailLook{FromName: "All", Product: "Suite"}, collab.MailLook{FromName: "Ann"}},
+		{collab.MailLook{Product: "Ledger"}, collab.MailLook{Product: "Suite"}, collab.MailLook{FromName: "Ledger"}},
+		{collab.MailLook{Product: "Ledger"}, collab.MailLook{FromName: "All"}, collab.MailLook{FromName: "All"}},
+		{collab.MailLook{}, collab.MailLook{Product: "Suite"}, collab.MailLook{FromName: "Suite"}},
+		{collab.MailLook{}, collab.MailLook{}, collab.MailLook{}},
+	} {
+		m := newMailer(t, "")
+		m.options.Look = test.deployment
+		n := notice(Event{Headline: "a"})
+		n.Look = test.account
+		got, err := m.Render(n)
+		must.Do(t, err)
+		if got.FromName != test.want.FromName {
+			t.Errorf("%+v, %+v: from %q, want %q", test.account, test.deployment, got.FromName, test.want.FromName)
+		}
+	}
+}
+
 func TestUnsubscribe(t *testing.T) {
 	const page, mailto = "https://api.example/v2/notifications/unsubscribe", "mailto:service@collab.example?subject=unsubscribe"
 	for _, test := range []struct{ page, token, want string }{
@@ -297,8 +365,8 @@ func FuzzComment(f *testing.F) {
 	m := newMailer(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := comment(1, "", text)
-		if plain, clean := content.Of(c); len(clean) > content.MaxText || len(plain) > content.MaxText {
-			t.Errorf("%d bytes of HTML and %d of text", len(clean), len(plain))
+		if shown := content.Of(c, content.Reader{}); len(shown.HTML) > 40_000 || utf8.RuneCountInString(shown.Text) > 20_000 {
+			t.Errorf("%d bytes of HTML and %d of text", len(shown.HTML), len(shown.Text))
 		}
 		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []*collab.Comment{c, comment(2, text, "")}}))
 		must.Do(t, err)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,7 +245,7 @@ func TestSendToNoAddress(t *testing.T) {
 	m, _ := sender(t, url, w, "")
 	for _, address := range []string{
 		"", "bob", "@example.com", "bob@", "bob@example.com, eve@example.com", "Bob <bob@example.com>", "bob@example.com\r\nBcc: eve@example.com",
-		"bob@example.com\n", " bob@example.com", "bób@example.com", "bob@exämple.com",
+		"bob@exa\nmple.com", "bób@example.com", "bob@-exämple.com", "bob@exämple..com",
 		"bob(comment)@example.com", "\"a b\"@example.com", "<bob@example.com>",
 		strings.Repeat("b", 320) + "@example.com",
 	} {
@@ -261,6 +262,23 @@ func TestSendToNoAddress(t *testing.T) {
 	}
 	if len(w.bodies) != 0 {
 		t.Errorf("%d requests, want none", len(w.bodies))
+	}
+}
+
+// TestSendNormalizes: email goes to an address without the space around it, and with its domain in ASCII.
+func TestSendNormalizes(t *testing.T) {
+	url, w := localstacktest.MiniStack(t), new(wire)
+	m, from := sender(t, url, w, "")
+	for address, want := range map[string]string{
+		" bob@example.com \n": "bob@example.com", "Bob@Bücher.example": "Bob@xn--bcher-kva.example", "bob@例え.jp": "bob@xn--r8jz45g.jp",
+	} {
+		n := notice(Event{Headline: "a"})
+		n.To.Email = &address
+		must.Do(t, m.Send(t.Context(), n))
+		mails := sentBy(t, url, from)
+		if got := mails[len(mails)-1].To; !slices.Contains(got, want) {
+			t.Errorf("%q: to %q, want %q", address, got, want)
+		}
 	}
 }
 

@@ -191,9 +191,9 @@ func Fields(t collab.EventType) []string {
 	case collab.AnnotationAdded, collab.CommentAdded, collab.CommentUpdated:
 		return []string{"annotation", "comments", "actionUser"}
 	case collab.AnnotationUpdated:
-		return []string{"annotation"}
+		return []string{"annotation", "actionUser"}
 	case collab.AnnotationStatusChanged, collab.AnnotationAssigned:
-		return []string{"annotation", "previous", "current"}
+		return []string{"annotation", "previous", "current", "actionUser"}
 	case collab.CommentDeleted:
 		return []string{"comments"}
 	case collab.NotificationAdded, collab.NotificationClicked:

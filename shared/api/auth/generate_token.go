@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 )
@@ -28,6 +29,13 @@ type UserProperties struct {
 	Email    string `json:"email" rule:"max=320" doc:"Stored with the user, and never in the token"`
 	PhotoURL string `json:"photoUrl" rule:"max=2000" doc:"Address of a picture"`
 	IsAdmin  *bool  `json:"isAdmin" doc:"Stored with the user; it grants nothing"`
+	users.Preferred
+}
+
+// Validate refuses an address that no email can reach, and what is no locale or time zone.
+func (p *UserProperties) Validate(m *rpc.Violations) {
+	users.CheckEmail(m, p.Email)
+	p.Preferred.Validate(m)
 }
 
 // TokenPermissions are what a token covers.
@@ -72,7 +80,7 @@ rotates the signing keys twice.
 A person never creates an organization or a document: createOrganization and createDocument do it here. A token opens an organization or
 a document only if the token was issued after that was added. Get another token for one that was added, or deleted and added again, since.
 
-With userProperties the user is stored as by users/add, with name, email, picture and role, at each resource that exists. Only changes are
+With userProperties the user is stored as by users/add, with name, email, picture, locale, time zone and role, at each resource that exists. Only changes are
 written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the call creates and stores nothing.
 
 INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents. UNAVAILABLE
@@ -151,11 +159,16 @@ func (s *Service) prepare(ctx context.Context, call *rpc.Call, req *GenerateToke
 		return err
 	}
 	for i, in := range open {
-		if m, ok := stored[i][req.UserID]; ok && string(rpc.JSON(m.User)) == string(rpc.JSON(user.Over(m.User))) {
-			continue
+		if m, ok := stored[i][req.UserID]; ok {
+			changed := m
+			changed.User = user.Over(m.User)
+			if req.UserProperties.Set(&changed); string(rpc.JSON(m)) == string(rpc.JSON(changed)) {
+				continue
+			}
 		}
 		if err := s.Directory.ChangeMembers(ctx, call.Request, in, []string{req.UserID}, true, func(_ int, m *collab.Member) {
 			m.User, m.Role = user.Over(m.User), cmp.Or(m.Role, roles[i])
+			req.UserProperties.Set(m)
 		})[0]; err != nil {
 			return err
 		}

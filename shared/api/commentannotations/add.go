@@ -56,6 +56,7 @@ type AnnotationComment struct {
 	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted; nothing is kept of what users did yet"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
+	Addition
 	KeptCommentFields
 }
 
@@ -187,7 +188,8 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 
 func (c AnnotationComment) newComment() NewComment {
 	n := NewComment{
-		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, Attachments: c.Attachments, KeptCommentFields: c.KeptCommentFields,
+		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, Attachments: c.Attachments,
+		Addition: c.Addition, KeptCommentFields: c.KeptCommentFields,
 	}
 	if c.TaggedUserContacts != nil {
 		n.TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))
@@ -234,7 +236,7 @@ func (s *Service) add(
 			}
 			continue
 		}
-		add := collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Comments: list[i].field}
+		add := collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Comments: list[i].field, Moved: moved(list[i].comments)}
 		if wanted(call, list[i].comments) {
 			add.Event = annotationAdded(newEvent(call, doc, i, t.ID), t, list[i].comments, call.Settings.AllEvents)
 		}
@@ -301,7 +303,7 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 		c := a.comments[i].stored(a.Times, now)
 		t.Comments = append(t.Comments, c)
 		t.SetCreator(&c)
-		t.LastUpdated = max(t.LastUpdated, c.LastUpdated)
+		t.LastUpdated = max(t.LastUpdated, c.Moved())
 	}
 	collab.NumberComments(t.Comments, collab.FirstCommentID(call.IDs.Start(), t.Comments)+generated)
 	return t

@@ -227,6 +227,7 @@ type Comment struct {
 	KeptCommentFields
 	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
 	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
+	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before"`
 }
 
 // reader is who gets an answer.
@@ -293,6 +294,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 		TaggedUserContacts:     rpc.Stored[[]Tag](c.TaggedUserContacts),
 		Attachments:            rpc.Stored[[]Attachment](c.Attachments),
 		CreatedAt:              collab.Timestamp(c.CreatedAt),
+		AddedAt:                collab.Timestamp(c.AddedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
 	}
 	a.CommentText, a.CommentHTML = c.Written()

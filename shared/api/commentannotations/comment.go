@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"fmt"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -25,7 +26,18 @@ type NewComment struct {
 	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
+	Addition
 	KeptCommentFields
+}
+
+// moved reports whether comments say that they were added elsewhere.
+func moved(comments []NewComment) bool {
+	return slices.ContainsFunc(comments, func(c NewComment) bool { return c.AddedAt != nil })
+}
+
+// Addition is the field of a comment to add that says when it was added.
+type Addition struct {
+	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt"`
 }
 
 // Validate refuses attachment ids given twice.
@@ -94,6 +106,11 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		stored.ID = *c.CommentID
 	}
 	stored.CreatedAt, stored.LastUpdated = c.Times.inherit(around).resolve(now)
+	added := now
+	if c.AddedAt != nil {
+		added = min(*c.AddedAt, now)
+	}
+	stored.SetAdded(added)
 	return stored
 }
 

@@ -44,7 +44,8 @@ func CommentsAdd() rpc.Endpoint {
 Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
 content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
 annotation's lastUpdated moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is
-another name of commentData.
+another name of commentData. The author of a comment has read the annotation up to it, and those of the author's latest 100 notifications
+that are about it.
 
 ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be made, or the
 annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the document, or may not
@@ -72,7 +73,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err := s.mayAdd(ctx, call, doc, req, authorsOf(sent)); err != nil {
 		return nil, err
 	}
-	add := collab.NewComments{Field: "data." + field}
+	add := collab.NewComments{Field: "data." + field, Moved: moved(sent)}
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}
@@ -85,13 +86,44 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 			return commentsAdded(ev, head, comments, sent, call.Settings.AllEvents)
 		}
 	}
+	answered := s.readByAuthors(ctx, call, doc, req.AnnotationID, add)
 	ids, err := s.Threads.AddComments(ctx, call.Request, doc, req.AnnotationID, add)
+	if err == nil {
+		err = answered()
+	}
 	if err != nil {
 		return nil, err
 	}
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"
 	return ids, nil
+}
+
+// readByAuthors begins to look for unread notifications about an annotation that the authors of
+// comments have: they answer them. read marks these as read. History answers none.
+func (s *Service) readByAuthors(
+	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, add collab.NewComments,
+) (read func() error) {
+	var found []func() (func(context.Context) error, error)
+	for author, last := range collab.LastOf(add.Comments) {
+		if !add.Moved && call.Millis()-last <= collab.MaxLate {
+			found = append(found, collab.Later(ctx, func() (func(context.Context) error, error) {
+				return s.Inbox.UnreadOf(ctx, doc, author, []string{ann}, last)
+			}))
+		}
+	}
+	return func() error {
+		for _, of := range found {
+			mark, err := of()
+			if err == nil {
+				err = mark(ctx)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // mayAdd fails with PERMISSION_DENIED if the request asks whether authors may add to the annotation, and one may not.

@@ -52,7 +52,7 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 	var event func(*collab.Annotation, []collab.Comment) *collab.Event
 	if call.Settings.AllEvents {
 		event = func(head *collab.Annotation, gone []collab.Comment) *collab.Event {
-			return commentsChanged(newEvent(call, doc, 0, strconv.FormatInt(gone[0].ID, 10)), collab.CommentDeleted, head, gone, false)
+			return commentsDeleted(newEvent(call, doc, 0, strconv.FormatInt(gone[0].ID, 10)), head, gone)
 		}
 	}
 	ids, failures, err := s.Threads.DeleteComments(ctx, call.Request, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), req.UserIDs, event)

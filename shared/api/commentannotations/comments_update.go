@@ -17,8 +17,9 @@ type UpdateCommentsRequest struct {
 	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to change; repeats count once; this or userIds is required"`
 	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty" person:"in"`
+	Actor
 	// as in comments/add
-	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
+	TriggerNotification bool `json:"triggerNotification" doc:"Notify those whom the change newly mentions, in the app and by email, and post it to webhooks; false where it is left out"`
 }
 
 // CommentData is what an update makes of comments: a field left out stays, null clears it, the author is merged, everything else
@@ -65,9 +66,10 @@ func CommentsUpdate() rpc.Endpoint {
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
 merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. With
-triggerNotification those concerned are told that they were changed, whom they tag among them, but not the author of the first; with the
-account's setting allEvents it is posted to webhooks anyway. With verifyUserPermissions an author whom from names must
-have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
+triggerNotification those are notified whom the comments mention now and did not before, by themselves or through a group, as mentioned by
+actionUser, else by the author of the first comment; nobody else is. A webhook gets each change; with the account's setting allEvents also
+one without triggerNotification. With verifyUserPermissions an author whom from names, and actionUser, must have access to the
+document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
 with PERMISSION_DENIED for a person if somebody else wrote it;
@@ -96,14 +98,18 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		}
 		tags.Raw = rpc.JSON(tags.Value)
 	}
-	if author := req.UpdatedData.Value.From.Value.UserID; req.VerifyUserPermissions && author != "" {
-		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, []string{author})
+	people := req.Actor.id()
+	if author := req.UpdatedData.Value.From.Value.UserID; author != "" {
+		people = append(people, author)
+	}
+	if req.VerifyUserPermissions && len(people) > 0 {
+		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, people)
 		if err != nil {
 			return nil, err
 		}
 		a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
 		if err == nil {
-			err = allowed.check(&a, []string{author})
+			err = allowed.check(&a, people)
 		}
 		if err != nil {
 			return nil, err
@@ -129,10 +135,10 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		},
 	}
 	if raise {
-		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
+		change.Event = func(head *collab.Annotation, were, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
-			ev := newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10))
-			return commentsChanged(ev, collab.CommentUpdated, head, comments, req.TriggerNotification)
+			ev := req.of(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)))
+			return commentsUpdated(ev, head, were, comments, req.TriggerNotification)
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, call.Request, doc, req.AnnotationID, change)
@@ -199,7 +205,9 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 		{Key: "actions", Value: d.Actions.Raw}, {Key: "progress", Value: d.Progress.Raw},
 	})
 	if d.CreatedAt.Sent() {
+		added := c.Added()
 		c.CreatedAt = d.CreatedAt.Value
+		c.SetAdded(added)
 	}
 	c.LastUpdated = max(c.LastUpdated, at)
 	if !c.HasContent() {

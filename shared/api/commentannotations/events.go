@@ -26,9 +26,31 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 	return ev
 }
 
+// Actor is the field of an update that says who acts.
+type Actor struct {
+	ActionUser *collab.User `json:"actionUser" doc:"The user who makes the change: named to those who are notified of it, and not notified"`
+}
+
+// id returns the id of the user, none for nobody.
+func (a Actor) id() (ids []string) {
+	if a.ActionUser != nil {
+		ids = append(ids, a.ActionUser.UserID)
+	}
+	return ids
+}
+
+// of returns an event with the user as its actor, the event itself for nobody.
+func (a Actor) of(ev collab.Event) collab.Event {
+	if a.ActionUser != nil {
+		ev.Actor = a.ActionUser.Acting()
+	}
+	return ev
+}
+
 // annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all bool) *collab.Event {
 	ev.Describe(collab.AnnotationAdded, &t.Annotation)
+	ev.Share(nil, &t.Annotation)
 	putComments(&ev, t.Comments, sent, all)
 	return &ev
 }
@@ -41,19 +63,26 @@ func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.C
 	return &ev
 }
 
-// commentsChanged returns the event of comments that were updated or deleted, made from ev. With notify people are notified, and the author
-// of the first comment has acted.
-func commentsChanged(ev collab.Event, kind collab.EventType, head *collab.Annotation, comments []collab.Comment, notify bool) *collab.Event {
-	ev.Describe(kind, head)
-	ev.AddComments(notify, comments...)
-	if notify {
+// commentsDeleted returns the event of comments that were deleted, made from ev.
+func commentsDeleted(ev collab.Event, head *collab.Annotation, comments []collab.Comment) *collab.Event {
+	ev.Describe(collab.CommentDeleted, head)
+	ev.AddComments(false, comments...)
+	return &ev
+}
+
+// commentsUpdated returns the event of comments that were updated, made from ev. With notify those are notified whom the update newly
+// mentions, and unless ev says who, the author of the first comment has acted.
+func commentsUpdated(ev collab.Event, head *collab.Annotation, were, comments []collab.Comment, notify bool) *collab.Event {
+	ev.Describe(collab.CommentUpdated, head)
+	ev.AddChanges(notify, were, comments)
+	if notify && ev.Actor == nil {
 		ev.Actor = author(&comments[0])
 	}
 	return &ev
 }
 
 // annotationUpdated returns the events of an update, made from evs: one if the status changed, one if the assignee changed, and one of the
-// update itself if neither did.
+// update itself if neither did. The first says with whom the annotation is shared now.
 func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
 	add := func(kind collab.EventType) *collab.Event {
@@ -73,6 +102,7 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	if made == nil {
 		add(collab.AnnotationUpdated).After.Priority = !bytes.Equal(before.Priority, after.Priority)
 	}
+	made[0].Share(before, after)
 	return made
 }
 

@@ -81,20 +81,21 @@ func (r *DeleteCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	checkNamedComments(m, r.CommentIDs)
 }
 
-// Fill demands the comments, and notifies the users whom the change concerns.
+// Fill demands the comments, and notifies the users whom the change mentions.
 func (r *UpdateCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	checkNamedComments(m, r.CommentIDs)
 	r.TriggerNotification = true
 }
 
-// Fill demands the annotations, restricts a status to open and resolved, and records the person as
-// the one who set it.
+// Fill demands the annotations, restricts a status to open and resolved, records the person as
+// the one who set it, and notifies the users whom a change of status or visibility concerns.
 func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
 	checkNamed(m, r.AnnotationIDs)
 	if r.UpdatedData == nil {
 		return
 	}
 	d := &r.UpdatedData.Value
+	r.TriggerNotification = d.Status.Sent() || d.visibility().Sent()
 	if !d.Status.Sent() {
 		return
 	}
@@ -107,7 +108,6 @@ func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
 		return
 	}
 	d.Status.Raw, d.StatusUpdatedByUserID = defaultStatuses[d.Status.Value.ID], sent(p.UserID)
-	r.TriggerNotification = true
 }
 
 // sent returns a field as if a request had it.

@@ -85,7 +85,7 @@ func checkVisibility(m *rpc.Violations, field, organization string, v *collab.Vi
 
 // VerifyFlag is the field of a request that asks whether the people whom it names may do what it says of them.
 type VerifyFlag struct {
-	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved it; false where it is left out"`
+	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it, and actionUser; false where it is left out"`
 }
 
 // writers returns which of the users may write in a document, where that is asked for. The zero value lets everybody.

@@ -18,6 +18,7 @@ type UpdateRequest struct {
 	UserIDs       []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 	UpdatedData   *rpc.One[UpdatedData] `json:"updatedData" person:"in"`
 	UpdateUsers   []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
+	Actor
 	// an extension of the contract
 	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
 }
@@ -46,13 +47,13 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// people returns whom the request names as those who act: the creator, and who changed the status or resolved.
+// people returns whom the request names as those who act: the creator, who changed the status or resolved, and who makes the change.
 func (r *UpdateRequest) people() []string {
-	if r.UpdatedData == nil {
-		return nil
+	named := r.Actor.id()
+	if r.UpdatedData != nil {
+		d := r.UpdatedData.Value
+		named = append(named, d.From.Value.UserID, d.StatusUpdatedByUserID.Value, d.ResolvedByUserID.Value)
 	}
-	d := r.UpdatedData.Value
-	named := []string{d.From.Value.UserID, d.StatusUpdatedByUserID.Value, d.ResolvedByUserID.Value}
 	return rpc.Distinct(slices.DeleteFunc(named, func(user string) bool { return user == "" }))
 }
 
@@ -79,9 +80,13 @@ null, and by a status whose type is not terminal, whatever is sent. lastUpdated 
 **updateUsers** replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at once: two
 users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
 
+With triggerNotification those concerned are notified: "Ann resolved a thread", if actionUser names Ann, else "A thread was resolved".
+Users whom visibility names, and did not before, read "Ann shared a thread with you". A person's change of a status, or of visibility, always
+notifies; of visibility alone only those users.
+
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
 annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is said to have
-changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged
+changed the status or resolved it, or actionUser, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged
 into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be
 sent again. Annotations that a selector excludes are not in the response. A person's change of visibility fails with PERMISSION_DENIED unless
 the person is the creator, and with FAILED_PRECONDITION if it hides the annotation from somebody who has commented in it, or if that has more
@@ -136,8 +141,10 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		if err := u.head(a, commentsChanged); err != nil || !raise {
 			return nil, err
 		}
-		blank := [2]collab.Event{newEvent(call, doc, 2*i, "0"+ids[i]), newEvent(call, doc, 2*i+1, "1"+ids[i])}
-		return annotationUpdated(blank, &before, a, req.TriggerNotification), nil
+		blank := [2]collab.Event{req.of(newEvent(call, doc, 2*i, "0"+ids[i])), req.of(newEvent(call, doc, 2*i+1, "1"+ids[i]))}
+		events := annotationUpdated(blank, &before, a, req.TriggerNotification)
+		events[0].NamedAlone = call.Person != nil && events[0].Type == collab.AnnotationUpdated
+		return events, nil
 	}
 	results := rpc.Keyed[UpdateResult]{}
 	for i, err := range s.Threads.UpdateAnnotations(ctx, call.Request, doc, ids, change) {

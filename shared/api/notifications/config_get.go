@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -26,8 +27,9 @@ func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 
 // NotificationConfig is a user's notification configuration for a document, or for the organization.
 type NotificationConfig struct {
-	Config   Channels `json:"config" person:"out"`
-	Metadata Metadata `json:"metadata" person:"out" doc:"The document or the location that it is of"`
+	Config   Channels     `json:"config" person:"out"`
+	Metadata Metadata     `json:"metadata" person:"out" doc:"The document or the location that it is of"`
+	Level    collab.Level `json:"level,omitempty" person:"out" doc:"all: the user follows the document; left out if not"`
 	*MailTimes
 }
 
@@ -91,33 +93,46 @@ Returns a user's notification preferences. They are by document and channel: the
 organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With
 getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything;
 MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were
-set, and are left out where they were not. With
+set, and are left out where they were not. level is all if the user follows the document. With
 getOrganizationConfig the item says when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
 
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
 // for the organization, else the default. Documents need not exist. Or it returns the one for the organization.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
-	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	asked := rpc.Distinct(req.DocumentIDs)
+	if req.GetOrganizationConfig {
+		asked = nil
+	}
+	org, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", asked)
 	if err != nil {
 		return nil, err
 	}
+	following := collab.Later(ctx, func() ([]collab.Level, error) { return s.Threads.Following(ctx, docs, req.UserID) })
 	documents, preferences := []string{""}, []collab.Preferences{{}}
 	var times collab.MailTimes
 	if req.GetOrganizationConfig {
 		preferences[0], times, err = s.Directory.OrganizationPreferences(ctx, org, req.UserID)
 	} else {
-		documents = rpc.Distinct(req.DocumentIDs)
+		documents = asked
 		preferences, err = s.Directory.Preferences(ctx, org, req.UserID, documents)
 	}
-	if err != nil {
+	set, failed := following()
+	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
+	}
+	levels := map[string]collab.Level{}
+	for i, doc := range docs {
+		if set[i] != collab.LevelDefault {
+			levels[doc.Document] = set[i]
+		}
 	}
 	list := make([]NotificationConfig, len(documents))
 	for i, d := range documents {
 		list[i] = NotificationConfig{
 			Config:   channelsOf(preferences[i]),
 			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
+			Level:    levels[d],
 
 			MailTimes: mailTimesOf(times),
 		}

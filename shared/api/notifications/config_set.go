@@ -10,15 +10,16 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 )
 
 // ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
 type ConfigSetRequest struct {
 	OrganizationID string       `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentIDs    []string     `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
-	AnnotationIDs  []string     `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: the annotations of the one document for which it holds"`
+	AnnotationIDs  []string     `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: the annotations of the one document for which it holds; left out: all of documentIds"`
 	UserIDs        []string     `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users whose preferences they are"`
-	Level          collab.Level `json:"level" rule:"notnull" person:"in" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level"`
+	Level          collab.Level `json:"level" rule:"notnull" person:"in" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level. With documentIds alone: all: every event of every annotation that the user may see; default: no level"`
 	ConfigChange
 }
 
@@ -27,13 +28,13 @@ type ConfigChange struct {
 	Config        *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"Which notifications the users get; left out: as it is"`
 	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
 	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
-	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; UTC where it is left out"`
+	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization, else UTC"`
 }
 
 // Validate checks which fields stand together.
 func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
-	if r.Config == nil && r.MailFrequency == "" && r.AnnotationIDs == nil {
-		m.Add("config", "or mailFrequency or annotationIds is required")
+	if r.Config == nil && r.MailFrequency == "" && r.AnnotationIDs == nil && r.Level == "" {
+		m.Add("config", "or mailFrequency or level is required")
 	}
 	if r.AnnotationIDs != nil && len(r.DocumentIDs) != 1 {
 		m.Add("documentIds", "must name one document beside annotationIds")
@@ -41,8 +42,13 @@ func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
 	if r.AnnotationIDs != nil && r.Config != nil {
 		m.Add("config", "must not stand beside annotationIds: these have a level")
 	}
-	if (r.AnnotationIDs != nil) != (r.Level != "") {
-		m.Add("level", "is required with annotationIds, and must not stand without")
+	switch {
+	case r.Level == "" && r.AnnotationIDs != nil:
+		m.Add("level", "is required with annotationIds")
+	case r.Level != "" && r.DocumentIDs == nil:
+		m.Add("level", "is for annotations or documents: documentIds is required with it")
+	case r.AnnotationIDs == nil && (r.Level == collab.LevelMentions || r.Level == collab.LevelNone):
+		m.Add("level", "must be %s or %s for documents", collab.LevelAll, collab.LevelDefault)
 	}
 	if r.MailFrequency != "" && r.DocumentIDs != nil {
 		m.Add("mailFrequency", "must not stand beside documentIds: it holds in the whole organization")
@@ -146,6 +152,11 @@ named or not; with mentions, of mentions alone; with none, of nothing; with defa
 it is set anew. NOT_FOUND when the document or an annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than
 500 users would have set a level for an annotation.
 
+With documentIds and level, without annotationIds, up to 30 users follow up to 30 documents. With all, a user is notified of every thread and
+comment that the user may see; with default, as if the user had never followed the document. The level of an annotation comes first: who
+has muted one is not notified of it. NOT_FOUND when a document does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more
+than 1,000 users would follow a document.
+
 Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a
 documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
 }
@@ -158,14 +169,14 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		return nil, err
 	}
 	users, documents := rpc.Distinct(req.UserIDs), rpc.Distinct(req.DocumentIDs)
-	if req.AnnotationIDs != nil {
-		err = s.setLevel(ctx, call, req, users)
+	if req.Level != "" {
+		err = s.setLevel(ctx, call, req, documents, users)
 	}
-	if req.Config != nil {
+	if err == nil && req.Config != nil {
 		err = s.Directory.SetPreferences(ctx, org, users, documents, req.Preferences())
 	}
 	if err == nil && req.MailFrequency != "" {
-		err = s.Directory.SetMailTimes(ctx, org, users, req.MailTimes())
+		err = s.setMailTimes(ctx, org, users, req.MailTimes())
 	}
 	if err != nil {
 		return nil, err
@@ -182,30 +193,78 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	return results, nil
 }
 
-// setLevel sets what users are notified of annotations. Those that a user may not see do not exist for the user.
-func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRequest, users []string) error {
-	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentIDs[0], collab.CreateFlags{})
-	if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
-		err = collab.NoDocument(req.OrganizationID, req.DocumentIDs[0])
+// setMailTimes sets when users get emails. A daily email without a time zone leaves in that which the
+// user has now.
+func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, times collab.MailTimes) error {
+	if times.Frequency != collab.MailDaily || times.Zone != "" {
+		return s.Directory.SetMailTimes(ctx, org, users, times)
 	}
+	members, err := s.Directory.Members(ctx, org, users)
 	if err != nil {
 		return err
 	}
-	viewers, err := s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, users, true)
+	byZone := map[string][]string{}
+	for _, u := range users {
+		zone := members[u].TimeZone
+		byZone[zone] = append(byZone[zone], u)
+	}
+	for zone, users := range byZone {
+		times.Zone = zone
+		if err := s.Directory.SetMailTimes(ctx, org, users, times); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setLevel sets what users are notified of annotations of a document, or of documents. What a user may not see does not exist for the user.
+func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRequest, documents, users []string) error {
+	docs := make([]collab.DocumentRef, len(documents))
+	for i, id := range documents {
+		var err error
+		docs[i], err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, id, collab.CreateFlags{})
+		if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
+			err = collab.NoDocument(req.OrganizationID, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	viewers, err := s.Access.Viewers(ctx, call.Settings, docs, users, true)
 	if err != nil {
 		return err
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
+	if ids == nil {
+		return s.follow(ctx, call, docs, users, viewers, req.Level)
+	}
 	for _, id := range ids {
-		head, err := s.Threads.Head(ctx, doc, id)
+		head, err := s.Threads.Head(ctx, docs[0], id)
 		for _, v := range viewers[0] {
 			if err == nil && !v.Sees(head.Visibility, head.CreatorID) {
-				err = collab.NoAnnotation(doc, id)
+				err = collab.NoAnnotation(docs[0], id)
 			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return errors.Join(s.Threads.SetLevel(ctx, call.Request, doc, ids, users, req.Level)...)
+	return errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level)...)
+}
+
+// follow sets whether users follow documents, of which viewers says what the users may see.
+func (s *Service) follow(
+	ctx context.Context, call *rpc.Call, docs []collab.DocumentRef, users []string, viewers [][]collab.Viewer, level collab.Level,
+) error {
+	for i, of := range viewers {
+		for _, v := range of {
+			if !v.May && (level != collab.LevelDefault || call.Person != nil) {
+				return collab.NoDocument(docs[i].Organization, docs[i].Document)
+			}
+		}
+	}
+	return store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
+		_, err := s.Threads.Follow(ctx, call.Request, docs[i], users, level)
+		return err
+	})
 }

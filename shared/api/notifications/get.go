@@ -8,6 +8,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/inbox"
+	"collabdata/shared/words"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -21,6 +22,7 @@ type GetRequest struct {
 	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"These alone; those that do not exist are left out"`
 	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" person:"in" doc:"Made then or later"`
 	UnreadOnly      bool           `json:"unreadOnly" person:"in" doc:"Those that the user has not read alone; with userId"`
+	Locale          string         `json:"locale" rule:"notnull" person:"in" doc:"The language of the headlines of comments, as a BCP 47 tag such as pt-BR; by default the user's, else the account's"`
 	Order           collab.Order   `json:"order" rule:"notnull" person:"in" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
 	rpc.PageRequest
 }
@@ -33,6 +35,11 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	if r.UnreadOnly && r.UserID == "" {
 		m.Add("unreadOnly", "needs userId")
 	}
+	if r.Locale != "" {
+		if err := words.CheckLocale(r.Locale); err != nil {
+			m.Add("locale", "%v", err)
+		}
+	}
 }
 
 // Notification is a notification as it is answered: to a user as the user reads it, or as one of its document.
@@ -44,11 +51,13 @@ type Notification struct {
 	CommentIDs       []int64                `json:"commentIds,omitempty" person:"out" doc:"Of one that comments made: the first of these, at most 3"`
 	Source           string                 `json:"notificationSource" doc:"custom, comment for one that a comment made, or what was sent"`
 	SourceData       collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
-	ActionUser       collab.User            `json:"actionUser" person:"out"`
+	DocumentName     string                 `json:"documentName,omitempty" person:"out" doc:"The name of the document; none if it has none"`
+	TargetText       string                 `json:"targetText,omitempty" person:"out" doc:"Of one that a comment made: the text that the thread is about, at most 200 characters"`
+	ActionUser       collab.User            `json:"actionUser" person:"out" doc:"The acting user: of one that a comment made, with the fields that the thread or the organization has, such as a picture"`
 	Headline         string                 `json:"displayHeadlineMessage" person:"out" doc:"The headline for this user, as plain text; without a user, {recipientUser} stays"`
 	Template         string                 `json:"displayHeadlineMessageTemplate"`
 	TemplateData     map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
-	Body             string                 `json:"displayBodyMessage" person:"out"`
+	Body             string                 `json:"displayBodyMessage" person:"out" doc:"Of one that a comment made: the first 2,000 characters of its text, or those around the first mention of the user if it comes later, with … for what is missing"`
 	BodyTemplate     string                 `json:"displayBodyMessageTemplate,omitempty"`
 	BodyTemplateData map[string]collab.JSON `json:"displayBodyMessageTemplateData,omitempty"`
 	Location         collab.JSON            `json:"location,omitempty" rule:"object" person:"out"`
@@ -73,7 +82,8 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 		to[u] = true
 	}
 	n := Notification{
-		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: e.ActionUser,
+		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs,
+		DocumentName: e.DocumentName, TargetText: e.TargetText, ActionUser: e.ActionUser,
 		Source: cmp.Or(e.Source, "custom"), SourceData: e.SourceData,
 		Template: e.Notification.Headline, TemplateData: e.TemplateData, BodyTemplate: e.BodyTemplate, BodyTemplateData: e.BodyData,
 		Location: e.Location, Metadata: metadataOf(e.Metadata, call.APIKey, org, e.DocumentID), PersistRead: e.PersistRead, ResolverUsed: e.ResolverUsed,
@@ -154,7 +164,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			return nil, err
 		}
 		org := q.Of.OrganizationRef
-		_, _, err = s.fill(ctx, call, page, org, s.Inbox.Reader(org, ""), q, at)
+		_, _, err = s.fill(ctx, call, page, org, s.Inbox.Reader(org, ""), q, req.Locale, at)
 		return page, err
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
@@ -173,7 +183,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	var next, end string // of the page, and of the count
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		unread, next, err = s.fill(within, call, page, org, reader, q, at)
+		unread, next, err = s.fill(within, call, page, org, reader, q, req.Locale, at)
 		return err
 	})
 	if first && !after { // a look that finds nothing new counts nothing
@@ -258,7 +268,7 @@ func (s *Service) counted(
 // for none. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, from *inbox.Reader,
-	q collab.NotificationQuery, at string,
+	q collab.NotificationQuery, locale, at string,
 ) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
 	documents := map[string]bool{} // of the threads met so far
@@ -280,7 +290,7 @@ func (s *Service) fill(
 				}
 			}
 		}
-		entries, recipient, err := s.asItIs(ctx, call, org, found, q.User)
+		entries, recipient, err := s.asItIs(ctx, call, org, found, q.User, locale)
 		if err != nil {
 			return 0, "", err
 		}

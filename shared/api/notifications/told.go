@@ -9,12 +9,12 @@ import (
 	"collabdata/shared/inboxview"
 )
 
-// asItIs returns entries as a user reads them now, and the user, as far as they are known as a member of the organization: see
+// asItIs returns entries as a user reads them now, in a language, "" for that of the user, and the user, as far as they are known as a member of the organization: see
 // inboxview.View.Show.
 func (s *Service) asItIs(
-	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user string,
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user, locale string,
 ) (list []collab.InboxEntry, reader collab.User, err error) {
-	r := inboxview.Reader{Settings: call.Settings, Org: org, User: user, Now: call.Millis()}
+	r := inboxview.Reader{Settings: call.Settings, Org: org, User: user, Locale: locale, Now: call.Millis()}
 	if call.Person != nil {
 		r.Covered = func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error) {
 			ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })

@@ -200,7 +200,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	}
 	if call.Person != nil {
 		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
-			seen, _, err := s.asItIs(ctx, call, org, []collab.InboxEntry{e}, req.UserID)
+			seen, _, err := s.asItIs(ctx, call, org, []collab.InboxEntry{e}, req.UserID, "")
 			if err == nil && len(seen) == 0 {
 				err = collab.Errorf(collab.NotFound, "the notification is hidden")
 			}

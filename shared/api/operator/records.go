@@ -26,17 +26,18 @@ func Transfer() []rpc.Endpoint {
 // RecordsGetRequest is the data of POST /operator/records/get.
 type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents that users were taken out of; left out: the organization and its mails"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents that users were taken out of, or follow; left out: the organization and its mails"`
 	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Removals of these users alone, and with documentIds those from the organization, too"`
 	rpc.PageRequest
 }
 
 // Record is a record of a user.
 type Record struct {
-	Kind       string `json:"kind" doc:"unsubscribed or removal"`
-	UserID     string `json:"userId,omitempty"`
-	Address    string `json:"address,omitempty"`
-	DocumentID string `json:"documentId,omitempty"`
+	Kind       string       `json:"kind" doc:"unsubscribed, removal or level"`
+	UserID     string       `json:"userId,omitempty"`
+	Address    string       `json:"address,omitempty"`
+	DocumentID string       `json:"documentId,omitempty"`
+	Level      collab.Level `json:"level,omitempty"`
 
 	UnsubscribedAt collab.Millis `json:"unsubscribedAt,omitzero"`
 	RemovedAt      collab.Millis `json:"removedAt,omitzero"`
@@ -46,7 +47,7 @@ type Record struct {
 func RecordsGet() rpc.Endpoint {
 	return reading("records/get", rpc.Method((*Service).RecordsGet), `
 Lists users of an organization, and addresses of its account, that get no mail, and users who were taken out of the organization; with
-documentIds users who were taken out of these documents; with userIds the removals of these users.`)
+documentIds users who were taken out of these documents, or follow them; with userIds the removals of these users.`)
 }
 
 // recordPosition is the place where a page goes on.
@@ -87,6 +88,9 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 		}
 		for _, doc := range docs {
 			lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, users, page))
+			if users == nil {
+				lists = append(lists, s.followers(ctx, doc, page))
+			}
 		}
 	}
 	first := slices.IndexFunc(lists, func(l recordList) bool { return l.name == at.List })
@@ -144,6 +148,25 @@ func (s *Service) removals(ctx context.Context, in collab.Resource, users []stri
 	}}
 }
 
+// followers returns the list of users who follow a document.
+func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
+	return recordList{"followers " + doc.Document, func(after string, most int) (next string, err error) {
+		list, err := s.Threads.Followers(ctx, doc)
+		slices.Sort(list)
+		for _, u := range list {
+			switch {
+			case u <= after:
+			case most == 0:
+				return next, nil
+			default:
+				page.Add(Record{Kind: "level", UserID: u, DocumentID: doc.Document, Level: collab.LevelAll})
+				next, most = u, most-1
+			}
+		}
+		return "", err
+	}}
+}
+
 // RecordsAddRequest is the data of POST /operator/records/add. It has records of one kind.
 type RecordsAddRequest struct {
 	OrganizationID string               `json:"organizationId" rule:"required,id"`
@@ -190,17 +213,17 @@ type RemovalRecord struct {
 	RemovedAt  collab.Millis `json:"removedAt" rule:"required,time"`
 }
 
-// LevelRecord is a level that a user has set for an annotation.
+// LevelRecord is a level that a user has set for an annotation, or for a document.
 type LevelRecord struct {
 	DocumentID   string       `json:"documentId" rule:"required,docid"`
-	AnnotationID string       `json:"annotationId" rule:"required,id"`
+	AnnotationID *string      `json:"annotationId" rule:"notnull,id"`
 	UserID       string       `json:"userId" rule:"required,id"`
 	Level        collab.Level `json:"level" rule:"required"`
 }
 
 // Validate refuses the level of users without one.
 func (r *LevelRecord) Validate(m *rpc.Violations) {
-	if r.Level == collab.LevelDefault {
+	if r.Level == collab.LevelDefault || r.AnnotationID == nil && r.Level != collab.LevelAll {
 		m.Add("level", "must be one that users set")
 	}
 }
@@ -351,8 +374,8 @@ func (r restorer) readState(state ReadStateRecord) restore {
 	}
 }
 
-// levels returns restores of levels. Those of one annotation are set together, as each changes its
-// item.
+// levels returns restores of levels. Those of one annotation, or of one document, are set together,
+// as each changes its item.
 func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 	type place struct{ document, annotation string }
 	type levels struct {
@@ -363,7 +386,7 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 	byPlace := map[place]*levels{}
 	restores := make([]restore, len(list))
 	for i, l := range list {
-		k := place{l.DocumentID, l.AnnotationID}
+		k := place{l.DocumentID, collab.Deref(l.AnnotationID)}
 		of := byPlace[k]
 		if of == nil {
 			of = &levels{}
@@ -372,6 +395,9 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 				doc, err := r.document(ctx, k.document)
 				if err != nil {
 					return nil, err
+				}
+				if k.annotation == "" {
+					return r.Threads.Follow(ctx, r.call.Request, doc, of.users, collab.LevelAll)
 				}
 				return r.Threads.RestoreLevels(ctx, r.call.Request, doc, k.annotation, of.users, of.all)
 			})

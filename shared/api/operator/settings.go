@@ -90,7 +90,7 @@ type SettingsUpdateRequest struct {
 	MailDelaySeconds           *int64                `json:"mailDelaySeconds" rule:"notnull,min=10,max=15552000" doc:"How long a mail waits after its first event: what its recipient sees in that time is not in it; more than 900 is kept to ten minutes"`
 	MailBatch                  *collab.MailBatch     `json:"mailBatch" rule:"notnull" doc:"The events that become one mail to a person: event: each event, at once; thread: the events of a thread; person: all events"`
 	MailToMembersOnly          *bool                 `json:"mailToMembersOnly" rule:"notnull" doc:"Mails go to addresses of members alone, not to every address that requests name"`
-	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's"`
+	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's, else the name of the product"`
 	MailProduct                *string               `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
 	MailLink                   *string               `json:"mailLink" rule:"notnull" doc:"The URL to which mails lead, with {organizationId}, {documentId} and {annotationId} for ids; empty for the deployment's"`
 	MailLogo                   *string               `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above mails; empty for none"`

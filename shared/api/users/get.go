@@ -36,10 +36,13 @@ type UserWithRole struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"The user's role at that level"`
 	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"When that ends, in seconds since epoch"`
-	Locale     string      `json:"locale,omitempty" doc:"The language of mails and headlines for the user"`
+	Locale     string      `json:"locale,omitempty" doc:"The language of emails and headlines for the user"`
+	TimeZone   string      `json:"timeZone,omitempty" doc:"The user's time zone"`
 }
 
-func answered(m collab.Member) UserWithRole { return UserWithRole{m.User, m.Role, m.Expires, m.Locale} }
+func answered(m collab.Member) UserWithRole {
+	return UserWithRole{m.User, m.Role, m.Expires, m.Locale, m.TimeZone}
+}
 
 // Get is POST /v2/users/get.
 func Get() rpc.Endpoint {

@@ -3,7 +3,7 @@ package users
 import (
 	"cmp"
 	"context"
-	"fmt"
+	_ "time/tzdata" // Lambda has none
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -28,21 +28,57 @@ type UpdateRequest struct {
 type NewUser struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads; a new user without is an editor"`
-	Locale     *string     `json:"locale" rule:"notnull" doc:"The language of mails and headlines for the user, as a BCP 47 tag such as pt-BR; without one, the account's. The one set for the organization counts"`
+	Preferred
 }
 
-// Validate refuses two levels, ids given twice, and what is no locale.
+// Preferred is how texts are written for a user. What is set for the organization counts.
+type Preferred struct {
+	Locale   *string `json:"locale" rule:"notnull" doc:"The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the organization counts"`
+	TimeZone *string `json:"timeZone" rule:"notnull" doc:"The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin; by default, UTC. The one set for the organization counts"`
+}
+
+// Validate refuses what is no locale or time zone.
+func (p *Preferred) Validate(m *rpc.Violations) {
+	for _, f := range []struct {
+		name  string
+		value *string
+		check func(string) error
+	}{{"locale", p.Locale, words.CheckLocale}, {"timeZone", p.TimeZone, collab.CheckZone}} {
+		if f.value == nil {
+			continue
+		}
+		if err := f.check(*f.value); err != nil {
+			m.Add(f.name, "%v", err)
+		}
+	}
+}
+
+// Set sets the fields of a member that are there.
+func (p *Preferred) Set(m *collab.Member) {
+	m.Locale = cmp.Or(collab.Deref(p.Locale), m.Locale)
+	m.TimeZone = cmp.Or(collab.Deref(p.TimeZone), m.TimeZone)
+}
+
+// Validate refuses an address that no email can reach, and what is no locale or time zone.
+func (u *NewUser) Validate(m *rpc.Violations) {
+	CheckEmail(m, collab.Deref(u.Email))
+	u.Preferred.Validate(m)
+}
+
+// CheckEmail refuses the field email if no email can reach its address. "" stands for none.
+func CheckEmail(m *rpc.Violations, address string) {
+	if address == "" {
+		return
+	}
+	if _, err := collab.MailAddress(address); err != nil {
+		m.Add("email", "%v", err)
+	}
+}
+
+// Validate refuses two levels and ids given twice.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
 	rpc.Unique(m, "users[%d].userId", r.Users, func(u *NewUser) *string { return &u.UserID })
-	for i, u := range r.Users {
-		if u.Locale == nil {
-			continue
-		}
-		if err := words.CheckLocale(*u.Locale); err != nil {
-			m.Add(fmt.Sprintf("users[%d].locale", i), "%v", err)
-		}
-	}
 }
 
 // Add is POST /v2/users/add.
@@ -88,7 +124,7 @@ func (s *Service) write(
 	errs := s.Directory.ChangeMembers(ctx, call.Request, in, ids, create, func(i int, m *collab.Member) {
 		m.User = users[i].Over(m.User)
 		m.Role = cmp.Or(users[i].AccessRole, m.Role)
-		m.Locale = cmp.Or(collab.Deref(users[i].Locale), m.Locale)
+		users[i].Set(m)
 	})
 	call.Message = "User(s) processed successfully."
 	return call.Outcomes(ids, errs, done), nil

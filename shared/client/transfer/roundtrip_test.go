@@ -77,7 +77,6 @@ var own = map[string][]string{
 	keys.AnOrganizationPreference: {keys.LastUpdated},
 	keys.APreference:              {keys.LastUpdated},
 	keys.AThread:                  {keys.LastUpdated, "upd", "orgu"}, // the file has the latest of the thread and its comments
-	keys.AComment:                 {"ada"},                           // when it was added
 	"seen of a thread":            {"da"},                            // has the mark of the request that added the thread
 }
 

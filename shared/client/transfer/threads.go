@@ -140,11 +140,18 @@ func (t *thread) asSent() jsontext.Value {
 	return value(a)
 }
 
-// asSent returns comments as a request takes them.
+// asSent returns comments as a request takes them. One whose line does not say when it was added
+// was added when it was made: it is not new to anybody.
 func asSent(comments []*line) jsontext.Value {
 	list := make([]jsontext.Value, len(comments))
 	for n, c := range comments {
-		list[n] = value(without(c.object, "documentId", "annotationId"))
+		sent := without(c.object, "documentId", "annotationId")
+		if made, has := sent.Get("createdAt"); has {
+			if _, says := sent.Get("addedAt"); !says {
+				sent = with(sent, "addedAt", made)
+			}
+		}
+		list[n] = value(sent)
 	}
 	return array(list)
 }

@@ -15,7 +15,7 @@
 //	removal                                     userId, documentId unless the user was taken out of the organization; removedAt
 //	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
 //	comment       comments/add                  documentId and annotationId; after its annotation
-//	level                                       documentId, annotationId, userId; level: all, mentions or none
+//	level                                       documentId, userId, annotationId unless it is of the document; level: all, mentions or none
 //	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
 //	user          users/add                     documentId or folderId of the user's level
 //	preference    notifications/config/set      userId, and documentId where it is for one
@@ -70,7 +70,7 @@ const (
 // Kinds returns all kinds, in the order in which they come first in an exported file.
 func Kinds() []Kind {
 	return []Kind{
-		Organization, Unsubscribed, Removal, Folder, Group, Document, Annotation, Comment, Level, Grant, User, Preference, ReadState,
+		Organization, Unsubscribed, Removal, Folder, Group, Document, Level, Annotation, Comment, Grant, User, Preference, ReadState,
 	}
 }
 
@@ -173,7 +173,7 @@ var forms = map[Kind]form{
 	ReadState:    {shapeOf[readStateLine](), []string{"read", "readAt", "documentId", "userId"}},
 	Unsubscribed: {shapeOf[unsubscribedLine](), []string{"unsubscribedAt"}},
 	Removal:      {shapeOf[removalLine](), []string{"removedAt", "userId"}},
-	Level:        {shapeOf[levelLine](), []string{"documentId", "annotationId", "level", "userId"}},
+	Level:        {shapeOf[levelLine](), []string{"documentId", "level", "userId"}},
 }
 
 // notInLines are fields of operations that lines do not have: comments are lines of their own,

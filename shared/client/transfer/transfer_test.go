@@ -163,9 +163,9 @@ const details = `"name": "Fay", "email": "fay@example.com", "photoUrl": "https:/
 func fillEverything(t testing.TB, c *client.Client) {
 	t.Helper()
 	const fay = `{"userId": "fay", ` + details + `}`
-	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR"}, {"userId": "gil"}, {"userId": "hal"}]`)
-	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "plan", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR"}, {"userId": "ida"}]`)
-	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "a", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "de"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR", "timeZone": "Asia/Tokyo"}, {"userId": "gil"}, {"userId": "hal"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "plan", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "pt-BR", "timeZone": "Asia/Tokyo"}, {"userId": "ida"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "a", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "de", "timeZone": "Europe/Berlin"}]`)
 	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "documents": [{"documentId": "whole"}]`)
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "whole", "location": {"id": "page", "locationName": "Page"},
 		"targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": true}, "assignedTo": `+fay+`, "context": {"a": 1}, "priority": {"id": "p1", "name": "High", "color": "red", "lightColor": "pink"},
@@ -176,7 +176,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "whole", "annotationIds": ["whole"], "updatedData": {"resolvedByUserId": "gil", "statusUpdatedByUserId": "hal", "status": {"id": "mine", "type": "terminal",
 		"name": "Mine", "color": "#333", "lightColor": "#444", "svg": "<svg/>", "iconUrl": "https://example.com/i.png"}}`)
 	call(t, c, "/v2/commentannotations/comments/add", `"organizationId": "acme", "documentId": "whole", "annotationId": "whole", "commentData": [{"commentId": 2, "commentText": "{{fay}} {{g}}", "commentHtml": "<b>x</b>",
-		"isCommentResolverUsed": true, "isCommentTextAvailable": true, "from": `+fay+`, "createdAt": 1700000000005, "lastUpdated": 1700000000006, "context": {"a": 1}, "taggedUserContacts": [{"userId": "fay", "contact": `+fay+`, "text": "@Fay"},
+		"isCommentResolverUsed": true, "isCommentTextAvailable": true, "from": `+fay+`, "createdAt": 1700000000005, "lastUpdated": 1700000000006, "addedAt": 1700000000905, "context": {"a": 1}, "taggedUserContacts": [{"userId": "fay", "contact": `+fay+`, "text": "@Fay"},
 		{"organizationUserGroupId": "g"}], "attachments": [{"attachmentId": 1, "name": "a.png", "bucketPath": "b", "size": 9, "type": "t", "url": "https://example.com/a", "thumbnail": "https://example.com/t", "mimeType": "image/png", "metadata": {"w": 1}}],
 		"agent": {"name": "gpt"}, "actions": [{}], "progress": {"state": "x", "steps": [1], "visibleToUserIds": ["fay"]}}]`)
 	for user, level := range map[string]string{"gil": "all", "hal": "none", "ann": "mentions"} {
@@ -193,6 +193,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "of jon", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "jon"}}]}]`)
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "jon"}, {"userId": "kim"}]`)
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "whole", "users": [{"userId": "ida"}, {"userId": "ann"}]`)
+	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "documentIds": ["whole"], "userIds": ["hal", "gil"], "level": "all"`)
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "documentIds": ["whole"], "annotationIds": ["of jon"], "userIds": ["jon", "ida"], "level": "all"`)
 	call(t, c, "/v2/users/delete", `"organizationId": "acme", "documentId": "whole", "userIds": ["ida", "ann"]`)
 	call(t, c, "/v2/users/delete", `"organizationId": "acme", "userIds": ["jon", "kim"]`)
@@ -375,6 +376,8 @@ func TestOtherwiseThere(t *testing.T) {
 		"document own: already exists with a different accessType; left unchanged",
 		"grant own: its document was refused",
 		"readState ann: its annotation was refused",
+		"readState bob: its annotation was refused",
+		"readState cid: its annotation was refused",
 		"user dee: its document was refused",
 	}, refused); diff != "" {
 		t.Errorf("refused (- want, + got):\n%s", diff)
@@ -478,7 +481,7 @@ func TestBadLines(t *testing.T) {
 		{"[]\n", ""},
 		{first + "{\n", ""},
 		{first + `{"kind":"document","documentId":"a"}` + "\n" + `{"kind":"annot`, "line 3 ends in its middle: the export did not come to its end"},
-		{first + `{"kind":"thing"}` + "\n", "line 2: kind must be one of [organization unsubscribed removal folder group document annotation comment level grant user preference readState]"},
+		{first + `{"kind":"thing"}` + "\n", "line 2: kind must be one of [organization unsubscribed removal folder group document level annotation comment grant user preference readState]"},
 		{first + first, "line 2: kind must be organization in the first line, and in no other"},
 		{`{"kind":"folder","folderId":"a"}` + "\n", "line 1: kind must be organization in the first line, and in no other"},
 		{first + `{"kind":"comment","documentId":"a","commentId":1}` + "\n", "line 2: annotationId is required"},
@@ -673,11 +676,12 @@ func canonical(t *testing.T, file string) string {
 }
 
 // withoutOwn returns a file without what no documented operation says: groups, preferences, read
-// states, removals, unsubscribed users, grants that have ended, and what is in a disabled document.
+// states, removals, unsubscribed users, followers of documents, grants that have ended, and what is in a disabled document.
 func withoutOwn(file string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(file) {
 		own := strings.Contains(line, `"expiresAt":1000000000`) || strings.HasPrefix(line, `{"kind":"user","userId":"dee"`) && strings.Contains(line, `"folderId":"z"`)
+		own = own || strings.HasPrefix(line, `{"kind":"level","userId"`) // of a document
 		own = own || strings.Contains(line, `"closed"`) && !strings.HasPrefix(line, `{"kind":"document"`)
 		for _, kind := range []transfer.Kind{transfer.Group, transfer.Preference, transfer.ReadState, transfer.Removal, transfer.Unsubscribed} {
 			own = own || strings.HasPrefix(line, fmt.Sprintf(`{"kind":%q`, kind))

@@ -4,8 +4,11 @@ package content
 import (
 	"cmp"
 	"encoding/json"
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"collabdata/shared/collab"
 
@@ -13,37 +16,40 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The parts of a comment that are read and shown, in bytes.
+// What is read and shown of a comment.
 const (
-	MaxText = 4_000 // of its text, of its HTML, and of what either becomes
-	MaxName = 200   // of a name
+	MaxShown = 2_000 // characters of its text
+	MaxName  = 150   // characters of a name
 
-	maxExcerpt = 1_000
+	maxSource = 256 << 10 // bytes of the text or HTML as it was sent
+	maxLead   = 400       // characters before a mention that would be cut off
 )
 
-// Excerpt is what a notification shows of a comment: the beginning of its text.
-func Excerpt(c *collab.Comment) string {
-	text, _ := Of(c)
-	if len(text) > maxExcerpt {
-		text = collab.Cut(text, maxExcerpt) + "…"
-	}
-	return text
+// Shown is what people read of a comment.
+type Shown struct {
+	Text string // without markup; "" for none
+	HTML string // clean; "" for a comment with text alone
+	Cut  bool   // the end is missing: "…" stands for it
 }
 
-// Of renders a comment. text has no markup, "" where there is none; html is clean, "" where there is text alone.
-func Of(c *collab.Comment) (text, html string) {
-	names := taggedNames(c.TaggedUserContacts)
+// Of returns what a reader is shown of a comment: its first MaxShown characters, or those around
+// the first mention of the reader if that comes later.
+func Of(c *collab.Comment, to Reader) (shown Shown) {
+	t := tagsOf(c.TaggedUserContacts, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
-		html = clean(collab.Cut(sent, MaxText), names)
-		text = Lines(textOf(html))
+		shown.HTML, shown.Cut = clean(sent, t)
+		text := Lines(textOf(shown.HTML)) // with the ends of lines and the addresses of links
+		shown.Text = collab.Shorten(text, 2*MaxShown)
+		shown.Cut = shown.Cut || shown.Text != text
 	}
 	if sent := collab.Deref(c.Text); sent != "" {
-		text = Lines(names.in(collab.Cut(sent, MaxText)))
+		text, cut := t.shorten(sent)
+		shown.Text, shown.Cut = text, cut || shown.Cut
 	}
-	return text, html
+	return shown
 }
 
-// Author is how people read who wrote a comment.
+// Author returns the name of the author of a comment; "" for none.
 func Author(c *collab.Comment) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
@@ -102,17 +108,20 @@ func textOf(clean string) string {
 
 // collapse makes one space of all white space in a row, as HTML shows it.
 func collapse(text string) string {
-	inner := strings.Join(strings.Fields(text), " ")
-	if inner == "" && text != "" {
-		return " "
+	var b strings.Builder
+	space := false
+	for _, r := range text {
+		if was := space; strings.ContainsRune(" \t\n\r\f", r) {
+			if space = true; was {
+				continue
+			}
+			r = ' '
+		} else {
+			space = false
+		}
+		b.WriteRune(r)
 	}
-	if strings.TrimLeft(text, " \t\n\r\f") != text {
-		inner = " " + inner
-	}
-	if strings.TrimRight(text, " \t\n\r\f") != text {
-		inner += " "
-	}
-	return inner
+	return b.String()
 }
 
 // squeeze drops the space at line ends and all but one of empty lines in a row.
@@ -127,51 +136,191 @@ func squeeze(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// tagged are the names of the users whom a comment tags, by user id.
-type tagged map[string]string
+// tags are the users and groups whom a comment tags.
+type tags struct {
+	names   map[string]string // by id
+	own     []string          // the ids that mean the reader
+	picture string            // the text in the place of a picture
+}
 
-// taggedNames reads the tags of a comment.
-func taggedNames(taggedUserContacts collab.JSON) tagged {
-	tags := collab.Tags(taggedUserContacts)
-	names := make(tagged, len(tags))
-	for _, tag := range tags {
+// tagsOf reads the tags of a comment for a reader.
+func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
+	list := collab.Tags(taggedUserContacts)
+	t := tags{names: make(map[string]string, len(list)), picture: to.Text("picture")}
+	var groups []string
+	for _, tag := range list {
 		if tag.GroupID != "" {
-			names[tag.GroupID] = Line(collab.Cut(cmp.Or(tag.Text, tag.GroupID), MaxName))
+			t.names[tag.GroupID] = lineOf(cmp.Or(tag.Text, tag.GroupID))
+			groups = append(groups, tag.GroupID)
 			continue
 		}
 		user := collab.User{UserID: tag.UserID}
 		if tag.Contact != nil {
 			user.Name = tag.Contact.Name
 		}
-		names[tag.UserID] = nameOf(user)
-	}
-	return names
-}
-
-// in returns a text with names in the place of its tokens `{{userId}}`, at most MaxText bytes. A name that looks like a token stays.
-func (names tagged) in(text string) string {
-	b := collab.NewBounded(MaxText)
-	for !b.Full() {
-		before, after, found := strings.Cut(text, "{{")
-		id, rest, closed := strings.Cut(after, "}}")
-		if !found || !closed {
-			b.WriteString(text)
-			break
-		}
-		b.WriteString(before)
-		if name, ok := names[id]; ok {
-			b.WriteString(name)
-			text = rest
-		} else {
-			b.WriteString("{")
-			text = text[len(before)+1:]
+		if t.names[tag.UserID] = nameOf(user); tag.UserID == to.UserID {
+			t.own = []string{tag.UserID}
 		}
 	}
-	return b.String()
+	if t.own == nil && to.Mentioned {
+		t.own = groups
+	}
+	return t
 }
 
-// nameOf is how a mail calls a user.
-func nameOf(u collab.User) string { return Line(collab.Cut(u.DisplayName(), MaxName)) }
+// maxPiece is how many bytes a piece of a text has at most, so that what is not shown costs little.
+const maxPiece = 4_000
+
+// pieces yields a text in pieces: what was written, and "@" with a name in the place of each token
+// `{{userId}}`, with the id. A name that looks like a token stays.
+func (t tags) pieces(text string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		written := func(text string) bool {
+			for text != "" {
+				piece := collab.Cut(text, maxPiece)
+				if text = text[len(piece):]; !yield(piece, "") {
+					return false
+				}
+			}
+			return true
+		}
+		begin, closing := 0, -1 // of what is not yielded yet, and of the first "}}" after the token
+		for at := 0; len(t.names) > 0; {
+			i := strings.Index(text[at:], "{{")
+			if i < 0 {
+				break
+			}
+			i += at
+			if closing < i+len("{{") {
+				if closing = strings.Index(text[i+len("{{"):], "}}"); closing < 0 {
+					break
+				}
+				closing += i + len("{{")
+			}
+			at = i + 1
+			id := text[i+len("{{") : closing]
+			if len(id) > collab.MaxID {
+				continue
+			}
+			name, ok := t.names[id]
+			if !ok {
+				continue
+			}
+			if name = collab.Isolate(name); !strings.HasSuffix(text[:i], "@") {
+				name = "@" + name
+			}
+			if !written(text[begin:i]) || !yield(name, id) {
+				return
+			}
+			begin = closing + len("}}")
+			at = begin
+		}
+		written(text[begin:])
+	}
+}
+
+// shorten returns what is shown of a plain text, and whether its end is missing.
+func (t tags) shorten(sent string) (text string, cut bool) {
+	source := collab.Cut(sent, maxSource)
+	w := t.shown(len(source), func(w *window) {
+		for piece, id := range t.pieces(source) {
+			if w.add(printable(piece), slices.Contains(t.own, id)); w.done {
+				return
+			}
+		}
+		w.end(len(source) < len(sent))
+	})
+	return strings.TrimSpace(w.out.String()), w.cut
+}
+
+// shown returns the window of a text that is shown. fill adds the text to a window until that is
+// done. Of a text with more than size bytes before a mention of the reader it looks for that first.
+func (t tags) shown(size int, fill func(*window)) *window {
+	seek := &window{mention: -1, seeking: true}
+	if len(t.own) > 0 && size > MaxShown-maxLead {
+		fill(seek)
+	}
+	w := &window{left: MaxShown, mention: -1}
+	if seek.mention > MaxShown-maxLead {
+		w.skip = seek.mention - maxLead
+	}
+	fill(w)
+	return w
+}
+
+// window keeps the characters of a text that are shown.
+type window struct {
+	out     strings.Builder
+	seeking bool   // for the mention: nothing is kept
+	mention int    // the number of characters before the reader's mention; -1 for none
+	count   int    // characters before, as far as they were seen
+	skip    int    // characters before those that are shown
+	left    int    // characters that may still be shown
+	begin   func() // is called before the first of them, after skipped ones
+	escape  func(string) string
+	done    bool // no more is shown
+	cut     bool // more was there
+}
+
+// add adds a text; own says that it is a mention of the reader.
+func (w *window) add(text string, own bool) {
+	n := utf8.RuneCountInString(text)
+	if w.seeking {
+		if own {
+			w.mention, w.done = w.count, true
+		}
+		w.count += n
+		return
+	}
+	if w.skip > 0 {
+		if n < w.skip {
+			w.skip -= n
+			return
+		}
+		text = strings.TrimLeftFunc(afterWord(text[len(collab.CutCharacters(text, w.skip)):]), unicode.IsSpace)
+		w.skip = 0
+		if w.begin != nil {
+			w.begin()
+		}
+		w.write("… ")
+	}
+	shown := collab.CutCharacters(text, w.left)
+	w.left -= utf8.RuneCountInString(shown)
+	w.write(shown)
+	w.end(len(shown) < len(text) && strings.TrimSpace(text) != "")
+}
+
+// afterWord returns a text without the rest of a word that it begins with.
+func afterWord(text string) string {
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 && i < maxLead/4 {
+		return text[i:]
+	}
+	return text
+}
+
+// end ends what is shown; more says that the text goes on.
+func (w *window) end(more bool) {
+	if more && !w.cut && !w.seeking {
+		w.write("…")
+		w.cut = true
+	}
+	w.done = w.done || more
+}
+
+func (w *window) write(text string) {
+	if w.escape != nil {
+		text = w.escape(text)
+	}
+	w.out.WriteString(text)
+}
+
+// nameOf returns the name of a user in emails.
+func nameOf(u collab.User) string { return lineOf(u.DisplayName()) }
+
+// lineOf returns a name as one line.
+func lineOf(name string) string {
+	return collab.Shorten(Line(name), MaxName)
+}
 
 // Line makes a text one line, without control characters, which nothing shows.
 func Line(text string) string { return strings.Join(strings.Fields(Lines(text)), " ") }

@@ -7,11 +7,11 @@ import (
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
-		"<p>one<p>two":                                  "<p>one</p><p>two</p>",
-		"<b>x<p>y</b>z</p>":                             "<b>x<p>y</p></b>z",
+		"<p>one<p>two":                                  `<p dir="auto">one</p><p dir="auto">two</p>`,
+		"<b>x<p>y</b>z</p>":                             `<b>x<p dir="auto">y</p></b>z`,
 		"x</p></b></div></blockquote>y":                 "xy",
-		"<ul><li>a<li>b<ul><li>c</ul><li>d</ul>e":       "<ul><li>a</li><li>b<ul><li>c</li></ul></li><li>d</li></ul>e",
-		"<p>a<blockquote>b</blockquote>c":               "<p>a</p><blockquote>b</blockquote>c",
+		"<ul><li>a<li>b<ul><li>c</ul><li>d</ul>e":       `<ul dir="auto"><li>a</li><li>b<ul dir="auto"><li>c</li></ul></li><li>d</li></ul>e`,
+		"<p>a<blockquote>b</blockquote>c":               `<p dir="auto">a</p><blockquote dir="auto">b</blockquote>c`,
 		"<a href=https://a.example>a<a href=//b>b</a>c": `<a href="https://a.example">a</a>bc`,
 		"<a href='java\nscript:x'>a</a>":                "a",
 		"<a href=' JaVaScRiPt:x'>a</a>":                 "a",
@@ -32,25 +32,26 @@ func TestClean(t *testing.T) {
 		"nul\x00, bell&#7;":                             "nul, bell",
 		strings.Repeat("<i>", 100) + "deep":             strings.Repeat("<i>", maxDepth) + "deep" + strings.Repeat("</i>", maxDepth),
 	} {
-		if got := clean(in, nil); got != want {
+		if got, _ := clean(in, tags{picture: "[picture]"}); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }
 
 func TestTags(t *testing.T) {
-	names := tagged{"u1": "Una", "a&b": "<Ab>", "u2": "{{u1}}", "": "none"}
+	names := tags{names: map[string]string{"u1": "Una", "a&b": "<Ab>", "u2": "{{u1}}", "": "none"}}
 	for in, want := range map[string]string{
-		"{{u1}} and {{a&b}}": "Una and <Ab>",
-		"{{u2}}":             "{{u1}}",
-		"{{{u1}}}":           "{Una}",
-		"{{nobody}} {{u1}}":  "{{nobody}} Una",
+		"{{u1}} and {{a&b}}": "@Una and @<Ab>",
+		"{{u2}}":             "@{{u1}}",
+		"{{{u1}}}":           "{@Una}",
+		"{{nobody}} {{u1}}":  "{{nobody}} @Una",
 		"{{u1} {{u1":         "{{u1} {{u1",
-		"{{x{{u1}}":          "{{xUna",
-		"{{}}":               "none",
+		"{{x{{u1}}":          "{{x@Una",
+		"{{}}":               "@none",
+		"@{{u1}}":            "@Una",
 		"plain":              "plain",
 	} {
-		if got := names.in(in); got != want {
+		if got, _ := names.shorten(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -3,6 +3,7 @@ package content
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/words"
@@ -20,7 +21,7 @@ type Reader struct {
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	Headline(n, &t.Annotation, to)
 	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
-		n.Body = Excerpt(&t.Comments[0])
+		n.Body = Of(&t.Comments[0], to).Text
 	}
 	if n.Location == nil {
 		n.Location = t.Location
@@ -48,7 +49,17 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 	set := func(variable, name string) {
 		data[variable], _ = collab.EncodeJSON(name) // a text always has a JSON form
 	}
-	key := "threadChanged"
+	by := func(key, neutral string) string {
+		if n.ActionUser.UserID == "" {
+			return neutral
+		}
+		return key
+	}
+	key := by("threadChangedBy", "threadChanged")
+	toReader := n.Event == collab.AnnotationAssigned && collab.Deref(n.AssignedTo).UserID == to.UserID
+	if slices.Contains(n.SharedWith, to.UserID) && !to.Mentioned && !toReader {
+		return to.Template(by("sharedBy", "shared"))
+	}
 	switch n.Event {
 	case collab.AnnotationAdded, collab.CommentAdded:
 		switch {
@@ -60,21 +71,29 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 			key = "commented"
 		}
 	case collab.CommentUpdated:
-		key = "commentChanged"
+		if key = "commentChanged"; to.Mentioned {
+			key = "mentioned"
+		}
 	case collab.AnnotationStatusChanged:
 		key = "statusChanged"
-		if name := StatusName(n.Status, head); name != "" {
-			key = "statusChangedTo"
+		switch name, word := StatusName(n.Status, head), defaultStatus(n.Status, head); {
+		case word == "statusResolved":
+			key = by("resolvedBy", "threadResolved")
+		case name != "":
+			if word != "" {
+				name = to.Text(word)
+			}
+			key = by("statusChangedBy", "statusChangedTo")
 			set("status", name)
 		}
 	case collab.AnnotationAssigned:
 		switch assignee := collab.Deref(n.AssignedTo).UserID; assignee {
 		case "":
-			key = "unassigned"
+			key = by("unassignedBy", "unassigned")
 		case to.UserID:
-			key = "assignedToYou"
+			key = by("assignedToYouBy", "assignedToYou")
 		default:
-			key = "assigned"
+			key = by("assignedBy", "assigned")
 			set("assignedTo", AssigneeName(assignee, head))
 		}
 	}
@@ -87,6 +106,19 @@ func StatusName(status *collab.EventStatus, head *collab.Annotation) string {
 		return ""
 	}
 	return named(status.ID, head.Status)
+}
+
+// defaultStatus returns the key of the text that is the name of a default status, "" for another
+// one, or one to which the annotation gives another name.
+func defaultStatus(status *collab.EventStatus, head *collab.Annotation) string {
+	id, name := collab.Deref(status).ID, StatusName(status, head)
+	usual := map[string][2]string{
+		"OPEN": {"Open", "statusOpen"}, "IN_PROGRESS": {"In progress", "statusInProgress"}, "RESOLVED": {"Resolved", "statusResolved"},
+	}[id]
+	if name != usual[0] && name != id {
+		return ""
+	}
+	return usual[1]
 }
 
 // AssigneeName returns the name of a user whom an annotation was assigned to: as the annotation knows it where it still is, else the id.
@@ -103,5 +135,5 @@ func named(id string, object collab.JSON) string {
 	if id != "" && len(object) > 0 && json.Unmarshal(object, &o) == nil && (o.ID == id || o.UserID == id) && o.Name != "" {
 		name = o.Name
 	}
-	return collab.Cut(name, MaxName)
+	return collab.Shorten(name, MaxName)
 }

@@ -9,7 +9,7 @@ import (
 
 // TestDerive holds the texts of notifications about comments, as their thread is.
 func TestDerive(t *testing.T) {
-	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 600)
+	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 2_001)
 	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}},{"userId":"eve","contact":{"userId":"eve","email":"eve@example.com"}}]`)
 	nameless := "Ask {{eve}}"
 	head := collab.Annotation{
@@ -23,6 +23,14 @@ func TestDerive(t *testing.T) {
 		return collab.Notification{Event: collab.AnnotationAssigned, AssignedTo: to}
 	}
 	of := func(kind collab.EventType) collab.Notification { return collab.Notification{Event: kind} }
+	shared := func(n collab.Notification) collab.Notification {
+		n.SharedWith = []string{"cat", "bob"}
+		return n
+	}
+	nobody := func(n collab.Notification) collab.Notification {
+		n.Source = "nobody"
+		return n
+	}
 	for _, test := range []struct {
 		n              collab.Notification
 		comment        collab.Comment
@@ -30,21 +38,39 @@ func TestDerive(t *testing.T) {
 		headline, body string
 	}{
 		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, true, "Ann mentioned you", "Ann"},
-		{of(collab.CommentAdded), collab.Comment{HTML: &html, TaggedUserContacts: tags}, true, "Ann mentioned you", "Hello B<o>b"},
-		{of(collab.CommentAdded), collab.Comment{Text: &nameless, TaggedUserContacts: tags}, false, "Ann replied", "Ask eve"},
-		{of(collab.CommentAdded), collab.Comment{Text: &long}, false, "Ann replied", strings.Repeat("ä", 500) + "…"},
+		{of(collab.CommentAdded), collab.Comment{HTML: &html, TaggedUserContacts: tags}, true, "Ann mentioned you", "Hello @B<o>b"},
+		{of(collab.CommentAdded), collab.Comment{Text: &nameless, TaggedUserContacts: tags}, false, "Ann replied", "Ask @eve"},
+		{of(collab.CommentAdded), collab.Comment{Text: &long}, false, "Ann replied", strings.Repeat("ä", 2_000) + "…"},
 		{of(collab.AnnotationAdded), collab.Comment{Text: &name}, false, "Ann added a comment", "Ann"},
-		{of(collab.CommentUpdated), collab.Comment{Text: &name}, true, "Ann changed a comment", "Ann"},
-		{status("OPEN"), collab.Comment{}, false, "The status was changed to Open {x}", ""},
-		{status("CLOSED"), collab.Comment{}, false, "The status was changed to CLOSED", ""},
-		{assigned(&collab.User{UserID: "zoe"}), collab.Comment{}, false, "A thread was assigned to zoe", ""},
-		{assigned(&collab.User{UserID: "yan"}), collab.Comment{}, false, "A thread was assigned to yan", ""},
-		{assigned(&collab.User{UserID: "bob"}), collab.Comment{}, false, "A thread was assigned to you", ""},
-		{assigned(nil), collab.Comment{}, false, "A thread is no longer assigned to anyone", ""},
-		{of(collab.AnnotationUpdated), collab.Comment{}, false, "A thread was changed", ""},
+		{of(collab.CommentUpdated), collab.Comment{Text: &name}, true, "Ann mentioned you", "Ann"},
+		{of(collab.CommentUpdated), collab.Comment{Text: &name}, false, "Ann changed a comment", "Ann"},
+		{shared(of(collab.AnnotationAdded)), collab.Comment{Text: &name}, false, "Ann shared a thread with you", "Ann"},
+		{shared(of(collab.AnnotationAdded)), collab.Comment{Text: &name}, true, "Ann mentioned you", "Ann"},
+		{shared(of(collab.AnnotationUpdated)), collab.Comment{}, false, "Ann shared a thread with you", ""},
+		{shared(status("RESOLVED")), collab.Comment{}, false, "Ann shared a thread with you", ""},
+		{shared(assigned(&collab.User{UserID: "bob"})), collab.Comment{}, false, "Ann assigned a thread to you", ""},
+		{nobody(shared(of(collab.AnnotationUpdated))), collab.Comment{}, false, "A thread was shared with you", ""},
+		{status("RESOLVED"), collab.Comment{}, false, "Ann resolved a thread", ""},
+		{nobody(status("RESOLVED")), collab.Comment{}, false, "A thread was resolved", ""},
+		{status("IN_PROGRESS"), collab.Comment{}, false, "Ann changed the status to In progress", ""},
+		{nobody(status("CLOSED")), collab.Comment{}, false, "The status was changed to CLOSED", ""},
+		{nobody(status("")), collab.Comment{}, false, "The status was changed", ""},
+		{nobody(assigned(&collab.User{UserID: "bob"})), collab.Comment{}, false, "A thread was assigned to you", ""},
+		{nobody(assigned(&collab.User{UserID: "zoe"})), collab.Comment{}, false, "A thread was assigned to zoe", ""},
+		{nobody(assigned(nil)), collab.Comment{}, false, "A thread is no longer assigned to anyone", ""},
+		{nobody(of(collab.AnnotationUpdated)), collab.Comment{}, false, "A thread was changed", ""},
+		{status("OPEN"), collab.Comment{}, false, "Ann changed the status to Open {x}", ""},
+		{status("CLOSED"), collab.Comment{}, false, "Ann changed the status to CLOSED", ""},
+		{assigned(&collab.User{UserID: "zoe"}), collab.Comment{}, false, "Ann assigned a thread to zoe", ""},
+		{assigned(&collab.User{UserID: "yan"}), collab.Comment{}, false, "Ann assigned a thread to yan", ""},
+		{assigned(&collab.User{UserID: "bob"}), collab.Comment{}, false, "Ann assigned a thread to you", ""},
+		{assigned(nil), collab.Comment{}, false, "Ann removed the assignee of a thread", ""},
+		{of(collab.AnnotationUpdated), collab.Comment{}, false, "Ann changed a thread", ""},
 		{collab.Notification{Event: collab.CommentAdded, Headline: "set", Body: "set"}, collab.Comment{Text: &name}, true, "set", "set"},
 	} {
-		test.n.ActionUser = collab.User{UserID: "ann", Name: &name}
+		if test.n.Source != "nobody" {
+			test.n.ActionUser = collab.User{UserID: "ann", Name: &name}
+		}
 		Derive(&test.n, &collab.Thread{Annotation: head, Comments: []collab.Comment{test.comment}}, Reader{UserID: "bob", Mentioned: test.mentioned})
 		if got := test.n.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || test.n.Body != test.body {
 			t.Errorf("%q, %q; want %q, %q", got, test.n.Body, test.headline, test.body)

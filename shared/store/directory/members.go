@@ -152,6 +152,42 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 	return members, err
 }
 
+// Named returns, in one read, those of the users who are members of the organization, and the names
+// of those of the documents that exist. Eventually consistent.
+func (s *Store) Named(
+	ctx context.Context, org collab.OrganizationRef, users, documents []string,
+) (members map[string]collab.User, names map[collab.DocumentRef]string, err error) {
+	itemKeys := collab.Map(users, func(u string) keys.Key { return keys.Member(org, u) })
+	for _, d := range documents {
+		itemKeys = append(itemKeys, keys.Document(org, d))
+	}
+	found, err := s.GetAll(ctx, itemKeys, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	members, names = map[string]collab.User{}, map[collab.DocumentRef]string{}
+	for i, k := range itemKeys {
+		switch it := found[k]; {
+		case it == nil:
+		case i < len(users):
+			m, err := readMember(it)
+			if err != nil {
+				return nil, nil, err
+			}
+			members[m.UserID] = m.User
+		default:
+			d, err := readDocument(it)
+			if err != nil {
+				return nil, nil, err
+			}
+			if d.DeletedAt == 0 {
+				names[d.Ref(org)] = d.Name
+			}
+		}
+	}
+	return members, names, nil
+}
+
 // ListMembers yields the members of the organization after the user id after ("" for all), by user id, as ListOrganizations does.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Members), Limit: most + 1}

@@ -200,6 +200,8 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
 	tagged.Kept = collab.JSON(`{"actions":[{"by":` + string(user) + `}],"progress":{"state":"x","visibleToUserIds":["` + person + `","bob"]}}`)
 	w.thread(doc, "of bob", func(th *collab.Thread) { th.AssignedTo = user }, tagged)
+	_, err := w.threads.Follow(w.Context(), w.request(), doc, []string{person, "cid"}, collab.LevelAll)
+	w.must(err)
 	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone)...))
 	w.thread(doc, "deleted", func(th *collab.Thread) {
 		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
@@ -218,6 +220,7 @@ func (w *world) plantNotifications(doc collab.DocumentRef) {
 	w.notify(doc, doc.Organization+"-to-them", bob, nil, person)
 	w.notify(doc, doc.Organization+"-to-some", bob, func(n *collab.Notification) {
 		n.TemplateData, n.AssignedTo = map[string]collab.JSON{"recipientUser": user}, new(w.user(person))
+		n.SharedWith = []string{person, "cid"}
 		n.Body, n.Metadata = "Welcome", collab.JSON(`{"for":"`+doc.Document+`"}`)
 	}, person, "cid")
 	w.notify(doc, doc.Organization+"-to-all", bob, func(n *collab.Notification) { n.BodyData = map[string]collab.JSON{"who": user} })

@@ -160,7 +160,7 @@ func (r *Reader) Notifications(
 		if q.Unread {
 			q.After = max(q.After, did.until.unreadFrom())
 			more = more && (q.Earliest || last.at >= q.After)
-			if did.by, err = r.did(ctx, r.org, r.user, pointers, 0); err != nil {
+			if did.by, err = r.did(ctx, r.org, r.user, pointers); err != nil {
 				return nil, "", err
 			}
 			pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 })

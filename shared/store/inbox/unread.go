@@ -45,31 +45,24 @@ func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err
 			of.until, err = r.readUntil(ctx)
 			return err
 		}
-		of.by, err = r.did(ctx, r.org, r.user, pointers, 0)
+		of.by, err = r.did(ctx, r.org, r.user, pointers)
 		return err
 	})
 	return of, err
 }
 
-// did returns what a user did with single notifications: strongly consistent; with latest, eventually consistent, and
-// of that number of the latest alone.
+// did returns what a user did with single notifications. Strongly consistent.
 func (s *Store) did(
-	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer, latest int,
+	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer,
 ) (by map[string]stateItem, err error) {
 	if len(pointers) == 0 {
 		return nil, nil
 	}
 	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
 	q := store.Scan{
-		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: latest == 0,
+		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
 	}
-	var items []store.Item
-	if latest == 0 {
-		items, err = s.Query(ctx, q)
-	} else {
-		q.Newest, q.Limit = true, latest
-		items, _, err = s.QueryPage(ctx, q)
-	}
+	items, err := s.Query(ctx, q)
 	by = make(map[string]stateItem, len(items))
 	for _, it := range items {
 		var did stateItem
@@ -116,7 +109,7 @@ func (r *Reader) Unread(
 			more = pointers[len(pointers)-1].at >= q.After
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool { return p.at >= q.After })
-		if did.by, err = r.did(ctx, r.org, r.user, pointers, 0); err != nil {
+		if did.by, err = r.did(ctx, r.org, r.user, pointers); err != nil {
 			return nil, "", err
 		}
 		pointers = collab.Where(pointers, func(p pointer) bool {
@@ -184,28 +177,42 @@ const threadsLooked = 100
 
 // ReadThreads marks those of a user's latest 100 notifications as read that are about annotations of a document; nil for all of it.
 func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user string, annotations []string) error {
+	read, err := s.UnreadOf(ctx, doc, user, annotations, s.Millis())
+	if err != nil {
+		return err
+	}
+	return read(ctx)
+}
+
+// UnreadOf finds those of a user's latest 100 notifications that are about annotations of a document, nil for all of it, and were made until a
+// time. read marks the unread ones as read.
+func (s *Store) UnreadOf(
+	ctx context.Context, doc collab.DocumentRef, user string, annotations []string, until collab.Millis,
+) (read func(context.Context) error, err error) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 	pointers, _, err := s.pointers(ctx, doc.OrganizationRef, q, "", threadsLooked)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pointers = collab.Where(pointers, func(p pointer) bool {
-		return p.Document == doc.Document && p.Annotation != "" && (annotations == nil || slices.Contains(annotations, p.Annotation))
+		return p.at <= until && p.Document == doc.Document && p.Annotation != "" && (annotations == nil || slices.Contains(annotations, p.Annotation))
 	})
 	if len(pointers) == 0 {
-		return nil
+		return func(context.Context) error { return nil }, nil
 	}
 	did, err := s.Reader(doc.OrganizationRef, user).states(ctx, pointers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 && did.of(p).DeletedAt == 0 })
-	return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
-		p := pointers[i]
-		read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
-			Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
-		_, err := s.Write(ctx, store.Update(
-			keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
-		return err
-	})
+	return func(ctx context.Context) error {
+		return store.Each(ctx, len(pointers), func(ctx context.Context, i int) error {
+			p := pointers[i]
+			read := expression.Set(expression.Name(keys.ReadAt), expression.Value(s.Millis())).
+				Set(expression.Name(keys.Expires), expression.Value(expiry(p.at)))
+			_, err := s.Write(ctx, store.Update(
+				keys.NotificationState(doc.OrganizationRef, user, p.at, p.id), read, expression.AttributeNotExists(expression.Name(keys.ReadAt))))
+			return err
+		})
+	}, nil
 }

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // AddAnnotation adds an annotation with its comments to a document and records the event, in one transaction. The comments' ids are
 // distinct. It succeeds when an earlier attempt at the request has added the annotation. It fails with ALREADY_EXISTS when there is another
 // annotation with this id, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes, or all are together larger
-// than a transaction.
+// than a transaction. The author of a comment has seen the thread up to it, unless add.Moved.
 func (s *Store) AddAnnotation(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation,
 ) error {
@@ -39,13 +40,18 @@ func (s *Store) AddAnnotation(
 	}
 	refused, err := s.Outbox.Commit(ctx, req, writes, add.Event)
 	switch {
-	case err != nil || refused == nil:
+	case err != nil:
 		return err
+	case refused == nil:
 	case refused.Of[0].There.Text(keys.AddedBy) == req.Mark():
 		req.Recorded(add.Event)
+	default:
+		return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", th.ID, doc.Document)
+	}
+	if add.Moved || collab.Alone(th.Comments) {
 		return nil
 	}
-	return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", th.ID, doc.Document)
+	return s.answered(ctx, req, doc, th.ID, head, nil, th.Comments)
 }
 
 // AddAnnotations calls AddAnnotation for several annotations concurrently. The failures are in their order, nil for success.
@@ -63,9 +69,6 @@ func newComments(
 ) ([]store.Item, error) {
 	items := make([]store.Item, len(comments))
 	for i, c := range comments {
-		if c.CreatedAt > req.Millis() {
-			c.AddedAt = req.Millis()
-		}
 		var err error
 		if items[i], err = commentItem(doc, ann, &c, fmt.Sprintf("%s[%d]", field, i)); err != nil {
 			return nil, err
@@ -109,38 +112,62 @@ func tooMuch(field string) error {
 // annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when a comment is larger than
 // collab.MaxItemBytes, or all are together larger than a transaction.
 //
+// The author of a comment has seen the thread up to it, unless they have said something of it since, or add.Moved.
+//
 // It touches the head first, then puts the comments: see the package. Before that it looks for the given ids, so that a call that is
 // refused, or repeated, leaves the thread unchanged.
 func (s *Store) AddComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) ([]int64, error) {
 	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
+	var said func() (map[keys.Key]store.Item, error)
+	if !add.Moved {
+		said = collab.Later(ctx, func() (map[keys.Key]store.Item, error) { return s.saidBy(ctx, doc, ann, add.Comments) })
+	}
+	head, err := a.run(ctx)
+	if err != nil || add.Moved {
+		return a.ids(), err
+	}
+	if head == nil { // an earlier attempt added them
+		head, err = s.Get(ctx, headKey(doc, ann))
+	}
+	seen, failed := said()
+	if err = cmp.Or(err, failed); err == nil && head != nil {
+		err = s.answered(ctx, req, doc, ann, head, seen, a.comments)
+	}
+	return a.ids(), err
+}
+
+// run adds the comments, and returns the head as it was before; nil where an earlier attempt at the request has added them.
+func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	if err := a.number(0); err != nil {
 		return nil, err
 	}
 	if done, err := a.lookForGiven(ctx); done || err != nil {
-		return a.ids(), err
+		return nil, err
 	}
-	if req.Repeat && slices.ContainsFunc(add.Comments, func(c collab.Comment) bool { return c.ID == 0 }) {
+	if a.req.Repeat && slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == 0 }) {
 		if done, err := a.recall(ctx); done || err != nil {
-			return a.ids(), err
+			return nil, err
 		}
 	}
-	latest := slices.MaxFunc(a.comments, func(x, y collab.Comment) int { return int(x.LastUpdated - y.LastUpdated) })
-	before, err := s.touch(ctx, doc, ann, latest.LastUpdated, &a.comments[0])
-	if err != nil {
+	latest := collab.Millis(0)
+	for i := range a.comments {
+		latest = max(latest, a.comments[i].Moved())
+	}
+	if before, err = a.s.touch(ctx, a.doc, a.ann, latest, &a.comments[0]); err != nil {
 		return nil, err
 	}
 	for n := range tries {
 		done, err := a.put(ctx, before)
 		if done || err != nil {
-			return a.ids(), err
+			return before, err
 		}
-		if err := a.number(req.IDs.Elsewhere(n)); err != nil {
+		if err := a.number(a.req.IDs.Elsewhere(n)); err != nil {
 			return nil, err
 		}
 	}
-	return nil, store.ErrAborted(nameOf(ann))
+	return nil, store.ErrAborted(nameOf(a.ann))
 }
 
 // tries is how often ids are generated anew because others took them.

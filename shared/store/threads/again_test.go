@@ -59,7 +59,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 			return nil
 		}}
 		if events {
-			c.Event = func(*collab.Annotation, []collab.Comment) *collab.Event { return event() }
+			c.Event = func(*collab.Annotation, []collab.Comment, []collab.Comment) *collab.Event { return event() }
 		}
 		return func(ctx context.Context, s *Store, id string) error {
 			_, err := s.UpdateComments(ctx, newRequest(9_000), w.doc, id, c)

@@ -44,7 +44,7 @@ func TestBusyThread(t *testing.T) {
 		{"much later, seen as it was before", other, 20_000, []string{"UpdateItem", "PutItem"}},
 	} {
 		sent = nil
-		add := collab.NewComments{Comments: []collab.Comment{storetest.Comment("ann", 0, step.at)}}
+		add := collab.NewComments{Moved: true, Comments: []collab.Comment{storetest.Comment("ann", 0, step.at)}}
 		if _, err := step.in.AddComments(t.Context(), newRequest(0), doc, "a", add); err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 func (u *commentUpdate) compute(
 	ctx context.Context, ids []int64, found map[keys.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {
-	var changed []collab.Comment
+	var were, changed []collab.Comment
 	var read []store.Item // before they were changed
 	size := 0
 	for i, k := range u.keys(ids) {
@@ -123,7 +123,7 @@ func (u *commentUpdate) compute(
 		if before.WrittenBy(u.req.Mark()) {
 			continue // by an earlier try
 		}
-		c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
+		was, c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
 		if err != nil {
 			u.fail(ids[i], err)
 			continue
@@ -133,7 +133,7 @@ func (u *commentUpdate) compute(
 			break
 		}
 		writes = append(writes, store.Change(before, after, u.req.Mark(), keys.Rev, keys.AddedBy))
-		changed, read = append(changed, c), append(read, before)
+		were, changed, read = append(were, was), append(changed, c), append(read, before)
 	}
 	if len(writes) == 0 {
 		return nil, len(ids), nil, nil
@@ -145,7 +145,7 @@ func (u *commentUpdate) compute(
 	for i := len(read) - 1; i >= 0; i-- {
 		if !belongs(read[i], itself) { // of a thread of this id that was deleted
 			u.fail(changed[i].ID, u.missing(changed[i].ID))
-			writes, changed = slices.Delete(writes, i, i+1), slices.Delete(changed, i, i+1)
+			writes, were, changed = slices.Delete(writes, i, i+1), slices.Delete(were, i, i+1), slices.Delete(changed, i, i+1)
 		}
 	}
 	if len(writes) == 0 || u.c.Event == nil {
@@ -155,20 +155,21 @@ func (u *commentUpdate) compute(
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	ev = u.c.Event(&head, changed)
+	ev = u.c.Event(&head, were, changed)
 	return append(writes, u.s.Outbox.Record(ev)...), len(ids), ev, nil
 }
 
-// changedComment returns a stored comment as changed, and its new item.
+// changedComment returns a stored comment as it was and as changed, and its new item.
 func changedComment(
 	doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error,
-) (c collab.Comment, after store.Item, err error) {
-	if c, err = readComment(before); err == nil {
-		err = change(&c)
+) (was, c collab.Comment, after store.Item, err error) {
+	if was, err = readComment(before); err != nil {
+		return was, c, nil, err
 	}
-	if err != nil {
-		return c, nil, err
+	c = was
+	if err = change(&c); err != nil {
+		return was, c, nil, err
 	}
 	changed, err := commentItem(doc, ann, &c, "comment "+strconv.FormatInt(c.ID, 10))
-	return c, store.Overlay[collab.Comment](before, changed), err
+	return was, c, store.Overlay[collab.Comment](before, changed), err
 }

@@ -88,6 +88,19 @@ func (m *model) see(k seenKey, seen bool) {
 	m.seen[k] = v
 }
 
+// answered keeps what the authors of comments have seen of a thread whose time key was key: the comments before their last.
+func (m *model) answered(t *collab.Thread, key collab.Millis, comments []collab.Comment) {
+	for author, last := range collab.LastOf(comments) {
+		k := seenKey{author, t.Document, t.ID}
+		if m.seenBefore(author, t) > key {
+			continue
+		}
+		if v, said := m.seen[k]; !said || v.At < last-1 {
+			m.seen[k] = collab.Seen{At: last - 1, Before: last}
+		}
+	}
+}
+
 type modelThread struct {
 	collab.Thread
 	key collab.Millis // where the time key stands
@@ -329,6 +342,9 @@ func testModel(t *testing.T, s *Store) {
 				sent.Comments = slices.Clone(sent.Comments)
 				must.Do(t, s.AddAnnotation(ctx, r, org.Document(th.Document), &sent, collab.NewAnnotation{}))
 				m.threads[th.Document][th.ID] = th
+				if !collab.Alone(th.Comments) {
+					m.answered(&th.Thread, th.key, th.Comments)
+				}
 			},
 			"comment": func(t *rapid.T) {
 				r := newRequest()
@@ -349,6 +365,7 @@ func testModel(t *testing.T, s *Store) {
 					th.Comments = append(th.Comments, c)
 				}
 				th.SetCreator(&comments[0])
+				m.answered(&th.Thread, th.key, comments)
 				th.LastUpdated, th.key = th.Latest(), keyFor(th.key, at)
 			},
 			"delete": func(t *rapid.T) {

@@ -12,6 +12,8 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // SetSeen says of annotations that a user has seen their comments so far, or none of them. It writes only what is not so yet. The failures
@@ -187,6 +189,52 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v
 	it := store.ItemOf(k, v)
 	it[keys.AddedBy] = store.Text(req.Mark())
 	return s.Put(ctx, it)
+}
+
+// saidBy reads what the authors of comments have said of a document and an annotation. Eventually
+// consistent; a unit an author.
+func (s *Store) saidBy(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) (map[keys.Key]store.Item, error) {
+	var itemKeys []keys.Key
+	for author := range collab.LastOf(comments) {
+		itemKeys = append(itemKeys, keys.Seen(doc, author), keys.SeenThread(doc, author, ann))
+	}
+	return s.GetAll(ctx, itemKeys, false)
+}
+
+// answered says of the authors of comments of an annotation that they have seen the comments before
+// their last one, unless they have said something of it since. It writes nothing for an author who
+// had seen all of the annotation already, by its head before the comments and by what saidBy read.
+func (s *Store) answered(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string,
+	head store.Item, said map[keys.Key]store.Item, comments []collab.Comment,
+) error {
+	last := collab.LastOf(comments)
+	authors := slices.Sorted(maps.Keys(last))
+	return store.Each(ctx, len(authors), func(ctx context.Context, i int) error {
+		k := keys.SeenThread(doc, authors[i], ann)
+		document, err := readSeen(said[keys.Seen(doc, authors[i])])
+		if err != nil {
+			return err
+		}
+		thread, err := readSeen(said[k])
+		if err != nil || seenBefore(document, thread, head) > timeKey(head) {
+			return err
+		}
+		v := seenThread(doc, authors[i], ann, birth(head))
+		v.Seen = collab.SeenAt(last[authors[i]]-1, true)
+		it := store.ItemOf(k, v)
+		it[keys.AddedBy] = store.Text(req.Mark())
+		update := expression.UpdateBuilder{}
+		for name, value := range it {
+			if name != keys.PK && name != keys.SK {
+				update = update.Set(expression.Name(name), expression.Value(value))
+			}
+		}
+		at, of := expression.Name("at"), expression.Name("of")
+		_, err = s.Write(ctx, store.Update(k, update,
+			at.AttributeNotExists().Or(at.LessThan(expression.Value(v.At)), of.NotEqual(expression.Value(v.Birth)))))
+		return err
+	})
 }
 
 // seenItem is what a user has said of a document, or of the thread that has a birth mark.

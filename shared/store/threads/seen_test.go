@@ -91,6 +91,7 @@ func TestSeenNow(t *testing.T) {
 				w := newWriting(t, storetest.New(t))
 				add := func(now, made collab.Millis) {
 					c := storetest.Comment("bob", 0, made)
+					c.SetAdded(now)
 					_, err := w.AddComments(t.Context(), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
 					w.must(err)
 				}
@@ -111,5 +112,70 @@ func TestSeenNow(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAnsweredCosts holds what an answer says of its author's having seen the thread, and costs: nothing where the author had seen it, else
+// a write of two units, and of one the next time. What the author says later stays.
+func TestAnsweredCosts(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	now := collab.Millis(10_000)
+	add := func(author string) (read, write float64) {
+		t.Helper()
+		now += 1_000
+		var u collab.Usage
+		c := storetest.Comment(author, 0, now)
+		_, err := w.AddComments(collab.WithUsage(t.Context(), &u), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
+		w.must(err)
+		read, write, _ = u.Total()
+		return read, write
+	}
+	unread := func(user string) int64 {
+		t.Helper()
+		n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, user, nil)
+		w.must(err)
+		return n[0].Unread
+	}
+	says := func(seen bool) {
+		t.Helper()
+		now += 1_000
+		errs, err := w.SetSeen(t.Context(), newRequest(now), w.doc, "bob", []string{"a"}, seen, nil)
+		w.must(errors.Join(append(errs, err)...))
+	}
+	add("ann")
+	if unread("bob") != 1 {
+		t.Fatal("nothing is unread at first")
+	}
+	_, first := add("bob")
+	if unread("bob") != 0 {
+		t.Error("bob has not seen what he has answered")
+	}
+	for range 20 {
+		add("bob")
+	}
+	add("ann")
+	if unread("bob") != 1 {
+		t.Error("a comment after the answer is seen")
+	}
+	_, second := add("bob")
+	says(true)
+	read, none := add("bob")
+	t.Logf("write units of a comment whose author had seen the thread %.1f, had not %.1f, had answered before %.1f; read units %.1f", none, first, second, read)
+	if none >= second || second >= first || read > 1 {
+		t.Errorf("%.1f, %.1f, %.1f write units, %.1f read units", none, second, first, read)
+	}
+	says(false)
+	if unread("bob") != 1 {
+		t.Error("what bob said is passed over")
+	}
+	c := storetest.Comment("bob", 0, now-5_000)
+	_, err := w.AddComments(t.Context(), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
+	w.must(err)
+	if unread("bob") != 1 {
+		t.Error("what bob said after his comment is passed over")
+	}
+	add("bob")
+	if unread("bob") != 0 {
+		t.Error("bob has not seen what he has answered again")
 	}
 }

@@ -260,7 +260,7 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		return false, nil
 	}
 	changed := false
-	_, after, err := changedComment(w.doc, w.id, it, func(c *collab.Comment) (err error) {
+	_, _, after, err := changedComment(w.doc, w.id, it, func(c *collab.Comment) (err error) {
 		changed, err = w.c.Comment(c)
 		return err
 	})

@@ -174,7 +174,7 @@ func TestUpdateCommentsAnew(t *testing.T) {
 			}
 			return text("ours")(c)
 		},
-		Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
+		Event: func(*collab.Annotation, []collab.Comment, []collab.Comment) *collab.Event { return nil },
 	})
 	w.must(err)
 	_, comments := w.items("a")
@@ -201,7 +201,7 @@ func TestUpdateComments500(t *testing.T) {
 	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
 		IDs: ids, At: 6_000,
 		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
-		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {
+		Event: func(_ *collab.Annotation, _, comments []collab.Comment) *collab.Event {
 			events++
 			return &collab.Event{ID: fmt.Sprint("e", events), Account: "acct", Type: collab.CommentUpdated}
 		},

@@ -105,7 +105,7 @@ export class Composer extends LitElement {
   override render() {
     const open = this.people.length > 0;
     return html`
-      <textarea
+      <textarea dir="auto"
         part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
         aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
@@ -117,7 +117,7 @@ export class Composer extends LitElement {
       <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
-            ${avatar(p)}<span>${nameOf(p)}</span>${p.group ? html`<span class="soft">${say('group')}</span>` : nothing}${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
+            ${avatar(p)}<span dir="auto">${nameOf(p)}</span>${p.group ? html`<span class="soft">${say('group')}</span>` : nothing}${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
           </li>`)}
       </ul>
       <div class="said" role="status">${open ? say('people', {count: this.people.length}) : this.left < 0 ? say('tooLong') : ''}</div>

@@ -16,10 +16,10 @@ export function contentOf(c: Comment, store: Store, again: () => void): Template
   const tags = (c.tags ?? []).map((t) => store.named(t));
   if (!c.commentHtml || !clean) {
     if (c.commentHtml) void load().then(again, () => {});
-    return html`<div class="text" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;
+    return html`<div class="text" dir="auto" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;
   }
   const content = guard([c, me], () => clean!(c.commentHtml!, (text) => pieces(text, tags, me, false).map((p) => (typeof p === 'string' ? p : nodeOf(p)))));
-  return html`<div class="text html" part="text">${content}</div>`;
+  return html`<div class="text html" dir="auto" part="text">${content}</div>`;
 }
 
 function load(): Promise<void> {
@@ -49,7 +49,7 @@ function pieces(text: string, tags: Person[], me: string, links: boolean): (stri
 }
 
 const mention = (p: Person, me: string): TemplateResult =>
-  html`<span part="mention" class="mention ${p.userId === me && !p.group ? 'mine' : ''}">@${nameOf(p)}</span>`;
+  html`<span part="mention" class="mention ${p.userId === me && !p.group ? 'mine' : ''}" dir="auto">@${nameOf(p)}</span>`;
 
 const LARGEST = 10_000_000; // bytes of a picture that is shown; a larger one is a link
 

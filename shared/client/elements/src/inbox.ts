@@ -9,8 +9,21 @@ import {liveOf} from './live.js';
 import {Poll} from './poll.js';
 import {ask, type Answers, type Failure, type Notification} from './protocol.js';
 import {base} from './styles.js';
-import {say, whyOf} from './texts.js';
+import './emails.js';
+import {locale, say, whyOf} from './texts.js';
 import {timeOf} from './time.js';
+
+/** The notifications of one thread, the newest first; or one that belongs to none. */
+const groupsOf = (list: Notification[]): Notification[][] => {
+  const groups = new Map<string, Notification[]>();
+  for (const n of list) {
+    const key = n.annotationId ? JSON.stringify([n.documentId, n.annotationId]) : n.notificationId;
+    const group = groups.get(key);
+    if (group) group.push(n);
+    else groups.set(key, [n]);
+  }
+  return [...groups.values()];
+};
 
 const FRESH = 3_600_000; // ms after which the first page is read again, for what changed in it
 
@@ -37,6 +50,7 @@ export class InboxElement extends Connected {
   #user = '';
   #deaf: (() => void) | undefined; // ends hearing of changes
   #since = 0;
+  #locale: string | undefined; // of the headlines
   #fresh = 0; // when the first page was read
   #read = new Set<string>(); // what was marked here, until the server says so, too
   #older: Notification[] = [];
@@ -68,6 +82,9 @@ export class InboxElement extends Connected {
       }
       .item .dot { margin-top: 10px; }
       .unread .headline { font-weight: 650; }
+      .headline, .where { display: block; }
+      .where { display: -webkit-box; -webkit-line-clamp: 1; -webkit-box-orient: vertical; overflow: hidden; color: var(--_soft); }
+      .count { color: var(--_accent); }
       .text { display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; color: var(--_soft); }
       .note { padding: 12px; color: var(--_soft); }
       .note.error { color: var(--_danger); }
@@ -132,8 +149,8 @@ export class InboxElement extends Connected {
 
   /** Reads the first page again where that is asked for, or where something is new; older ones stay as they were. */
   async #look(asked: boolean): Promise<boolean> {
-    const since = asked || Date.now() - this.#fresh > FRESH ? 0 : this.#since;
-    const page = await ask(this.#access, 'inbox', {since}).catch((e: Failure) => {
+    const since = asked || this.#locale !== locale() || Date.now() - this.#fresh > FRESH ? 0 : this.#since;
+    const page = await ask(this.#access, 'inbox', {since, locale: locale()}).catch((e: Failure) => {
       if (e.status === 'UNAUTHENTICATED') this.#forget('');
       throw e;
     });
@@ -144,7 +161,7 @@ export class InboxElement extends Connected {
     }
     const live = liveOf(this.#access);
     this.#deaf ??= live.watch({
-      hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: ({page, began}) => this.#poll.found(began, () => this.#show(page)),
+      hint: (within) => this.#poll.hint(within), live: (...now) => this.#poll.live(...now), lead: (on) => this.#poll.lead(on), found: ({page, began}) => page.locale === locale() && this.#poll.found(began, () => this.#show(page)),
     });
     if (since) {
       const known = new Set(this.list.map((n) => JSON.stringify(n)));
@@ -161,6 +178,7 @@ export class InboxElement extends Connected {
     const ids = new Set(page.notifications.map((n) => n.notificationId));
     [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
     this.#fresh = Date.now();
+    this.#locale = page.locale;
     if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
     if (!this.#older.length) this.next = page.nextPageToken;
     const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
@@ -188,19 +206,26 @@ export class InboxElement extends Connected {
           ${badge ? html`<button type="button" class="line" part="mark-all" @click=${this.#markAll}>${say('markAllRead')}</button>` : nothing}</div>
         ${failure ? html`<p class="note error" role="alert">${this.loaded ? say('inboxStale') : `${say('inboxNotLoaded')} ${whyOf(failure)}`}</p>` : nothing}
         ${this.loaded && !this.list.length ? html`<p class="note">${say('inboxEmpty')}</p>` : nothing}
-        <ul role="list">${repeat(this.list, (n) => n.notificationId, (n) => this.#item(n))}</ul>
+        <ul role="list">${repeat(groupsOf(this.list), (g) => g.at(-1)!.notificationId, (g) => this.#item(g))}</ul>
         ${this.next ? html`<button type="button" class="line older" @click=${this.#more}>${say('older')}</button>` : nothing}
+        ${this.loaded ? html`<collab-emails class="note" .access=${this.#access}></collab-emails>` : nothing}
       </div>
       <div class="said" role="status">${this.loaded ? say(badge ? 'inboxUnread' : 'inbox', {unread: badge}) : ''}</div>`;
   }
 
-  #item(n: Notification): TemplateResult {
-    const read = this.#isRead(n);
-    return html`<li><button type="button" class="item ${read ? '' : 'unread'}" part="item" @click=${() => this.#open(n)}>
+  /** A row for the notifications of a thread: the newest, with where it is and how many are new. */
+  #item(group: Notification[]): TemplateResult {
+    const [n] = group as [Notification];
+    const fresh = group.filter((n) => !this.#isRead(n));
+    const read = !fresh.length;
+    const comments = fresh.filter((n) => n.commentIds?.length).length;
+    return html`<li><button type="button" class="item ${read ? '' : 'unread'}" part="item" @click=${() => this.#open(group)}>
       ${avatar(n.actionUser)}
-      <span><span class="headline">${n.displayHeadlineMessage}</span>
-        ${n.displayBodyMessage ? html`<span class="text">${n.displayBodyMessage}</span>` : nothing}
-        <span class="soft">${timeOf(n.createdAt)}</span></span>
+      <span><span class="headline" dir=${n.annotationId ? 'ltr' : 'auto'}>${n.displayHeadlineMessage}</span>
+        ${n.documentName || n.targetText ? html`<span class="where" part="where">${n.documentName ? html`<bdi>${n.documentName}</bdi>` : nothing}${n.documentName && n.targetText ? ' · ' : nothing}${
+          n.targetText ? html`<bdi>${say('quoted', {text: n.targetText})}</bdi>` : nothing}</span>` : nothing}
+        ${n.displayBodyMessage ? html`<span class="text" dir="auto">${n.displayBodyMessage}</span>` : nothing}
+        <span class="soft">${timeOf(n.createdAt)}${comments > 1 ? html` · <span class="count">${say('newComments', {count: comments})}</span>` : nothing}</span></span>
       ${read ? nothing : html`<span class="dot"><span class="said">${say('unread')}</span></span>`}
     </button></li>`;
   }
@@ -224,9 +249,13 @@ export class InboxElement extends Connected {
     if (e.newState === 'closed' && (!at || at === this || this.panel.contains(at))) this.bell.focus({preventScroll: true});
   };
 
-  #open(n: Notification): void {
+  /** Goes to the first that is new of a thread, else to the newest. */
+  #open(group: Notification[]): void {
     this.panel.hidePopover();
-    void this.#mark([n], {clicked: n.notificationId});
+    const fresh = group.filter((n) => !this.#isRead(n));
+    const n = fresh.findLast((n) => n.commentIds?.length) ?? group[0]!;
+    const read = fresh.map((f) => f.notificationId).filter((id) => id !== n.notificationId);
+    void this.#mark(group, {clicked: n.notificationId, read});
     const {documentId, annotationId} = n;
     const commentId = n.commentIds?.[0];
     const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId, commentId}});
@@ -236,7 +265,7 @@ export class InboxElement extends Connected {
   }
 
   /** Marks notifications as read, here and by the service, and takes that back where it fails. */
-  async #mark(list: Notification[], how: {readUntil: number} | {clicked: string}): Promise<void> {
+  async #mark(list: Notification[], how: {readUntil: number} | {clicked: string; read: string[]}): Promise<void> {
     const ids = this.#take(list);
     await ask(this.#access, 'read-inbox', how).catch(() => {
       for (const id of ids) this.#read.delete(id);
@@ -254,7 +283,7 @@ export class InboxElement extends Connected {
 
   #more = async (): Promise<void> => {
     try {
-      const page = await ask(this.#access, 'inbox', {pageToken: this.next});
+      const page = await ask(this.#access, 'inbox', {pageToken: this.next, locale: locale()});
       this.#older = [...this.list, ...page.notifications];
       this.list = this.#older;
       this.next = page.nextPageToken;

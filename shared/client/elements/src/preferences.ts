@@ -2,7 +2,7 @@ import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
-import {ask, type Channels} from './protocol.js';
+import {askPatiently, type Channels} from './protocol.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
 
@@ -33,7 +33,7 @@ export class Preferences extends LitElement {
   /** Reads what holds, after setting it where there is something to set. */
   async #ask(config?: Channels): Promise<void> {
     try {
-      this.config = await ask(this.access, 'preferences', config ? {config} : {});
+      this.config = await askPatiently(this.access, 'preferences', config ? {config} : {});
       this.failed = false;
     } catch {
       this.failed = true;

@@ -66,7 +66,9 @@ export interface Thread {
 export interface Notification {
   notificationId: string;
   documentId: string;
+  documentName?: string;
   annotationId?: string;
+  targetText?: string;
   commentIds?: number[];
   actionUser: Person;
   displayHeadlineMessage: string;
@@ -77,9 +79,20 @@ export interface Notification {
 
 /** Notification preferences: ALL, MINE or NONE for each channel. */
 export interface Channels {
-  inbox?: string;
-  email?: string;
+  inbox?: string | undefined;
+  email?: string | undefined;
 }
+
+/** When the reader gets emails of the organization; never stands for no email at all. */
+export interface Emails {
+  frequency: (typeof FREQUENCIES)[number];
+  /** Of daily: 0 to 23, in timeZone. */
+  hour: number;
+  timeZone?: string | undefined;
+  /** The preferences for the organization. */
+  config: Channels;
+}
+export const FREQUENCIES = ['instant', 'hourly', 'daily', 'never'] as const;
 
 /** A change by the reader. id is the Idempotency-Key of the request. */
 interface Write {
@@ -100,6 +113,8 @@ const SEARCHED_PAGES = 5; // of 1,000 people who are looked at
 const NEWEST_PAGE = 100; // threads of the first answer about a document
 const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
 const CHANGED_PAGE = 250; // of an answer about what changed
+const MOST_UPDATED = 30; // notifications of a request
+const DAILY = 8; // the hour of a daily email
 const INBOX_PAGE = 30; // notifications of an answer
 const OVERLAP = 30_000; // ms that a look for what is new goes back before the last one: a time is the start of a request, not when its data can be read
 const DELAY = 300_000; // ms that a look at an inbox goes back: it takes some time until people are told
@@ -222,15 +237,34 @@ const REQUESTS = {
     if (config) await to.call(`${INBOX}/config/set`, {documentIds, config}, newId());
     return (await to.call(`${INBOX}/config/get`, {documentIds})).data[0].config as Channels;
   },
-  async inbox(to: Access, {since, pageToken}: {since?: number; pageToken?: string}) {
-    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
-    const {count, more} = page?.unreadCount ?? {count: 0};
-    return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user};
+  /** When the reader gets emails, after setting it if there is something to set. */
+  async emails(to: Access, {set}: {set?: Emails}) {
+    if (!set) {
+      const {config, mailFrequency, mailHour, timeZone} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
+      const frequency = config.email === 'NONE' ? 'never' : (mailFrequency ?? 'instant');
+      return {frequency, hour: mailHour ?? DAILY, timeZone, config} as Emails;
+    }
+    const {config} = set;
+    const never = set.frequency === 'never';
+    const times = {mailFrequency: set.frequency, ...(set.frequency === 'daily' && {mailHour: set.hour}), timeZone: set.timeZone};
+    if (never !== (config.email === 'NONE')) await to.call(`${INBOX}/config/set`, {config: {...config, email: never ? 'NONE' : null}}, newId());
+    if (!never) await to.call(`${INBOX}/config/set`, times, newId());
+    return set;
   },
-  /** Says that everything until a time is read, or that one was clicked. */
-  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string}) {
-    const data = 'clicked' in what ? {notifications: [{id: what.clicked, clickedByUserIds: [to.user.userId]}]} : what;
-    await to.call(`${INBOX}/update`, data, newId());
+  async inbox(to: Access, {since, pageToken, locale}: {since?: number; pageToken?: string; locale?: string | undefined}) {
+    const page = await to.call(`${INBOX}/get`, {pageSize: INBOX_PAGE, ...(locale && {locale}), ...(since && {createdAfter: since}), ...(pageToken && {pageToken})}).catch(unlessMissing);
+    const {count, more} = page?.unreadCount ?? {count: 0};
+    return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user, locale};
+  },
+  /** Says that everything until a time is read, or that one was clicked, and others of its thread are read. */
+  async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string; read: string[]}) {
+    if ('readUntil' in what) {
+      await to.call(`${INBOX}/update`, what, newId());
+      return {};
+    }
+    const me = [to.user.userId];
+    const all = [{id: what.clicked, clickedByUserIds: me}, ...what.read.map((id) => ({id, readByUserIds: me}))];
+    for (let i = 0; i < all.length; i += MOST_UPDATED) await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId());
     return {};
   },
   /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
@@ -250,6 +284,17 @@ export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
 
 /** Asks the service for something. It rejects with a Failure. */
 export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
+
+/** ask, and once more after the time that the service asks for. */
+export const askPatiently: typeof ask = async (to, name, body) => {
+  try {
+    return await ask(to, name, body);
+  } catch (e) {
+    if (!failed(e, 'RESOURCE_EXHAUSTED')) throw e;
+    await new Promise((done) => setTimeout(done, (e as Failure).retryAfter));
+    return ask(to, name, body);
+  }
+};
 
 export const nameOf = (p: Person): string => p.name || p.userId;
 

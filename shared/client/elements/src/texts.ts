@@ -26,6 +26,9 @@ let tag: string | undefined;
 /** The language of the elements, such as de-AT; undefined for the browser's. */
 export const language = (): string | undefined => tag;
 
+/** The language that the page asks for, if it is one of the service. */
+export const locale = (): string | undefined => (tag && (loaded in CATALOGS || loaded === 'en') ? loaded : undefined);
+
 /**
  * Returns a text of the catalogs, with values in the place of names in braces. `count` chooses between the forms of a plural: a key that ends
  * with .one, .few, .many or .other.

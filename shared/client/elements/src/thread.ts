@@ -14,7 +14,7 @@ import {isResolved, LEVELS, nameOf, seersOf, type Level} from './protocol.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {say, whyOf} from './texts.js';
-import {joined, moment, timeOf} from './time.js';
+import {isolated, joined, moment, timeOf} from './time.js';
 
 const MORE = 100; // earlier ones that the reader asks for
 
@@ -184,7 +184,7 @@ export class ThreadElement extends Connected {
           ${t.unread ? html`<span class="dot"><span class="said">${say('unread')}</span></span>` : nothing}
           <div class="grow">
             ${quote
-              ? html`<button type="button" class="quote" part="quote" title=${quote} aria-label=${say('goTo', {quote})} @click=${this.#goto}>${quote}</button>`
+              ? html`<button type="button" class="quote" part="quote" dir="auto" title=${quote} aria-label=${say('goTo', {quote})} @click=${this.#goto}>${quote}</button>`
               : t.targetElement?.elementId
                 ? html`<button type="button" class="quote" part="quote" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
@@ -196,7 +196,7 @@ export class ThreadElement extends Connected {
             : nothing}
         </header>
         ${this.#seers(t, store)}
-        ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: resolver})}</p>` : nothing}
+        ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
         <ol>${this.#comment(first)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
@@ -251,7 +251,7 @@ export class ThreadElement extends Connected {
     return html`
       <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
         ${avatar(c.from)}
-        <div class="row"><span class="name" part="author">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
+        <div class="row"><span class="name" part="author" dir="auto">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : contentOf(c, this.store!, () => this.requestUpdate())}

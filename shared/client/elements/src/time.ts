@@ -16,7 +16,10 @@ export function ago(time: number, now = Date.now()): string {
 /** A time as the reader's language writes it. */
 export const moment = (iso: string): string => new Date(iso).toLocaleString(language(), {dateStyle: 'medium', timeStyle: 'short'});
 
+/** A name as a part of a text, whose direction it does not change. */
+export const isolated = (name: string): string => (/[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/.test(name) ? `\u2068${name.replaceAll('\u2069', '')}\u2069` : name);
+
 /** Names as the reader's language joins them. */
-export const joined = (names: string[]): string => new Intl.ListFormat(language()).format(names);
+export const joined = (names: string[]): string => new Intl.ListFormat(language()).format(names.map(isolated));
 
 export const timeOf = (iso: string): TemplateResult => html`<time datetime=${iso} title=${moment(iso)}>${ago(Date.parse(iso))}</time>`;

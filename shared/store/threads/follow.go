@@ -1,0 +1,80 @@
+package threads
+
+import (
+	"context"
+	"strconv"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+)
+
+// followersItem says who follows a document: its Follows has LevelAll alone.
+type followersItem struct {
+	Follows *collab.Follows `dynamodbav:"flw,omitempty"`
+}
+
+// Followers returns the users who follow a document. Eventually consistent; half a read unit if
+// there are none.
+func (s *Store) Followers(ctx context.Context, doc collab.DocumentRef) ([]string, error) {
+	found, err := s.GetAll(ctx, []keys.Key{keys.Followers(doc)}, false)
+	if err != nil {
+		return nil, err
+	}
+	var v followersItem
+	err = found[keys.Followers(doc)].Decode(&v)
+	return collab.Deref(v.Follows).All, err
+}
+
+// Following returns the levels that a user has set for documents, in their order. Strongly
+// consistent.
+func (s *Store) Following(ctx context.Context, docs []collab.DocumentRef, user string) ([]collab.Level, error) {
+	found, err := s.GetAll(ctx, collab.Map(docs, keys.Followers), true)
+	if err != nil {
+		return nil, err
+	}
+	levels := make([]collab.Level, len(docs))
+	for i, doc := range docs {
+		var v followersItem
+		if err := found[keys.Followers(doc)].Decode(&v); err != nil {
+			return nil, err
+		}
+		levels[i] = v.Follows.Of(user)
+	}
+	return levels, nil
+}
+
+// Follow sets the level of users for a document: LevelAll or LevelDefault. It returns the levels
+// that they had before. It fails with RESOURCE_EXHAUSTED, and changes nothing, if more than
+// collab.MaxFollowers would follow the document.
+func (s *Store) Follow(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, users []string, level collab.Level,
+) (before []collab.Level, err error) {
+	err = s.Try(ctx, "document "+strconv.Quote(doc.Document), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		k := keys.Followers(doc)
+		it, err := s.Get(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		var v followersItem
+		changed := false
+		write, err := store.Rewritten(k, it, req.Mark(), &v, func(v *followersItem, _ bool) error {
+			before = collab.Map(users, v.Follows.Of)
+			for i, u := range users {
+				if before[i] != level {
+					v.Follows, changed = v.Follows.Set(u, level), true
+				}
+			}
+			if changed && level == collab.LevelAll && v.Follows.Len() > collab.MaxFollowers {
+				return collab.Errorf(collab.ResourceExhausted, "at most %d users may follow a document", collab.MaxFollowers)
+			}
+			return nil
+		})
+		if err != nil || !changed {
+			return nil, err
+		}
+		return []store.Write{write}, nil
+	})
+	return before, err
+}
