@@ -299,11 +299,12 @@ func (s Settings) live() bool { return s.Live && (s.RestoredTable == "" || s.Res
 const (
 	usualConcurrency = 1000 // functions that an AWS account runs at the same time, unless it is new
 	liveConcurrency  = 100  // below this, live is off unless it is asked for
+	maxRuns          = 1000 // of a function at the same time for one queue
 )
 
-// share is the part of the AWS account's concurrency that is runs of the usual one: never more, and at least the two that Lambda asks for.
+// share is the part of the AWS account's concurrency that is runs of the usual one: from 2 to 1,000, as Lambda takes it for a queue.
 func (s Settings) share(runs int) int {
-	return max(2, min(runs, runs*s.Concurrency/usualConcurrency))
+	return max(2, min(maxRuns, runs*s.Concurrency/usualConcurrency))
 }
 
 // allowedPrivateCIDRs is the list as the functions read it.
