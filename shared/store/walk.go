@@ -261,6 +261,9 @@ func (t *Table) named(ctx context.Context, w *Walk, by []Found) (list []Found, e
 	var ask []keys.Key
 	var few []Scan
 	for _, f := range by {
+		if f.Kind != nil && f.Kind.Naming(f.Parts, 1) != f.Parts {
+			continue // what is below its incarnation is found as the walk enters it
+		}
 		for _, k := range keys.Kinds() {
 			if f.Kind == nil || k.Of != f.Kind.Name || !w.Want(k) {
 				continue
