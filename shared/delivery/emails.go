@@ -334,7 +334,7 @@ func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntr
 		t.latest[of], t.seen[of] = latest[i], until[i]
 		for _, c := range latest[i] {
 			if c.AuthorID == r.For.User {
-				t.seen[of] = max(t.seen[of], c.CreatedAt, c.AddedAt)
+				t.seen[of] = max(t.seen[of], c.Added())
 			}
 		}
 	}
