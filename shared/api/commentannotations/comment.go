@@ -92,7 +92,7 @@ const contentRule = "a text, HTML, attachments, or isCommentResolverUsed"
 func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	stored := collab.Comment{
 		Text:               c.CommentText,
-		HTML:               c.CommentHTML,
+		HTML:               c.html(),
 		Context:            c.Context,
 		ResolverUsed:       c.IsCommentResolverUsed,
 		TextAvailable:      c.IsCommentTextAvailable,
@@ -112,6 +112,14 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	}
 	stored.SetAdded(added)
 	return stored
+}
+
+// html returns the HTML that is kept: an empty one beside a text says nothing, see collab.Comment.Written.
+func (c *NewComment) html() *string {
+	if c.CommentText != nil && collab.Deref(c.CommentHTML) == "" {
+		return nil
+	}
+	return c.CommentHTML
 }
 
 // Times are the times that an annotation or a comment to add may be given.

@@ -220,7 +220,11 @@ func (s *service) table(t *testing.T, account string) map[string]map[string]any 
 				slices.SortFunc(users.([]any), func(a, b any) int { return cmp.Compare(a.(string), b.(string)) })
 			}
 		}
-		all[k.Name+": "+plain(it.Key().PK)+" "+plain(it.Key().SK)] = attributes
+		sk := plain(it.Key().SK)
+		if parts.Who != "" { // a hash with the account
+			sk = strings.Replace(sk, parts.Who, fmt.Sprint(attributes["usr"]), 1)
+		}
+		all[k.Name+": "+plain(it.Key().PK)+" "+sk] = attributes
 	}
 	return all
 }
