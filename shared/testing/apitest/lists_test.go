@@ -555,7 +555,7 @@ var listed = map[string]list{
 	}},
 	"/v2/notifications/get": {draws: 8, request: func(w *world) map[string]any {
 		data := w.optional(4, map[string]any{
-			"documentId": one(w, w.documents), "locationId": "top", "createdAfter": w.time(), "unreadOnly": true, "order": one(w, []string{"asc", "desc"}),
+			"documentId": one(w, w.documents), "locationId": "top", "createdAfter": w.time(), "unreadOnly": true, "locale": one(w, []string{"de", "pt-BR"}), "order": one(w, []string{"asc", "desc"}),
 			"notificationIds": rpc.Distinct(slices.Concat(some(w, w.notes), some(w, w.notes), []string{"none"})), "userId": user,
 		})
 		if w.chance(2) {
