@@ -35,8 +35,6 @@ const (
 	Cursor = "cur" // where in the stage
 	ReadAt = "rd"  // milliseconds
 
-	Postponed = "try" // times
-
 	Hidden       = "hid" // of an entry of an inbox: it is there for an email alone
 	ForEmail     = "eml" // of an entry of an inbox, until an email has told of it
 	EmailAddress = "adr" // for that email, if it is not the member's
