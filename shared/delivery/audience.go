@@ -132,7 +132,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	if !ev.NamedAlone {
 		followers = collab.Later(ctx, func() ([]string, error) { return r.Threads.Followers(ctx, r.document) })
 	}
-	if err := r.readThread(ctx, ev); err != nil || r.head == nil || !r.said(ev) {
+	if err := r.readThread(ctx); err != nil || r.head == nil || !r.said() {
 		return nil, err
 	}
 	addressed, err := r.addressed(ctx)

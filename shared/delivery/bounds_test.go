@@ -51,7 +51,7 @@ func TestPostIsBounded(t *testing.T) {
 	}
 }
 
-// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 5 MB for each recipient, whose mail is rendered
+// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 6 MB for each recipient, whose mail is rendered
 // on its own.
 func TestRenderingIsBounded(t *testing.T) {
 	var bolds strings.Builder
@@ -95,7 +95,7 @@ func TestRenderingIsBounded(t *testing.T) {
 			a, w := newAccount(t, grouping(true))
 			w.send(event(a))
 			p := w.start()
-			if took := heaptest.Allocated(func() { w.drain(p) }); took > 50_000_000 {
+			if took := heaptest.Allocated(func() { w.drain(p) }); took > 60_000_000 {
 				t.Errorf("telling 10 people took %d bytes", took)
 			}
 			if len(a.mailsTo("user9")) != 1 {

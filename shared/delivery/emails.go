@@ -34,13 +34,12 @@ func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list 
 	messages := map[time.Duration][]queue.Event{} // by delay
 	err := each(len(list), concurrency, func(i int) error {
 		e, due := r.emailFor(n.ID, list[i])
-		wait := max(time.UnixMilli(due).Sub(r.Now()), 0)
-		send := mayFollow(r.hops, wait)
+		wait, send := r.bringIn(due, r.hops)
 		minute, err := r.Outbox.AddToEmail(ctx, e, inbox.Position(n), due, send, r.again)
 		if err == nil && minute != 0 && send {
 			mu.Lock()
 			defer mu.Unlock()
-			messages[wait] = append(messages[wait], queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: r.hops + 1, Due: minute})
+			messages[wait] = append(messages[wait], emailMessage(e, minute, r.hops))
 		}
 		return err
 	})
@@ -48,6 +47,17 @@ func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list 
 		err = errors.Join(err, r.Events.SendEventsIn(ctx, wait, events...))
 	}
 	return err
+}
+
+// bringIn returns how long from now an email is due, and whether a message is to bring it then. If not, the relay finds it.
+func (d *Deliverer) bringIn(due collab.Millis, hops int) (wait time.Duration, message bool) {
+	wait = max(time.UnixMilli(due).Sub(d.Now()), 0)
+	return wait, mayFollow(hops, wait)
+}
+
+// emailMessage returns the message about an email that is found by a minute, from a run that hops messages led to.
+func emailMessage(e outbox.Email, minute collab.Millis, hops int) queue.Event {
+	return queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: hops + 1, Due: minute}
 }
 
 // emailFor returns the email to a person that tells of a notification, and when it is due.
@@ -78,8 +88,8 @@ type emailRun struct {
 	*outbox.ClaimedEmail
 	account collab.Account
 	org     collab.OrganizationRef
-	times   collab.MailTimes    // of the recipient
-	ended   map[string][]string // positions of entries that the email does not tell of, by why; "" for those it tells of or counts
+	times   collab.MailTimes // of the recipient
+	list    *inbox.ToEmail
 	sent    bool
 }
 
@@ -89,7 +99,7 @@ func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
 	if err != nil || claimed == nil {
 		return err
 	}
-	r := &emailRun{Deliverer: d, ClaimedEmail: claimed, org: claimed.For.OrganizationRef, ended: map[string][]string{}}
+	r := &emailRun{Deliverer: d, ClaimedEmail: claimed, org: claimed.For.OrganizationRef}
 	ctx, charge := d.metered(ctx)
 	due, err := r.run(ctx)
 	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
@@ -99,22 +109,18 @@ func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 	defer cancel()
 	if err != nil {
-		if r.Postponed < mostTries {
-			_, free := d.Outbox.FreeEmail(ending, claimed, 0, false)
-			return errors.Join(err, free)
-		}
-		return errors.Join(err, r.giveUp(ending, err))
+		_, free := d.Outbox.FreeEmail(ending, claimed, 0, false)
+		return errors.Join(err, free)
 	}
 	finish := d.Outbox.FinishEmail
 	if due != 0 { // it was not sent
 		finish = d.Outbox.FreeEmail
 	}
 	next := cmp.Or(due, r.next())
-	wait := max(time.UnixMilli(next).Sub(d.Now()), 0)
-	send := mayFollow(m.Hops, wait)
+	wait, send := d.bringIn(next, m.Hops)
 	minute, err := finish(ending, claimed, next, send)
 	if err == nil && minute != 0 && send {
-		err = d.Events.SendEventsIn(ending, wait, queue.Event{EventRef: claimed.Ref(), Kind: collab.EmailWork, Hops: m.Hops + 1, Due: minute})
+		err = d.Events.SendEventsIn(ending, wait, emailMessage(claimed.Email, minute, m.Hops))
 	}
 	return err
 }
@@ -127,32 +133,22 @@ func (r *emailRun) next() collab.Millis {
 	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli()
 }
 
-// giveUp ends an email that failed for hours: the entries that it was to tell of stay in the inbox.
-func (r *emailRun) giveUp(ctx context.Context, cause error) error {
-	r.Metrics.Add(metrics.EventsFailed, "", 1)
-	r.Log.LogAttrs(ctx, slog.LevelError, "email failed: "+cause.Error(), slog.String("account", r.For.Account), slog.String("email", r.Ref().ID))
-	_, err := r.Outbox.FreeEmail(ctx, r.ClaimedEmail, r.Now().Add(24*time.Hour).UnixMilli(), false)
-	return err
-}
-
 // run sends the email, or returns when it is due again.
 func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	enabled := false
-	var list *inbox.ToEmail
 	err = both(func() (err error) {
 		r.account, enabled, err = r.enabled(ctx, r.For.Account, r.For.Organization)
 		return err
 	}, func() (err error) {
-		list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
+		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	r.ended = list.Ended
 	if !enabled {
 		if r.Now().Sub(time.UnixMilli(r.First)) > longestDisabled {
-			list.EndLeft(string(whyDisabled))
+			r.list.EndLeft(string(whyDisabled))
 			return 0, r.end(ctx)
 		}
 		return r.Now().Add(shortHold).UnixMilli(), nil
@@ -160,9 +156,9 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails)); used {
 		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
 	}
-	told, err := r.choose(ctx, list)
+	told, err := r.choose(ctx)
 	if err == nil && len(told.entries) > 0 {
-		due, err = r.send(ctx, told, list)
+		due, err = r.send(ctx, told)
 	}
 	if err != nil || due != 0 {
 		return due, err
@@ -172,7 +168,7 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 
 // end records of the entries how the email ended for them.
 func (r *emailRun) end(ctx context.Context) error {
-	for why, positions := range r.ended {
+	for why, positions := range r.list.Ended {
 		if err := r.Inbox.EndEmail(ctx, r.org, r.For.User, why, positions); err != nil {
 			return err
 		}
@@ -181,8 +177,8 @@ func (r *emailRun) end(ctx context.Context) error {
 }
 
 // send sends the email about entries, which counts those that are left.
-func (r *emailRun) send(ctx context.Context, told *told, list *inbox.ToEmail) (due collab.Millis, err error) {
-	notice, err := r.notice(ctx, told, list.Left())
+func (r *emailRun) send(ctx context.Context, told *told) (due collab.Millis, err error) {
+	notice, err := r.notice(ctx, told, r.list.Left())
 	if err == nil {
 		err = r.Mailer.Send(ctx, notice)
 	}
@@ -202,7 +198,7 @@ func (r *emailRun) send(ctx context.Context, told *told, list *inbox.ToEmail) (d
 		return 0, withoutText(err)
 	}
 	r.endTold(told, why)
-	list.EndLeft(cmp.Or(why, countedAlone))
+	r.list.EndLeft(cmp.Or(why, countedAlone))
 	return 0, nil
 }
 
@@ -211,11 +207,10 @@ const countedAlone = "counted alone: the email tells of newer ones"
 
 // told are the entries that an email tells of.
 type told struct {
-	entries   []inboxview.Entry // the newest first
-	to        collab.User       // the recipient, with an address
-	member    collab.Member
-	latest    map[threadRef][]collab.Comment // the last comments of their threads
-	documents map[collab.DocumentRef]*collab.Document
+	entries []inboxview.Entry // the newest first
+	to      collab.User       // the recipient, with an address
+	member  collab.Member
+	latest  map[threadRef][]collab.Comment // the last comments of their threads
 
 	seen        map[threadRef]collab.Millis                  // until when the recipient has seen threads
 	preferences map[collab.DocumentRef]collab.PreferencesSet // of the recipient
@@ -233,16 +228,16 @@ func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
 
 // choose returns the entries that the email tells of, by the rights, preferences, read states and texts of this moment. It ends others that
 // it has read, and leaves those that the email is to count.
-func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, error) {
+func (r *emailRun) choose(ctx context.Context) (*told, error) {
 	t := &told{
-		latest: map[threadRef][]collab.Comment{}, documents: map[collab.DocumentRef]*collab.Document{},
-		seen: map[threadRef]collab.Millis{}, preferences: map[collab.DocumentRef]collab.PreferencesSet{},
+		latest: map[threadRef][]collab.Comment{}, seen: map[threadRef]collab.Millis{},
+		preferences: map[collab.DocumentRef]collab.PreferencesSet{},
 	}
 	view := &inboxview.View{Directory: r.Directory, Threads: r.Threads, Access: r.access}
 	for more := true; more && len(t.entries) < mostEntries; {
 		var entries []collab.InboxEntry
 		var err error
-		if entries, more, err = list.Next(ctx, min(entryPortion, mostEntries-len(t.entries))); err != nil {
+		if entries, more, err = r.list.Next(ctx, min(entryPortion, mostEntries-len(t.entries))); err != nil {
 			return nil, err
 		}
 		var shown *inboxview.Shown
@@ -256,14 +251,14 @@ func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, erro
 			return nil, err
 		}
 		for position, why := range shown.Hidden {
-			r.ended[why] = append(r.ended[why], position)
+			r.list.End(why, position)
 		}
 		if shown.Member.UserID != "" {
 			t.member = shown.Member
 		}
 		for _, e := range shown.Entries {
 			if why := r.unwanted(t, &e); why != "" {
-				r.ended[string(why)] = append(r.ended[string(why)], e.Position)
+				r.list.End(string(why), e.Position)
 				continue
 			}
 			t.entries = append(t.entries, e)
@@ -277,7 +272,7 @@ func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, erro
 		return t, err
 	}
 	r.endTold(t, string(why))
-	list.EndLeft(string(why))
+	r.list.EndLeft(string(why))
 	t.entries = nil
 	return t, nil
 }
@@ -285,12 +280,12 @@ func (r *emailRun) choose(ctx context.Context, list *inbox.ToEmail) (*told, erro
 // endTold ends the entries that the email was to tell of; "" if it does.
 func (r *emailRun) endTold(t *told, why string) {
 	for _, e := range t.entries {
-		r.ended[why] = append(r.ended[why], e.Position)
+		r.list.End(why, e.Position)
 	}
 }
 
-// look reads the last comments of the threads of entries, until when the recipient has seen them, their documents, and what the recipient
-// prefers for each.
+// look reads the last comments of the threads of entries, until when the recipient has seen them, and what the recipient prefers for their
+// documents.
 func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntry) error {
 	var threads []threadRef
 	var documents []collab.DocumentRef
@@ -299,26 +294,18 @@ func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntr
 		if _, known := t.latest[of]; !known && of.annotation != "" && !slices.Contains(threads, of) {
 			threads = append(threads, of)
 		}
-		if _, known := t.documents[of.document]; !known && !slices.Contains(documents, of.document) {
+		if _, known := t.preferences[of.document]; !known && !slices.Contains(documents, of.document) {
 			documents = append(documents, of.document)
 		}
 	}
-	latest, until, read := make([][]collab.Comment, len(threads)), make([]collab.Millis, len(threads)), make([]*collab.Document, len(documents))
-	err := each(len(threads)+len(documents)+1, concurrency, func(i int) (err error) {
+	latest, until := make([][]collab.Comment, len(threads)), make([]collab.Millis, len(threads))
+	err := each(len(threads)+1, concurrency, func(i int) (err error) {
 		switch {
 		case i < len(threads):
-			part := collab.ThreadPart{Document: threads[i].document, Annotation: threads[i].annotation}
-			part.At = r.millis()
+			part := collab.ThreadPart{Document: threads[i].document, Annotation: threads[i].annotation, At: r.millis()}
 			thread, at, err := r.Threads.Latest(ctx, part, r.For.User, latestComments)
 			if thread != nil {
 				latest[i], until[i] = thread.Comments, at
-			}
-			return err
-		case i < len(threads)+len(documents):
-			i -= len(threads)
-			doc, err := r.Directory.Document(ctx, documents[i])
-			if read[i] = &doc; collab.CodeOf(err) == collab.NotFound {
-				read[i], err = nil, nil
 			}
 			return err
 		case r.account.Settings.NotificationPreferencesOff || len(documents) == 0:
@@ -332,14 +319,6 @@ func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntr
 	})
 	for i, of := range threads {
 		t.latest[of], t.seen[of] = latest[i], until[i]
-		for _, c := range latest[i] {
-			if c.AuthorID == r.For.User {
-				t.seen[of] = max(t.seen[of], c.Added())
-			}
-		}
-	}
-	for i, doc := range documents {
-		t.documents[doc] = read[i]
 	}
 	return err
 }

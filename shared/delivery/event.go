@@ -46,10 +46,7 @@ func then(w outbox.Work, stage outbox.Stage) outbox.Work {
 	return w
 }
 
-const (
-	mostTries = outbox.MostPostponed
-	endTime   = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
-)
+const endTime = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
 
 // Event handles a message: it delivers an event from its stage on, up to the end of a page of its audience, sends an email, or does one run
 // of a job. The next page has a message of its own.
@@ -70,7 +67,7 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		return err
 	}
 	err = d.deliver(ctx, *w, m)
-	if err != nil && w.Postponed >= mostTries {
+	if err != nil && w.Postponed >= outbox.MostPostponed {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 		defer cancel()
 		err = errors.Join(err, d.fail(ending, *w, err.Error()))

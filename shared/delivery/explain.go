@@ -117,12 +117,12 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 	if err != nil || deleted {
 		return "the notification was deleted", err
 	}
-	err = e.readThread(ctx, e.event)
+	err = e.readThread(ctx)
 	switch {
 	case err != nil || e.event.AnnotationID == "":
 	case e.head == nil:
 		return "the thread was deleted", nil
-	case !e.said(e.event):
+	case !e.said():
 		return "the comments were deleted", nil
 	}
 	return "", err

@@ -3,7 +3,12 @@ package delivery_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +47,9 @@ func TestFails(t *testing.T) {
 	failed := w.failed(ev)
 	if after := w.Now().Sub(began); failed == nil || failed.Failure == "" || after < 4*time.Hour || after > 12*time.Hour {
 		t.Fatalf("after %v: %+v", after, failed)
+	}
+	if got, _ := a.explained(ev); got["bob"] != [2]string{"failed: " + failed.Failure, "failed: " + failed.Failure} {
+		t.Errorf("explained as %q", got["bob"])
 	}
 	w.must(w.db.Outbox.Retry(t.Context(), ref(ev)))
 	w.settle(w.start())
@@ -123,5 +131,58 @@ func TestUnparked(t *testing.T) {
 	w.settle(w.start())
 	if n := len(a.mailsTo("bob")); n != 1 {
 		t.Errorf("%d mails", n)
+	}
+}
+
+// broken is a mail service that fails.
+type broken struct{ calls *atomic.Int64 }
+
+func (b broken) Send(context.Context, mail.Notice) error {
+	b.calls.Add(1)
+	return errors.New("it fails")
+}
+
+// TestFailingEmail: an email that cannot be sent for days is tried daily after some hours, and logged each time. It leaves once it can be
+// sent.
+func TestFailingEmail(t *testing.T) {
+	a, w := newAccount(t)
+	ev := a.comment("thread", a.user("bob"))
+	w.send(ev)
+	var calls atomic.Int64
+	p := w.start(func(o *delivery.Options) { o.Mailer = broken{&calls} })
+	const days = 10
+	w.settleUntil(p, w.Now().Add(days*24*time.Hour))
+	if n, most := calls.Load(), int64((outbox.MostPostponed+1+days)*keys.Queues()[0].MaxReceives); n < outbox.MostPostponed || n > most {
+		t.Errorf("%d attempts in %d days, want %d to %d", n, days, outbox.MostPostponed, most)
+	}
+	if n := strings.Count(w.log.String(), "email failed"); n < days-2 || n > days {
+		t.Errorf("it was logged %d times", n)
+	}
+	w.settle(w.start())
+	if mails := a.mailsTo("bob"); len(mails) != 1 {
+		t.Errorf("mails %q", mails)
+	}
+}
+
+// TestProviderSilent: a notification about a document of which the permission provider says nothing while an email is due stays out of it.
+func TestProviderSilent(t *testing.T) {
+	a, w := newAccount(t)
+	var silent atomic.Bool
+	r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+		if silent.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprint(rw, `{"userIds": ["bob"]}`)
+	})
+	a.provider(r.URL, "secret")
+	ev := a.comment("thread", a.user("bob"))
+	p := w.start()
+	w.send(ev)
+	w.drain(p)
+	silent.Store(true)
+	w.settle(p)
+	if got, _ := a.explained(ev); len(a.mailsTo("bob")) != 0 || got["bob"][0] != "reached " {
+		t.Errorf("mails %q; explained as %q", a.mailsTo("bob"), got["bob"])
 	}
 }

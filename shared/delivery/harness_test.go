@@ -431,7 +431,7 @@ func (w *world) pending() []outbox.Work {
 func (w *world) relay() {
 	w.Helper()
 	r := pending.Relay{
-		Store: w.backlog(), Lanes: w.db.Hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Store: w.backlog(), Lanes: w.db.Hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: w.Now,
 		Metrics: metrics.New(&w.metrics, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))

@@ -37,10 +37,7 @@ func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice
 		if slices.ContainsFunc(t.entries[:at], same) {
 			continue
 		}
-		on := mail.Thread{DocumentID: e.DocumentID, Document: e.DocumentID, AnnotationID: e.AnnotationID}
-		if doc := t.documents[of.document]; doc != nil {
-			on.Document = cmp.Or(doc.Name, e.DocumentID)
-		}
+		on := mail.Thread{DocumentID: e.DocumentID, Document: cmp.Or(e.DocumentName, e.DocumentID), AnnotationID: e.AnnotationID}
 		first := int64(collab.MaxCommentID)
 		for i, other := range slices.Backward(t.entries) {
 			if i == at || same(other) {

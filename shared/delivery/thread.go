@@ -11,7 +11,7 @@ import (
 // thread is a thread as it was read for an event.
 type thread struct {
 	head     *collab.Annotation  // nil when it is deleted, or the event is about no thread
-	comments map[int64]*comment  // of the events that were read; nil for a deleted one
+	comments map[int64]*comment  // that exist, of those that the event notifies of
 	groups   map[string][]string // their members who are mentioned
 	looked   int                 // members of groups
 }
@@ -41,50 +41,31 @@ const (
 	readComments   = 50 // of a thread at once: of 350 KB each at most
 )
 
-// readThread reads the event's thread: its head, and the comments of events on it that were not read yet.
-func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) error {
-	return r.thread.read(ctx, r, events...)
-}
-
-func (t *thread) read(ctx context.Context, r *eventRun, events ...*collab.Event) error {
-	var ids []int64
-	for _, ev := range events {
-		for _, id := range ev.NotifyingIDs() {
-			if _, read := t.comments[id]; !read {
-				ids = append(ids, id)
-			}
-		}
-	}
-	first := t.comments == nil
-	if first {
-		t.comments = map[int64]*comment{}
-	}
-	for r.event.AnnotationID != "" && (first || len(ids) > 0) {
+// readThread reads the event's thread: its head, and the comments that the event notifies of.
+func (r *eventRun) readThread(ctx context.Context) error {
+	ids := r.event.NotifyingIDs()
+	r.comments = map[int64]*comment{}
+	for first := true; r.event.AnnotationID != "" && (first || len(ids) > 0); first = false {
 		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: r.event.Time, Comments: ids[:min(len(ids), readComments)]}
 		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, false)
 		if err != nil {
 			return err
 		}
-		for _, id := range part.Comments {
-			t.comments[id] = nil
+		ids = ids[len(part.Comments):]
+		if r.head = nil; list[0] == nil {
+			continue
 		}
-		if t.head = nil; list[0] != nil {
-			t.head = &list[0].Annotation
-			for i := range list[0].Comments {
-				c := &list[0].Comments[i]
-				t.comments[c.ID] = newComment(c)
-			}
+		r.head = &list[0].Annotation
+		for i := range list[0].Comments {
+			c := &list[0].Comments[i]
+			r.comments[c.ID] = newComment(c)
 		}
-		first, ids = false, ids[len(part.Comments):]
 	}
 	return nil
 }
 
-// said reports whether at least one comment of an event exists, or it is about none.
-func (r *eventRun) said(ev *collab.Event) bool {
-	ids := ev.NotifyingIDs()
-	return len(ids) == 0 || slices.ContainsFunc(ids, func(id int64) bool { return r.comments[id] != nil })
-}
+// said reports whether at least one comment of the event exists, or it is about none.
+func (r *eventRun) said() bool { return len(r.event.NotifyingIDs()) == 0 || len(r.comments) > 0 }
 
 // mentioned returns the users whom the comments of the event mention, by themselves or by their groups; of updated comments those whom
 // the update mentions first.

@@ -486,6 +486,9 @@ func TestPoison(t *testing.T) {
 	if failed := w.failed(ev); failed == nil || deaths != outbox.MostPostponed+1 || len(a.inbox("bob")) != 0 {
 		t.Errorf("failed %+v after %d deaths", failed, deaths)
 	}
+	if !strings.Contains(w.log.String(), "delivery failed") {
+		t.Errorf("log %s", &w.log)
+	}
 	w.must(w.db.Outbox.Retry(t.Context(), ref(ev)))
 	w.settle(w.start())
 	if len(a.inbox("bob")) != 1 {

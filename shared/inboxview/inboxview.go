@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"collabdata/shared/access"
@@ -59,7 +60,8 @@ const (
 )
 
 // Show returns the notifications that the reader sees, in their order, with texts as they are now: without those of threads and comments
-// that are deleted, and of threads that the reader may not see.
+// that are deleted, and of threads that the reader may not see. With the error *access.NoAnswer it returns them, too, without those of
+// documents about which there is no answer.
 func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) (*Shown, error) {
 	shown := &Shown{Hidden: map[string]string{}}
 	if len(entries) == 0 {
@@ -79,6 +81,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	}
 	var list []*collab.Thread
 	var viewers [][]collab.Viewer
+	var unanswered error
 	var covered []bool
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
@@ -88,6 +91,9 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	if r.User != "" {
 		g.Go(func() (err error) {
 			viewers, err = v.Access.Viewers(within, r.Settings, documents, []string{r.User}, false)
+			if _, partly := errors.AsType[*access.NoAnswer](err); partly {
+				unanswered, err = err, nil
+			}
 			return err
 		})
 		g.Go(func() error {
@@ -151,7 +157,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 			shown.Entries = append(shown.Entries, of)
 		}
 	}
-	return shown, nil
+	return shown, unanswered
 }
 
 func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }

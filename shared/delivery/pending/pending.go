@@ -1,4 +1,5 @@
-// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, emails that are due, and webhook endpoints with deliveries whose time has come.
+// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, emails that are due, and
+// webhook endpoints with deliveries whose time has come.
 package pending
 
 import (
@@ -32,6 +33,7 @@ const (
 
 	firstWait  = 2 * time.Minute // from a message to the next about the same work; it doubles each time
 	lastWait   = time.Hour
+	failedWait = 24 * time.Hour  // between attempts at an email that has failed for hours
 	parkedWait = 9 * time.Minute // parked work is looked at in every tenth minute
 
 	longQueue = 1_000 // messages that wait
@@ -228,7 +230,12 @@ func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 			continue
 		}
 		moves.Go(func() error {
-			minute, err := k.Store.PostponeEmail(moving, d, now.Add(waitAfter(d.Postponed)).UnixMilli())
+			wait := waitAfter(d.Postponed)
+			if d.Postponed >= outbox.MostPostponed {
+				wait = failedWait
+				k.failed(ctx, "email failed", slog.String("account", d.For.Account), slog.String("email", d.Ref().ID))
+			}
+			minute, err := k.Store.PostponeEmail(moving, d, now.Add(wait).UnixMilli())
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -246,6 +253,12 @@ func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 		k.errs = append(k.errs, k.Events.SendEvents(sending, events...))
 	}
 	k.sent += len(events)
+}
+
+// failed counts and logs work that every attempt has failed to end.
+func (k *kindRun) failed(ctx context.Context, text string, of ...slog.Attr) {
+	k.Metrics.Add(metrics.EventsFailed, "", 1)
+	k.Log.LogAttrs(ctx, slog.LevelError, text, of...)
 }
 
 // waitAfter returns how long work waits for the next message after n postponements.
@@ -326,7 +339,9 @@ func (k *kindRun) postpone(ctx context.Context, w outbox.Work) (bool, error) {
 	case k.kind == collab.ParkedWork:
 		wait = parkedWait
 	case k.kind == collab.EventWork && w.Postponed > outbox.MostPostponed:
-		return false, k.Store.Fail(ctx, w, "no attempt at it has ended")
+		const failure = "no attempt at it has ended"
+		k.failed(ctx, "delivery failed: "+failure, slog.String("account", w.Account), slog.String("event", w.ID))
+		return false, k.Store.Fail(ctx, w, failure)
 	}
 	return k.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())
 }

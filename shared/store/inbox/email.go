@@ -14,7 +14,7 @@ import (
 
 // ToEmail are the entries of an inbox that an email is to tell of.
 type ToEmail struct {
-	Ended map[string][]string // positions of those that it does not tell of, by why
+	Ended map[string][]string // positions of those that End ended, by why
 
 	reader   *Reader
 	pointers []pointer // the others, the newest first
@@ -59,7 +59,7 @@ func (r *Reader) ToEmail(ctx context.Context, from string, about outbox.About) (
 	list.pointers = collab.Where(pointers, func(p pointer) bool {
 		read := did.of(p).ReadAt != 0
 		if read {
-			list.Ended[WhySeen] = append(list.Ended[WhySeen], p.sk)
+			list.End(WhySeen, p.sk)
 		}
 		return !read
 	})
@@ -75,19 +75,22 @@ func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry,
 	}
 	for _, p := range next {
 		if !slices.ContainsFunc(list, func(e collab.InboxEntry) bool { return e.Position == p.sk }) {
-			t.Ended[WhyDeleted] = append(t.Ended[WhyDeleted], p.sk)
+			t.End(WhyDeleted, p.sk)
 		}
 	}
 	t.pointers = t.pointers[len(next):]
 	return list, len(t.pointers) > 0, nil
 }
 
+// End notes entries of which the email does not tell, and why; with "" those of which it does.
+func (t *ToEmail) End(why string, positions ...string) { t.Ended[why] = append(t.Ended[why], positions...) }
+
 // Left returns how many entries Next has not read.
 func (t *ToEmail) Left() int { return len(t.pointers) }
 
 // EndLeft ends the entries that Next has not read.
 func (t *ToEmail) EndLeft(why string) {
-	t.Ended[why] = append(t.Ended[why], collab.Map(t.pointers, func(p pointer) string { return p.sk })...)
+	t.End(why, collab.Map(t.pointers, func(p pointer) string { return p.sk })...)
 	t.pointers = nil
 }
 

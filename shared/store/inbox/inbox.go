@@ -249,11 +249,7 @@ func (s *Store) pointers(
 	if err != nil {
 		return nil, false, err
 	}
-	shown := map[string]bool{}
-	for _, it := range items {
-		shown[it.Text(keys.SK)] = shown[it.Text(keys.SK)] || it[keys.Hidden] == nil
-	}
-	items = slices.CompactFunc(collab.Where(items, func(it store.Item) bool { return it[keys.Hidden] == nil || !shown[it.Text(keys.SK)] }), func(a, b store.Item) bool { return a.Text(keys.SK) == b.Text(keys.SK) })
+	items = withoutTwins(items)
 	list := make([]pointer, len(items))
 	for i, it := range items {
 		p := pointer{sk: it.Text(keys.SK), toAll: it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK}
@@ -388,6 +384,20 @@ func (r *Reader) entries(
 	}
 	current, err := r.directory.Current(ctx, r.org, collab.Map(list, func(e collab.InboxEntry) collab.DocumentRef { return e.Document(r.org) }))
 	return collab.Where(list, func(e collab.InboxEntry) bool { return current[e.Document(r.org)] }), err
+}
+
+// withoutTwins returns sorted items with one of each sort key: if the user has an entry of a notification to all, the one that is shown.
+func withoutTwins(items []store.Item) []store.Item {
+	var list []store.Item
+	for _, it := range items {
+		switch last := len(list) - 1; {
+		case last < 0 || list[last].Text(keys.SK) != it.Text(keys.SK):
+			list = append(list, it)
+		case list[last][keys.Hidden] != nil:
+			list[last] = it
+		}
+	}
+	return list
 }
 
 // stateItem is what a user did with a notification.
