@@ -83,7 +83,9 @@ func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry,
 }
 
 // End notes entries of which the email does not tell, and why; with "" those of which it does.
-func (t *ToEmail) End(why string, positions ...string) { t.Ended[why] = append(t.Ended[why], positions...) }
+func (t *ToEmail) End(why string, positions ...string) {
+	t.Ended[why] = append(t.Ended[why], positions...)
+}
 
 // Left returns how many entries Next has not read.
 func (t *ToEmail) Left() int { return len(t.pointers) }

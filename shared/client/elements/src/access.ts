@@ -91,6 +91,7 @@ export class Access {
   #token: Promise<Token> | undefined;
   #claims: Claims | undefined;
   #channel: BroadcastChannel | undefined;
+  #unanswered = 0; // requests in a row
 
   constructor(readonly source: Source, readonly documentId: string) {}
 
@@ -218,10 +219,12 @@ export class Access {
         signal: AbortSignal.timeout(TIMEOUT),
         keepalive: !!key && body.length < OUTLIVING,
       });
+      this.#unanswered = 0;
       answer = await response.json().catch(() => undefined);
     } catch (e) {
       const failure = offline();
-      if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError') {
+      // A browser ends the requests of a page that is left: one without an answer tells nothing of the address.
+      if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError' && ++this.#unanswered > 1) {
         tell(`no answer from ${api}: is that the address of the service?`);
       }
       throw failure;

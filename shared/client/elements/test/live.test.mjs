@@ -669,6 +669,9 @@ test('nobody is signed in where the page has no token, and somebody once it has 
   globalThis.fetch = async () => {
     throw new TypeError('Failed to fetch');
   };
+  const before = console.error.mock.callCount();
+  await assert.rejects(inbox.call('/v2/users/get', {}), {status: 'UNAVAILABLE'});
+  assert.equal(console.error.mock.callCount(), before, 'a page that is left has requests without an answer');
   await assert.rejects(inbox.call('/v2/users/get', {}), {status: 'UNAVAILABLE'});
   assert.match(console.error.mock.calls.at(-1).arguments[0], /no answer from http:\/\/service/);
 });
