@@ -128,9 +128,11 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		}
 		return all.sorted(), err
 	}
-	followers := func() ([]string, error) { return nil, nil }
+	var followers func() ([]string, error)
+	var recent func() (*collab.Thread, error)
 	if !ev.NamedAlone {
 		followers = collab.Later(ctx, func() ([]string, error) { return r.Threads.Followers(ctx, r.document) })
+		recent = collab.Later(ctx, func() (*collab.Thread, error) { return r.commentsBefore(ctx, ownComments(ev)) })
 	}
 	if err := r.readThread(ctx); err != nil || r.head == nil || !r.said() {
 		return nil, err
@@ -160,7 +162,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	}
 	all.add(person{User: r.assignee()})
 	all.most = len(all.list) + collab.MaxPeople
-	err = r.addThread(ctx, &all)
+	err = r.addThread(ctx, &all, recent)
 	if f := r.head.Follows; f != nil {
 		all.most = len(all.list) + collab.MaxFollows
 		for _, id := range f.All {
@@ -219,16 +221,11 @@ func (r *eventRun) assignee() collab.User {
 	return assignee
 }
 
-// addThread adds the creator of the event's thread, the authors of the last comments before the event's own, and the people tagged in them.
-// Comments that were added after the event do not count.
-func (r *eventRun) addThread(ctx context.Context, all *roster) error {
-	ev := r.event
-	before, portion := int64(collab.MaxCommentID), cmp.Or(r.portion, threadPortion)
-	if len(ev.CommentIDs) > 0 {
-		before = slices.Min(ev.CommentIDs)
-	}
+// addThread adds the creator of the event's thread, the authors of the last comments before the event's own, of which recent returns the
+// last portion, and the people tagged in them. Comments that were added after the event do not count.
+func (r *eventRun) addThread(ctx context.Context, all *roster, recent func() (*collab.Thread, error)) error {
 	for n, size := 0, 0; n < threadComments && size < threadBytes; {
-		thread, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, portion)
+		thread, err := recent()
 		if err != nil {
 			return err
 		}
@@ -237,18 +234,33 @@ func (r *eventRun) addThread(ctx context.Context, all *roster) error {
 		}
 		comments := thread.Comments
 		for _, c := range slices.Backward(comments) {
-			if size += c.Content(); c.Added() > ev.Time {
+			if size += c.Content(); c.Added() > r.event.Time {
 				continue
 			}
 			all.addThread(newComment(&c))
 		}
-		if n += len(comments); len(comments) < portion {
+		if n += len(comments); len(comments) < r.atOnce() {
 			break
 		}
-		before = comments[0].ID
+		recent = func() (*collab.Thread, error) { return r.commentsBefore(ctx, comments[0].ID) }
 	}
 	all.addHint(userOf(r.head.From))
 	return nil
+}
+
+// ownComments returns the id before which the comments of a thread are not those of an event.
+func ownComments(ev *collab.Event) int64 {
+	if len(ev.CommentIDs) == 0 {
+		return collab.MaxCommentID
+	}
+	return slices.Min(ev.CommentIDs)
+}
+
+func (r *eventRun) atOnce() int { return cmp.Or(r.portion, threadPortion) }
+
+// commentsBefore returns a portion of the comments of the event's thread before an id.
+func (r *eventRun) commentsBefore(ctx context.Context, id int64) (*collab.Thread, error) {
+	return r.Threads.RecentComments(ctx, r.document, r.event.AnnotationID, id, r.atOnce())
 }
 
 // userOf reads a user object; the zero user for none.

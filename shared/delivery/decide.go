@@ -14,7 +14,6 @@ import (
 // decision says for one event and one person whether each channel reaches them, or the first reason why not.
 type decision struct {
 	person
-	run         *eventRun
 	inbox, mail reason
 	times       collab.MailTimes // of the person, where mail reaches them
 	external    bool             // the address is not that of the member
@@ -47,41 +46,48 @@ func (d *decision) refuse(why reason) {
 	d.inbox, d.mail = cmp.Or(d.inbox, why), cmp.Or(d.mail, why)
 }
 
-// rules decide in this order. Each looks only at channels without a reason, and reads in one batch for the whole list: the decisions of one
-// event, or of one person, in one organization.
-var rules = []func(*Deliverer, context.Context, collab.OrganizationRef, collab.Settings, []*decision) error{
-	(*Deliverer).byLevel,
-	(*Deliverer).byAccess,
-	(*Deliverer).byPreference,
-	(*Deliverer).byAddress,
-	(*Deliverer).bySubscription,
+// rules decide in this order. Each reads in one batch for all people of an event, and returns the function that decides about channels
+// without a reason. Those of a row read side by side.
+var rules = [][]func(*eventRun, context.Context, []*decision) (decide func(), err error){
+	{(*eventRun).byLevel},
+	{(*eventRun).byAccess, (*eventRun).byPreference, (*eventRun).byAddress},
+	{(*eventRun).bySubscription},
 }
 
 // decide decides about the event for each of the people.
 func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, error) {
-	list := collab.Map(people, func(p person) *decision { return &decision{person: p, run: r} })
-	return list, r.decideAll(ctx, r.document.OrganizationRef, r.settings, list)
+	list := collab.Map(people, func(p person) *decision { return &decision{person: p} })
+	for _, d := range list {
+		if r.caused(d.UserID) {
+			d.refuse(ownAction)
+		}
+		if r.listed() {
+			d.inbox = cmp.Or(d.inbox, inList)
+		}
+		if r.Mailer == nil {
+			d.mail = cmp.Or(d.mail, mailOff)
+		}
+	}
+	for _, row := range rules {
+		open := collab.Where(list, reached)
+		decide := make([]func(), len(row))
+		err := each(len(row), len(row), func(i int) (err error) {
+			decide[i], err = row[i](r, ctx, open)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, decide := range decide {
+			decide()
+		}
+	}
+	return list, nil
 }
 
-// decideAll applies the rules to decisions.
-func (d *Deliverer) decideAll(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
-	for _, of := range list {
-		if ev := of.run.event; ev.Actor != nil && ev.Actor.UserID == of.UserID {
-			of.refuse(ownAction)
-		}
-		if of.run.listed() {
-			of.inbox = cmp.Or(of.inbox, inList)
-		}
-		if d.Mailer == nil {
-			of.mail = cmp.Or(of.mail, mailOff)
-		}
-	}
-	for _, rule := range rules {
-		if err := rule(d, ctx, org, s, list); err != nil {
-			return err
-		}
-	}
-	return nil
+// caused reports whether a user caused the event.
+func (r *eventRun) caused(user string) bool {
+	return r.event.Actor != nil && r.event.Actor.UserID == user
 }
 
 // idsWhere returns the ids of the users whom a condition holds for.
@@ -98,82 +104,53 @@ func idsWhere(list []*decision, holds func(*decision) bool) []string {
 func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
 
 // byLevel refuses people who have muted the event's thread, or all of it except mentions.
-func (d *Deliverer) byLevel(ctx context.Context, _ collab.OrganizationRef, _ collab.Settings, list []*decision) error {
-	for _, of := range list {
-		if of.run.head == nil || !reached(of) {
-			continue
-		}
-		switch of.run.head.Follows.Of(of.UserID) {
-		case collab.LevelNone:
-			of.refuse(muted)
-		case collab.LevelMentions:
-			addressed, err := of.run.addressed(ctx)
-			if err != nil {
-				return err
-			}
-			if !slices.Contains(addressed, of.UserID) {
-				of.refuse(muted)
-			}
-		}
+func (r *eventRun) byLevel(ctx context.Context, list []*decision) (func(), error) {
+	if r.head == nil {
+		return func() {}, nil
 	}
-	return nil
+	addressed, err := r.addressed(ctx)
+	return func() {
+		for _, d := range list {
+			level := r.head.Follows.Of(d.UserID)
+			if level == collab.LevelNone || level == collab.LevelMentions && !slices.Contains(addressed, d.UserID) {
+				d.refuse(muted)
+			}
+		}
+	}, err
 }
 
 // byAccess refuses people who may not see the event's thread. A notification names its recipients itself: with verifyUserPermissions
 // byAccess refuses those who may not see the document.
-func (d *Deliverer) byAccess(ctx context.Context, _ collab.OrganizationRef, s collab.Settings, list []*decision) error {
-	list = slices.DeleteFunc(slices.Clone(list), func(of *decision) bool { return !reached(of) })
-	var docs []collab.DocumentRef // of threads
-	var users []string
-	members := false
-	named := map[collab.DocumentRef][]*decision{} // by notifications that ask for access
-	for _, of := range list {
-		switch doc := of.run.document; {
-		case of.run.event.AnnotationID != "":
-			if !slices.Contains(docs, doc) {
-				docs = append(docs, doc)
+func (r *eventRun) byAccess(ctx context.Context, list []*decision) (func(), error) {
+	users := collab.Map(list, func(d *decision) string { return d.UserID })
+	switch {
+	case r.event.AnnotationID != "" && len(users) > 0:
+		viewers, err := r.access.Viewers(ctx, r.settings, []collab.DocumentRef{r.document}, users, r.head.Visibility != nil)
+		return func() {
+			of := map[string]collab.Viewer{}
+			for _, v := range slices.Concat(viewers...) {
+				of[v.User] = v
 			}
-			users = append(users, of.UserID)
-			members = members || of.run.head.Visibility != nil
-		case of.run.event.VerifyAccess:
-			named[doc] = append(named[doc], of)
-		}
-	}
-	for doc, list := range named {
-		allowed, err := d.access.MaySee(ctx, s, doc, collab.Map(list, func(of *decision) string { return of.UserID }))
-		if err = d.answered(err); err != nil {
-			return err
-		}
-		for _, of := range list {
-			if !allowed[of.UserID] {
-				of.refuse(noAccess)
+			for _, d := range list {
+				switch v := of[d.UserID]; {
+				case !v.May:
+					d.refuse(cmp.Or(reason(v.Why), noAccess))
+				case !v.Sees(r.head.Visibility, r.head.CreatorID):
+					d.refuse(notVisible)
+				}
 			}
-		}
-	}
-	if docs == nil {
-		return nil
-	}
-	slices.Sort(users)
-	users = slices.Compact(users)
-	viewers, err := d.access.Viewers(ctx, s, docs, users, members)
-	if err = d.answered(err); err != nil {
-		return err
-	}
-	for _, of := range list {
-		if of.run.event.AnnotationID == "" {
-			continue
-		}
-		for _, v := range viewers[slices.Index(docs, of.run.document)] {
-			switch {
-			case v.User != of.UserID:
-			case !v.May:
-				of.refuse(reason(v.Why))
-			case !v.Sees(of.run.head.Visibility, of.run.head.CreatorID):
-				of.refuse(notVisible)
+		}, r.answered(err)
+	case r.event.VerifyAccess:
+		allowed, err := r.access.MaySee(ctx, r.settings, r.document, users)
+		return func() {
+			for _, d := range list {
+				if !allowed[d.UserID] {
+					d.refuse(noAccess)
+				}
 			}
-		}
+		}, r.answered(err)
 	}
-	return nil
+	return func() {}, nil
 }
 
 // answered counts people about whom the permission provider did not answer, and drops that error: they are refused.
@@ -186,30 +163,27 @@ func (d *Deliverer) answered(err error) error {
 }
 
 // byPreference refuses channels that people have turned off for the document or the organization, and finds when they get mail.
-func (d *Deliverer) byPreference(ctx context.Context, _ collab.OrganizationRef, s collab.Settings, list []*decision) error {
-	list = slices.DeleteFunc(slices.Clone(list), func(of *decision) bool { return !reached(of) })
+func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), error) {
 	preferences := make([]collab.PreferencesSet, len(list))
-	if !s.NotificationPreferencesOff && len(list) > 0 {
-		var err error
-		preferences, err = d.Directory.PreferencesOf(ctx, len(list), func(i int) (string, collab.DocumentRef) {
-			return list[i].UserID, list[i].run.document
+	var err error
+	if !r.settings.NotificationPreferencesOff && len(list) > 0 {
+		preferences, err = r.Directory.PreferencesOf(ctx, len(list), func(i int) (string, collab.DocumentRef) {
+			return list[i].UserID, r.document
 		})
-		if err != nil {
-			return err
-		}
 	}
-	for i, of := range list {
-		mine, set := !of.run.event.NotifyAll, preferences[i]
-		p := set.Effective()
-		of.times = set.Mail
-		if !p.Inbox.Wants(mine) {
-			of.inbox = cmp.Or(of.inbox, notPreferred(set.Document.Inbox, set.Organization.Inbox))
+	return func() {
+		for i, d := range list {
+			mine, set := !r.event.NotifyAll, preferences[i]
+			p := set.Effective()
+			d.times = set.Mail
+			if !p.Inbox.Wants(mine) {
+				d.inbox = cmp.Or(d.inbox, notPreferred(set.Document.Inbox, set.Organization.Inbox))
+			}
+			if !p.Email.Wants(mine) {
+				d.mail = cmp.Or(d.mail, notPreferred(set.Document.Email, set.Organization.Email))
+			}
 		}
-		if !p.Email.Wants(mine) {
-			of.mail = cmp.Or(of.mail, notPreferred(set.Document.Email, set.Organization.Email))
-		}
-	}
-	return nil
+	}, err
 }
 
 // notPreferred returns the preference that holds, as a reason.
@@ -225,57 +199,49 @@ func notPreferred(document, organization collab.Preference) reason {
 
 // byAddress finds the address for mail: the event's, else the member's, else the thread's; with MailToMembersOnly only the member's. It
 // refuses mail to people without one that email can reach.
-func (d *Deliverer) byAddress(ctx context.Context, org collab.OrganizationRef, s collab.Settings, list []*decision) error {
-	only := s.MailToMembersOnly
-	addressed := func(of *decision) bool { return !only && collab.Deref(of.Email) != "" }
-	members, err := d.Directory.Members(ctx, org, idsWhere(list, func(of *decision) bool {
-		return of.mail == "" && !addressed(of)
+func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), error) {
+	only := r.settings.MailToMembersOnly
+	addressed := func(d *decision) bool { return !only && collab.Deref(d.Email) != "" }
+	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, idsWhere(list, func(d *decision) bool {
+		return d.mail == "" && !addressed(d)
 	}))
-	if err != nil {
-		return err
-	}
-	for _, of := range list {
-		m, is := members[of.UserID]
-		switch {
-		case addressed(of):
-			of.external = true
-		case is:
-			of.Email, of.Name = m.Email, cmp.Or(of.Name, m.Name)
-		case only:
-			of.Email = nil
+	return func() {
+		for _, d := range list {
+			m, is := members[d.UserID]
+			switch {
+			case addressed(d):
+				d.external = true
+			case is:
+				d.Email, d.Name = m.Email, cmp.Or(d.Name, m.Name)
+			case only:
+				d.Email = nil
+			}
+			if !only && collab.Deref(d.Email) == "" && d.hint != "" {
+				d.Email, d.external = &d.hint, true
+			}
+			if d.User = d.User.Short(); collab.Deref(d.Email) == "" {
+				d.mail = cmp.Or(d.mail, noAddress)
+				continue
+			}
+			address, err := collab.MailAddress(*d.Email)
+			if err != nil {
+				d.mail = cmp.Or(d.mail, badAddress)
+				continue
+			}
+			d.Email = &address // so that one who unsubscribed is known by each form of it
 		}
-		if !only && collab.Deref(of.Email) == "" && of.hint != "" {
-			of.Email, of.external = &of.hint, true
-		}
-		if of.User = of.User.Short(); collab.Deref(of.Email) == "" {
-			of.mail = cmp.Or(of.mail, noAddress)
-			continue
-		}
-		address, err := collab.MailAddress(*of.Email)
-		if err != nil {
-			of.mail = cmp.Or(of.mail, badAddress)
-			continue
-		}
-		of.Email = &address // so that one who unsubscribed is known by each form of it
-	}
-	return nil
+	}, err
 }
 
 // bySubscription refuses mail to addresses that have unsubscribed.
-func (d *Deliverer) bySubscription(ctx context.Context, org collab.OrganizationRef, _ collab.Settings, list []*decision) error {
-	var mailed []collab.User
-	for _, of := range list {
-		if of.mail == "" && !slices.ContainsFunc(mailed, func(u collab.User) bool {
-			return u.UserID == of.UserID && collab.Deref(u.Email) == collab.Deref(of.Email)
-		}) {
-			mailed = append(mailed, of.User)
+func (r *eventRun) bySubscription(ctx context.Context, list []*decision) (func(), error) {
+	mailed := collab.Where(list, func(d *decision) bool { return d.mail == "" })
+	off, err := r.Accounts.Unsubscribed(ctx, r.document.OrganizationRef, collab.Map(mailed, func(d *decision) collab.User { return d.User }))
+	return func() {
+		for _, d := range mailed {
+			if off[d.UserID] {
+				d.mail = unsubscribed
+			}
 		}
-	}
-	off, err := d.Accounts.Unsubscribed(ctx, org, mailed)
-	for _, of := range list {
-		if off[of.UserID] {
-			of.mail = cmp.Or(of.mail, unsubscribed)
-		}
-	}
-	return err
+	}, err
 }

@@ -136,8 +136,11 @@ func (r *emailRun) next() collab.Millis {
 // run sends the email, or returns when it is due again.
 func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	enabled := false
+	var usedUp *collab.Error
 	err = both(func() (err error) {
-		r.account, enabled, err = r.enabled(ctx, r.For.Account, r.For.Organization)
+		if r.account, enabled, err = r.enabled(ctx, r.For.Account, r.For.Organization); enabled {
+			usedUp, _ = errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails))
+		}
 		return err
 	}, func() (err error) {
 		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
@@ -153,8 +156,8 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 		}
 		return r.Now().Add(shortHold).UnixMilli(), nil
 	}
-	if refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.For.Account, r.account.Settings).Admit(quota.Mails)); used {
-		return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
+	if usedUp != nil {
+		return r.hold(ctx, "the account has used up its quota", min(max(usedUp.RetryAfter, shortHold), longHold), usedUp)
 	}
 	told, err := r.choose(ctx)
 	if err == nil && len(told.entries) > 0 {

@@ -130,11 +130,13 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 
 // withFacts adds to decisions when the event reached the people. An event in the list for all reaches those whose preferences let it.
 func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explanation, error) {
-	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person, run: d.run} })
+	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person} })
 	if e.listed() {
-		if err := e.byPreference(ctx, e.document.OrganizationRef, e.settings, listed); err != nil {
+		decide, err := e.byPreference(ctx, listed)
+		if err != nil {
 			return nil, err
 		}
+		decide()
 	}
 	users := collab.Map(list, func(d *decision) string { return d.UserID })
 	reached, err := e.Inbox.Reached(ctx, e.document.OrganizationRef, e.event.Time, cmp.Or(e.event.NotificationID, e.event.ID), users)

@@ -40,12 +40,10 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	if err != nil {
 		return w, err
 	}
-	decided, err := r.decide(ctx, people)
-	if err != nil {
-		return w, err
-	}
-	if there, err := r.serve(ctx, collab.Where(decided, reached)); err != nil || !there {
-		return then(w, outbox.StageEnd), err
+	if slices.ContainsFunc(people, func(p person) bool { return !r.caused(p.UserID) }) {
+		if there, err := r.serve(ctx, people); err != nil || !there {
+			return then(w, outbox.StageEnd), err
+		}
 	}
 	if next != "" {
 		w.Cursor, w.Next = next, r.millis()
@@ -54,14 +52,17 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	return then(w, outbox.StageEnd), nil
 }
 
-// serve puts the notification into the inboxes of people, and adds it to their next emails. It reports false, and does nothing, if the
-// document or the notification is deleted.
-func (r *eventRun) serve(ctx context.Context, list []*decision) (there bool, err error) {
+// serve puts the notification into the inboxes of those of the people whom it reaches, and adds it to their next emails. It reports false,
+// and does nothing, if the document or the notification is deleted.
+func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err error) {
+	exists := collab.Later(ctx, func() (bool, error) { return r.exists(ctx) })
+	decided, err := r.decide(ctx, people)
+	if there, failed := exists(); err != nil || failed != nil || !there {
+		return false, cmp.Or(err, failed)
+	}
+	list := collab.Where(decided, reached)
 	if len(list) == 0 {
 		return true, nil
-	}
-	if there, err := r.exists(ctx); err != nil || !there {
-		return false, err
 	}
 	id := cmp.Or(r.event.NotificationID, r.event.ID)
 	shown := idsWhere(list, func(d *decision) bool { return d.inbox == "" })

@@ -18,10 +18,13 @@ import (
 // webhooks stores the event for its deliveries, adds a delivery to each endpoint that wants it, and wakes their lanes. It leaves a lane at
 // rest to the relay.
 func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	if err := r.Outbox.KeepEvent(ctx, w, r.mailDelay(r.settings)); err != nil {
-		return w, err
-	}
-	endpoints, err := r.Hooks.Endpoints(ctx, w.Account)
+	var endpoints []collab.Webhook
+	err := both(func() error {
+		return r.Outbox.KeepEvent(ctx, w, r.mailDelay(r.settings))
+	}, func() (err error) {
+		endpoints, err = r.Hooks.Endpoints(ctx, w.Account)
+		return err
+	})
 	if err != nil {
 		return w, err
 	}

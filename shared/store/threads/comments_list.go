@@ -80,21 +80,21 @@ func (s *Store) RecentComments(
 ) (*collab.Thread, error) {
 	first := commentKey(doc, ann, 0)
 	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
-	k := headKey(doc, ann)
-	found, err := s.GetAll(ctx, []keys.Key{k}, false)
-	head := found[k]
-	if err == nil && head == nil { // it may have been added a moment ago
-		head, err = s.Get(ctx, k)
-	}
-	if err != nil || head == nil {
-		return nil, err
-	}
+	head := collab.Later(ctx, func() (store.Item, error) {
+		k := headKey(doc, ann)
+		found, err := s.GetAll(ctx, []keys.Key{k}, false)
+		if err != nil || found[k] != nil {
+			return found[k], err
+		}
+		return s.Get(ctx, k) // it may have been added a moment ago
+	})
 	t := &collab.Thread{Document: doc.Document}
-	if t.Annotation, err = readHead(head); err != nil {
-		return nil, err
-	}
-	for it, err := range s.Items(ctx, q) {
-		c, is, err := commentOf(it, err, head)
+	for it, failed := range s.Items(ctx, q) {
+		of, err := head()
+		if err != nil || of == nil {
+			return nil, err
+		}
+		c, is, err := commentOf(it, failed, of)
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,13 @@ func (s *Store) RecentComments(
 			break
 		}
 	}
+	of, err := head()
+	if err != nil || of == nil {
+		return nil, err
+	}
 	slices.Reverse(t.Comments)
-	return t, nil
+	t.Annotation, err = readHead(of)
+	return t, err
 }
 
 // Latest returns a part's annotation with the last of its comments, at most most, by id, and until when a user has seen the thread, 0 for
