@@ -70,7 +70,7 @@ func (s *service) addDelivery() awslambda.Function {
 	}{
 		// An event that ends its process takes no other with it: their messages would come again after nine minutes. A run of its own costs
 		// about $0.80 more for a million events.
-		{s.events.live, 150, 1},
+		{s.events.live, 200, 1},
 		// A lane waits for its endpoint most of the time, so ten share a run. Their number bounds what slow endpoints cost. It is more than the
 		// endpoints of one account, which so never take all runs, even where each has one to itself.
 		{s.webhooks.live, 2 * collab.MaxWebhooks, 10},
