@@ -145,6 +145,7 @@ const MaxAudience = 200
 type Placement struct {
 	User      string
 	Mentioned bool   // a comment of its event mentions the user
+	Following bool   // it concerns the user only as a follower of the document
 	Hidden    bool   // the inbox does not show it: it is there for the email alone
 	Email     bool   // an email is to tell of it
 	Address   string // for the email, if it is not that of the member; "" for none
@@ -157,6 +158,7 @@ type InboxEntry struct {
 	To        []string // whom it is for, the first MaxAudience of them
 	ToAll     bool     // it was sent to everyone of the organization
 	Mentioned bool     // a comment of its event mentions the user
+	Following bool     // see Placement
 	Address   string   // for the email: see Placement
 	Verify    bool     // see Placement
 	ReadAt    Millis   // 0 for not yet

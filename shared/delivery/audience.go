@@ -16,6 +16,7 @@ import (
 type person struct {
 	collab.User        // with the address that the event names
 	hint        string // the address that the event's thread has, which may be old; "" for none
+	follower    bool   // follows the document, and is not concerned otherwise
 }
 
 // audience returns a page of the event's recipients: at most PageSize, in the order of their ids, with the cursor of the next page, "" for
@@ -88,7 +89,7 @@ func (s *roster) add(p person) {
 
 // addHint adds a user with the address that the thread has.
 func (s *roster) addHint(u collab.User) {
-	s.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
+	s.add(person{User: collab.User{UserID: u.UserID, Name: u.Name}, hint: collab.Deref(u.Email)})
 }
 
 // addThread adds the author of a comment, nil for none, and the users that it tags.
@@ -172,7 +173,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	following, failed := followers()
 	all.most = len(all.list) + collab.MaxFollowers
 	for _, id := range following {
-		all.add(person{User: collab.User{UserID: id}})
+		all.add(person{User: collab.User{UserID: id}, follower: true})
 	}
 	return all.sorted(), errors.Join(err, failed)
 }

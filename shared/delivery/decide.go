@@ -173,7 +173,7 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), 
 	}
 	return func() {
 		for i, d := range list {
-			mine, set := !r.event.NotifyAll, preferences[i]
+			mine, set := !r.event.NotifyAll && !d.follower, preferences[i]
 			p := set.Effective()
 			d.times = set.Mail
 			if !p.Inbox.Wants(mine) {

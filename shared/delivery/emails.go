@@ -343,7 +343,7 @@ func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
 			return seen
 		}
 	}
-	if !set.Effective().Email.Wants(!e.ToAll) {
+	if !set.Effective().Email.Wants(!e.ToAll && !e.Following) {
 		return notPreferred(set.Document.Email, set.Organization.Email)
 	}
 	return ""

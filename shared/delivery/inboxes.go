@@ -84,7 +84,8 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	n := r.notification(id)
 	err = r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, n, collab.Map(list, func(d *decision) collab.Placement {
 		p := collab.Placement{
-			User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Hidden: d.inbox != "", Email: d.mail == "", Verify: r.event.VerifyAccess,
+			User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Following: d.follower,
+			Hidden: d.inbox != "", Email: d.mail == "", Verify: r.event.VerifyAccess,
 		}
 		if d.mail == "" && d.external {
 			p.Address = collab.Deref(d.Email)

@@ -62,17 +62,18 @@ func TestWhoIsConcerned(t *testing.T) {
 	mailed := []string{"author", "creator", "mentioned", "moved"}
 	for name, test := range map[string]struct {
 		happens func(a *account) *collab.Event
-		also    []string
+		also    []string // by email, too
+		inbox   []string // not by email
 	}{
 		"a comment": {func(a *account) *collab.Event {
 			return a.record("thread", collab.CommentAdded, byAnn, a.by("ann", a.user("tagged"), a.user("ann")))
-		}, []string{"tagged"}},
-		"a status": {func(a *account) *collab.Event { return a.record("thread", collab.AnnotationStatusChanged, byAnn) }, nil},
+		}, []string{"tagged"}, nil},
+		"a status": {func(a *account) *collab.Event { return a.record("thread", collab.AnnotationStatusChanged, byAnn) }, nil, nil},
 		"a comment in a document that some follow": {func(a *account) *collab.Event {
 			a.member("follower")
 			a.did(a.db.Threads.Follow(a.Context(), a.request(), a.doc, []string{"ann", "author", "follower"}, collab.LevelAll))
 			return a.record("thread", collab.CommentAdded, byAnn, a.by("ann"))
-		}, []string{"follower"}},
+		}, nil, []string{"follower"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := w.account(grouping(true))
@@ -88,10 +89,45 @@ func TestWhoIsConcerned(t *testing.T) {
 			a.record("thread", collab.CommentAdded, quiet, a.by("late", a.user("late")))
 			w.run(ev)
 			mail := slices.Sorted(slices.Values(append(test.also, mailed...)))
-			inbox := slices.Sorted(slices.Values(append(mail, "assignee")))
+			inbox := slices.Sorted(slices.Values(slices.Concat(mail, test.inbox, []string{"assignee"})))
 			a.checkReached(t, ev, slices.Sorted(slices.Values(append(inbox, "ann", "late", collab.ErasedUser))), inbox, mail)
 			if len(w.mails()["old@"+a.id+".example"]) > 0 {
 				t.Error("a mail went to an address that the member has no more")
+			}
+		})
+	}
+}
+
+// TestFollower: activity that concerns a user only as a follower of its document reaches the channels that want ALL, when it happens and when
+// an email leaves. A mention reaches those that want MINE, too.
+func TestFollower(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after collab.Preferences // of the document
+		mention       bool
+		inbox, mails  int
+	}{
+		"by default":            {inbox: 1},
+		"email ALL":             {before: collab.Preferences{Email: collab.PreferAll}, after: collab.Preferences{Email: collab.PreferAll}, inbox: 1, mails: 1},
+		"inbox MINE, email ALL": {before: collab.Preferences{Inbox: collab.PreferMine, Email: collab.PreferAll}, after: collab.Preferences{Inbox: collab.PreferMine, Email: collab.PreferAll}, mails: 1},
+		"email ALL, then MINE":  {before: collab.Preferences{Email: collab.PreferAll}, after: collab.Preferences{Email: collab.PreferMine}, inbox: 1},
+		"mentioned, inbox MINE": {before: collab.Preferences{Inbox: collab.PreferMine}, after: collab.Preferences{Inbox: collab.PreferMine}, mention: true, inbox: 1, mails: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, w := newAccount(t)
+			a.member("bob")
+			a.did(a.db.Threads.Follow(t.Context(), a.request(), a.doc, []string{"bob"}, collab.LevelAll))
+			a.prefer("bob", test.before)
+			comment := a.by("ann")
+			if test.mention {
+				comment = a.by("ann", a.user("bob"))
+			}
+			p := w.start()
+			w.send(a.record("thread", collab.CommentAdded, byAnn, comment))
+			w.drain(p)
+			a.prefer("bob", test.after)
+			w.settle(p)
+			if inbox, mails := len(a.inbox("bob")), len(a.mailsTo("bob")); inbox != test.inbox || mails != test.mails {
+				t.Errorf("%d notifications and %d emails, want %d and %d", inbox, mails, test.inbox, test.mails)
 			}
 		})
 	}

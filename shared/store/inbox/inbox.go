@@ -48,6 +48,7 @@ func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
 // inboxItem is what a user's list says of a notification in addition to its key.
 type inboxItem struct {
 	Mentioned  bool   `dynamodbav:"men,omitempty"` // its comment mentions the user
+	Following  bool   `dynamodbav:"fol,omitempty"` // it concerns the user only as a follower of the document
 	Document   string `dynamodbav:"doc"`
 	Annotation string `dynamodbav:"ann,omitempty"`
 	Actor      string `dynamodbav:"act,omitempty"` // in the list for all: who has not got it
@@ -65,7 +66,7 @@ type inboxItem struct {
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to []collab.Placement) error {
 	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{
-			Mentioned: to[i].Mentioned, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
+			Mentioned: to[i].Mentioned, Following: to[i].Following, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
 			Hidden: to[i].Hidden, Email: to[i].Email, Address: to[i].Address, Verify: to[i].Verify,
 		}
 		_, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
@@ -365,7 +366,7 @@ func (r *Reader) entries(
 		}
 		did := did.of(p)
 		e := collab.InboxEntry{
-			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned,
+			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", Mentioned: p.Mentioned, Following: p.Following,
 			Address: p.Address, Verify: p.Verify, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {

@@ -232,10 +232,19 @@ const REQUESTS = {
       people: [...people.list, ...groups.list.map((g) => ({userId: g.groupId, name: g.groupName, group: true}))] as Person[], more: people.more || groups.more,
     };
   },
+  /**
+   * What the reader gets of a document, after setting it if there is something to set. A channel that wants all activity follows the document;
+   * while the reader does not follow it, ALL is as MINE.
+   */
   async preferences(to: Access, {config}: {config?: Channels}) {
     const documentIds = [to.documentId];
-    if (config) await to.call(`${INBOX}/config/set`, {documentIds, config}, newId());
-    return (await to.call(`${INBOX}/config/get`, {documentIds})).data[0].config as Channels;
+    if (config) {
+      const level = Object.values(config).includes('ALL') ? 'all' : 'default';
+      await to.call(`${INBOX}/config/set`, {documentIds, config, level}, newId());
+    }
+    const {config: {inbox, email}, level} = (await to.call(`${INBOX}/config/get`, {documentIds})).data[0];
+    const shown = (choice: string) => (choice === 'ALL' && level !== 'all' ? 'MINE' : choice);
+    return {inbox: shown(inbox), email: shown(email)} as Channels;
   },
   /** When the reader gets emails, after setting it if there is something to set. */
   async emails(to: Access, {set}: {set?: Emails}) {
