@@ -488,6 +488,18 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestSameThread: emails about threads of one id in two documents tell each of its own.
+func TestSameThread(t *testing.T) {
+	a, w := newAccount(t)
+	other := a.in("other")
+	w.run(a.comment("thread", a.user("bob")), other.comment("thread", a.user("bob")))
+	got := a.mailsTo("bob")
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"ann mentioned you · doc", "ann mentioned you · other"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestFollow: who follows a thread is notified of every event, unnamed; who has muted it of none, or of mentions alone.
 func TestFollow(t *testing.T) {
 	a, w := newAccount(t)
