@@ -345,6 +345,55 @@ func TestCountsAll(t *testing.T) {
 	}
 }
 
+// TestPortions: an email about more entries than it tells of tells of twenty though some of the newest are muted. Those
+// that it counts end as counted, or with the others.
+func TestPortions(t *testing.T) {
+	w := newWorld(t)
+	for name, test := range map[string]struct {
+		meanwhile func(*account)
+		rejected  string // the user whose mails the mail service rejects
+		mails     int
+		newest    string // how its outcome is explained, of those that are not muted
+		oldest    string
+	}{
+		"it leaves": {func(*account) {}, "", 1, "reached ", "counted alone: the email tells of newer ones"},
+		"rejected":  {func(*account) {}, "bob", 0, "the mail service rejected it", "the mail service rejected it"},
+		"unsubscribed": {func(a *account) {
+			a.must(a.db.Accounts.Unsubscribe(a.Context(), a.recipient("bob", a.address("bob"))))
+		}, "", 0, "unsubscribed", "unsubscribed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := w.account(func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+			var mails []mail.Notice
+			p := w.start(func(o *delivery.Options) {
+				o.Mailer = rejecting{&kept{Mailer: o.Mailer, world: w, list: &mails}, test.rejected}
+			})
+			var evs []*collab.Event
+			for i := range 35 {
+				thread := fmt.Sprint("thread", i)
+				if i >= 30 {
+					thread = "muted"
+				}
+				evs = append(evs, a.comment(thread, a.user("bob")))
+				w.add(time.Millisecond)
+			}
+			w.send(evs...)
+			w.drain(p)
+			a.level("bob", "muted", collab.LevelNone)
+			test.meanwhile(a)
+			w.settle(p)
+			if len(mails) != test.mails || test.mails > 0 && (len(mails[0].Threads) != 20 || mails[0].More != 10) {
+				t.Errorf("mails %+v", mails)
+			}
+			for i, want := range map[int]string{0: test.oldest, 29: test.newest} {
+				if got, _ := a.explained(evs[i]); got["bob"][1] != want {
+					t.Errorf("number %d is explained as %q", i, got["bob"])
+				}
+			}
+		})
+	}
+}
+
 // TestBehindMuted: an email tells of what is older than a hundred events of a thread that its recipient has muted.
 func TestBehindMuted(t *testing.T) {
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
@@ -436,6 +485,18 @@ func TestBatches(t *testing.T) {
 				t.Errorf("after %v", took)
 			}
 		})
+	}
+}
+
+// TestSameThread: emails about threads of one id in two documents tell each of its own.
+func TestSameThread(t *testing.T) {
+	a, w := newAccount(t)
+	other := a.in("other")
+	w.run(a.comment("thread", a.user("bob")), other.comment("thread", a.user("bob")))
+	got := a.mailsTo("bob")
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"ann mentioned you · doc", "ann mentioned you · other"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

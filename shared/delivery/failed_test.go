@@ -182,7 +182,8 @@ func TestProviderSilent(t *testing.T) {
 	w.drain(p)
 	silent.Store(true)
 	w.settle(p)
-	if got, _ := a.explained(ev); len(a.mailsTo("bob")) != 0 || got["bob"][0] != "reached " {
+	want := [2]string{"reached ", "the permission provider has not allowed it"}
+	if got, _ := a.explained(ev); len(a.mailsTo("bob")) != 0 || got["bob"] != want {
 		t.Errorf("mails %q; explained as %q", a.mailsTo("bob"), got["bob"])
 	}
 }

@@ -225,7 +225,7 @@ func (q sqs) SendEventsIn(_ context.Context, delay time.Duration, events ...queu
 
 // send is a call of the process that sends messages, at once or later.
 func (q sqs) send(delay time.Duration, send func() error) error {
-	if delay > queue.MaxDelay {
+	if delay < 0 || delay > queue.MaxDelay {
 		q.Errorf("a delay of %v", delay)
 	}
 	if err := q.call("SendMessageBatch"); err != nil || delay == 0 {

@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
+	"collabdata/shared/mail"
 	"collabdata/shared/queue"
 )
 
@@ -197,7 +199,8 @@ func TestChains(t *testing.T) {
 	})
 	longest := 0
 	const page = 3
-	p := w.start(func(o *delivery.Options) { o.PageSize = page })
+	var takes atomic.Bool
+	p := w.start(func(o *delivery.Options) { o.PageSize, o.Mailer = page, throttled{o.Mailer, &takes} })
 	p.taken = func(text string) {
 		l, laneErr := queue.DecodeLane(text)
 		ev, eventErr := queue.DecodeEvent(text)
@@ -236,4 +239,28 @@ func TestChains(t *testing.T) {
 			t.Errorf("%s has %d notifications", u.UserID, n)
 		}
 	}
+	longest = 0
+	w.send(a.comment("thread", a.user("bob")))
+	w.settleUntil(p, w.Now().Add(4*time.Hour))
+	if longest != bound {
+		t.Errorf("a mail that waits for hours led to a chain of %d messages", longest)
+	}
+	takes.Store(true)
+	w.settle(p)
+	if n := len(a.mailsTo("bob")); n != 1 {
+		t.Errorf("%d mails", n)
+	}
+}
+
+// throttled is a mail service that takes no mail until it takes all.
+type throttled struct {
+	delivery.Mailer
+	takes *atomic.Bool
+}
+
+func (m throttled) Send(ctx context.Context, n mail.Notice) error {
+	if !m.takes.Load() {
+		return mail.ErrThrottled
+	}
+	return m.Mailer.Send(ctx, n)
 }

@@ -107,6 +107,40 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestNewestAddress: an email goes to the newest address of its entries, and tells of each notification by itself.
+func TestNewestAddress(t *testing.T) {
+	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+	var mails []mail.Notice
+	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
+	for _, name := range []string{"old", "new"} {
+		w.send(a.notification(func(ev *draft) { ev.People = []collab.User{{UserID: "bob", Email: new(a.address(name))}} }))
+		w.add(time.Millisecond)
+	}
+	w.settle(p)
+	if len(mails) != 1 || *mails[0].To.Email != a.address("new") || len(mails[0].Threads) != 2 {
+		t.Errorf("mails %+v", mails)
+	}
+}
+
+// TestMemberAmongDeleted: an email goes to the address of the member though the oldest of its entries are deleted.
+func TestMemberAmongDeleted(t *testing.T) {
+	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+	a.member("bob")
+	var evs []*collab.Event
+	for range 11 { // one more than are looked at at once
+		evs = append(evs, a.notification(func(ev *draft) { ev.People = []collab.User{{UserID: "bob"}} }))
+		w.add(time.Millisecond)
+	}
+	p := w.start()
+	w.send(evs...)
+	w.drain(p)
+	a.deleteNotification("", evs[0].ID)
+	w.settle(p)
+	if got := a.mailsTo("bob"); len(got) != 1 {
+		t.Errorf("mails %q", got)
+	}
+}
+
 // TestRejectedMail: a mail that will never arrive is given up, and keeps nothing else back.
 func TestRejectedMail(t *testing.T) {
 	a, w := newAccount(t, grouping(true))

@@ -53,7 +53,7 @@ func (a *account) folder(id string, access collab.Access) {
 	a.must(a.db.Directory.AddFolders(a.Context(), a.request(), a.doc.OrganizationRef, folders)[0])
 }
 
-// TestMailSaysWhatIsSo: a mail that has waited says what its comments say by then, and nothing of those that are gone.
+// TestMailSaysWhatIsSo: a mail that has waited says once what its comments say by then, and nothing of those that are gone.
 func TestMailSaysWhatIsSo(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
@@ -81,7 +81,7 @@ func TestMailSaysWhatIsSo(t *testing.T) {
 			var got []string
 			for _, m := range w.mails()[a.address("bob")] {
 				for _, text := range []string{"first", "second", "third", "the last"} {
-					if strings.Contains(m.Text, "> "+text) {
+					for range strings.Count(m.Text, "> "+text) {
 						got = append(got, text)
 					}
 				}

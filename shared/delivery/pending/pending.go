@@ -241,7 +241,7 @@ func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 			if err != nil {
 				k.errs = append(k.errs, err)
 			} else if minute != 0 {
-				events = append(events, queue.Event{EventRef: d.Ref(), Kind: collab.EmailWork, Again: true, Due: minute})
+				events = append(events, queue.Event{EventRef: d.Ref(), Kind: collab.EmailWork, Due: minute})
 			}
 			return nil
 		})

@@ -269,6 +269,37 @@ func TestEmailsAndParked(t *testing.T) {
 		}
 		w.add(time.Minute)
 	}
+	w.add(-4 * time.Minute)
+	for range 3 {
+		w.add(10 * time.Minute)
+		w.run()
+		if n := w.sent.since()["parked"]; n != 1 {
+			t.Errorf("at %v parked work is sent %d times", w.Now(), n)
+		}
+	}
+}
+
+// TestEmailBackoff: an email that nobody sends is sent again as an event is. After ten times it is sent once a day, and
+// logged each time.
+func TestEmailBackoff(t *testing.T) {
+	w := newWorld(t)
+	w.now = w.now.Truncate(time.Minute)
+	start := w.Now()
+	e := outbox.Email{For: outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}}
+	_, err := w.store.AddToEmail(t.Context(), e, "entry", start.UnixMilli(), false, false)
+	must.Do(t, err)
+	for _, minutes := range []time.Duration{0, 2, 6, 14, 30, 62, 122, 182, 242, 302, 362, 362 + 24*60} {
+		for _, early := range []time.Duration{time.Minute, 0} {
+			w.add(start.Add(minutes*time.Minute - early).Sub(w.Now()))
+			w.run()
+			if n := w.sent.since()[e.Ref().ID]; (n == 1) != (early == 0) {
+				t.Errorf("%v before minute %d: sent %d times", early, minutes, n)
+			}
+		}
+	}
+	if n := strings.Count(w.log.String(), "email failed"); n != 2 {
+		t.Errorf("it was logged %d times", n)
+	}
 }
 
 // TestManyEmailsWait: a run reads the emails that are due, whatever waits beside them.
@@ -287,6 +318,71 @@ func TestManyEmailsWait(t *testing.T) {
 	}
 	if reads[0] != reads[1] {
 		t.Errorf("%.1f read units, and %.1f where 300 emails wait", reads[0], reads[1])
+	}
+}
+
+// TestManyEmailsDue: emails that are due beyond a portion of their shard are sent in the same run. To a long queue a
+// run sends a few.
+func TestManyEmailsDue(t *testing.T) {
+	w := newWorld(t)
+	org := collab.OrganizationRef{Account: "a", Organization: "org"}
+	var list []outbox.Email
+	for i := 0; len(list) < 260; i++ {
+		e := outbox.Email{For: outbox.Recipient{OrganizationRef: org, User: fmt.Sprint("user", i)}}
+		if keys.DueEmail(0, "a", e.Ref().ID).PK == keys.DueEmailPartition(0) {
+			list = append(list, e)
+		}
+	}
+	must.Do(t, store.Each(t.Context(), len(list), func(ctx context.Context, i int) error {
+		_, err := w.store.AddToEmail(ctx, list[i], "entry", w.Now().UnixMilli(), false, false)
+		return err
+	}))
+	w.add(time.Minute)
+	stuck := slices.Repeat([]queue.Event{{EventRef: collab.EventRef{Account: "acct", ID: "stuck"}}}, 1_000)
+	must.Do(t, w.events.SendEvents(t.Context(), stuck...))
+	age := w.run()
+	if n := len(w.sent.since()); n != 50 || age != 60 {
+		t.Errorf("%d were sent to a long queue; age %v", n, age)
+	}
+	w.clear(w.events)
+	w.run()
+	if n := len(w.sent.since()); n != len(list)-50 {
+		t.Errorf("then %d of %d were sent", n, len(list)-50)
+	}
+}
+
+// elsewhere is a table in which another run of the relay postpones all emails first.
+type elsewhere struct{ pending.Store }
+
+func (elsewhere) PostponeEmail(context.Context, outbox.DueEmail, collab.Millis) (collab.Millis, error) {
+	return 0, nil
+}
+
+// TestPostponedElsewhere: a run sends nothing about an email that another run has postponed.
+func TestPostponedElsewhere(t *testing.T) {
+	w := newWorld(t)
+	e := outbox.Email{For: outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}}
+	_, err := w.store.AddToEmail(t.Context(), e, "entry", w.Now().UnixMilli(), false, false)
+	must.Do(t, err)
+	w.add(time.Minute)
+	r := w.relay()
+	r.Store = elsewhere{w.store}
+	must.Do(t, r.Run(t.Context()))
+	w.wants("map[]")
+}
+
+// TestGivenUp: an event that nobody delivers is sent eleven times, and then fails.
+func TestGivenUp(t *testing.T) {
+	w := newWorld(t)
+	ref := w.event("e")
+	for n := range 12 {
+		w.add(2 * time.Hour)
+		w.run()
+		work, err := w.store.Pending(t.Context(), ref, collab.FailedWork)
+		must.Do(t, err)
+		if failed := n == 11; w.sent.since()["e"] == 1 == failed || (work != nil) != failed {
+			t.Errorf("number %d: failed %+v", n, work)
+		}
 	}
 }
 

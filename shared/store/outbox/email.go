@@ -62,6 +62,7 @@ type dueItem struct {
 	Since     collab.Millis `dynamodbav:"at"`  // when it is due
 	Postponed int64         `dynamodbav:"try"` // how often the relay has postponed it
 	Expires   int64         `dynamodbav:"ttl"`
+	Mark      string        `dynamodbav:"w,omitempty"` // another each time that it is put
 }
 
 // DueEmail is an email that is due, or was.
@@ -71,6 +72,8 @@ type DueEmail struct {
 	First     collab.Millis // when it was due before it had to wait
 	Since     collab.Millis // when it is due
 	Postponed int64         // how often the relay has postponed it
+
+	mark string
 }
 
 // minuteOf returns the minute by which an email that is due at a time is found: the first that has ended by then.
@@ -79,10 +82,21 @@ func minuteOf(due collab.Millis) collab.Millis {
 	return (due + minute - 1) / minute * minute
 }
 
-func (s *Store) putDue(ctx context.Context, d DueEmail) error { return s.Put(ctx, d.item()) }
+func (s *Store) putDue(ctx context.Context, d DueEmail) error { return s.Put(ctx, s.dueItem(d)) }
 
-func (d DueEmail) item() store.Item {
-	return store.ItemOf(d.due(), dueItem{d.Email, d.First, d.Since, d.Postponed, Expiry(d.Minute)})
+func (s *Store) dueItem(d DueEmail) store.Item {
+	return store.ItemOf(d.due(), dueItem{d.Email, d.First, d.Since, d.Postponed, Expiry(d.Minute), s.NewMark()})
+}
+
+// dropDue takes an entry out of the list of what is due, unless it was put again since it was read: it may lead to a
+// later email.
+func (s *Store) dropDue(ctx context.Context, d DueEmail) error {
+	it := store.NewItem(d.due())
+	if d.mark != "" {
+		it[keys.Writer] = store.Text(d.mark)
+	}
+	_, err := s.Write(ctx, store.DeleteRead(it, keys.Writer))
+	return err
 }
 
 // AddToEmail has the next email to a user tell of an entry at a position of the inbox, at a time or earlier. If a message is to bring the
@@ -157,7 +171,7 @@ func readDue(it store.Item) (d DueEmail, err error) {
 	if err := it.Decode(&item); err != nil {
 		return d, err
 	}
-	d = DueEmail{Email: item.Email, First: item.First, Since: item.Since, Postponed: item.Postponed}
+	d = DueEmail{Email: item.Email, First: item.First, Since: item.Since, Postponed: item.Postponed, mark: item.Mark}
 	if d.Minute, _, _, err = keys.ParseDueEmail(it.Text(keys.SK)); err != nil {
 		return d, store.Unreadable(it.Key(), err)
 	}
@@ -170,7 +184,7 @@ func (d DueEmail) due() keys.Key { return keys.DueEmail(d.Minute, d.For.Account,
 func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis) (minute collab.Millis, err error) {
 	moved := d
 	moved.Minute, moved.Postponed = minuteOf(to), d.Postponed+1
-	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(d.due()), keys.PK), store.Put(moved.item()))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(d.due()), keys.PK), store.Put(s.dueItem(moved)))
 	if err != nil || refused != nil {
 		return 0, err
 	}
@@ -202,7 +216,7 @@ func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lea
 		due.LessThanEqual(now), expression.AttributeNotExists(until).Or(until.LessThanEqual(now)),
 	), types.ReturnValueAllNew)
 	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
-		return nil, s.Delete(ctx, d.due())
+		return nil, s.dropDue(ctx, d)
 	}
 	if err != nil {
 		return nil, err
@@ -219,7 +233,8 @@ func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lea
 	return &ClaimedEmail{d, of.From, of.Added}, nil
 }
 
-// mend takes an entry out of the list of what is due if the next email was sent, or is due later: then it is in the list for that time.
+// mend takes an entry out of the list of what is due if the next email was sent, or is due later: then another entry
+// leads to it.
 func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 	var of nextItem
 	if err := next.Decode(&of); err != nil {
@@ -233,11 +248,8 @@ func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 		if d.Minute == minute || d.Minute == minute+time.Minute.Milliseconds() {
 			return nil
 		}
-		if err := s.putDue(ctx, DueEmail{Email: d.Email, Minute: minute, First: of.Due, Since: of.Due}); err != nil {
-			return err
-		}
 	}
-	return s.Delete(ctx, d.due())
+	return s.dropDue(ctx, d)
 }
 
 // FreeEmail ends the claim on an email that was not sent. It is due at a time, and the minute by which it is then found is returned; with 0
@@ -250,9 +262,8 @@ func (s *Store) FreeEmail(ctx context.Context, c *ClaimedEmail, due collab.Milli
 	return s.again(ctx, c, c.First, due, message)
 }
 
-// again makes an email due at a time.
+// again makes an email due at a time. It comes into the list first: an email that nothing leads to waits for ever.
 func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Millis, message bool) (minute collab.Millis, err error) {
-	update := expression.Remove(expression.Name(keys.Lease))
 	minute = minuteOf(due)
 	if message {
 		minute += time.Minute.Milliseconds()
@@ -260,19 +271,21 @@ func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Mi
 	if err := s.putDue(ctx, DueEmail{Email: c.Email, Minute: minute, First: first, Since: due}); err != nil {
 		return 0, err
 	}
-	update = update.Set(expression.Name(keys.StartedAt), expression.Value(due)).Set(expression.Name(keys.Expires), expression.Value(Expiry(due)))
-	if _, err := s.Write(ctx, store.Update(c.key(), update, isThere)); err != nil || minute == c.Minute {
-		return minute, err
+	update := expression.Remove(expression.Name(keys.Lease)).
+		Set(expression.Name(keys.StartedAt), expression.Value(due)).
+		Set(expression.Name(keys.Expires), expression.Value(Expiry(due)))
+	if _, err := s.Write(ctx, store.Update(c.key(), update, isThere)); err != nil {
+		return 0, err
 	}
-	return minute, s.Delete(ctx, c.due())
+	return minute, s.dropDue(ctx, c.DueEmail)
 }
 
 // FinishEmail deletes a claimed email that has told of its entries. If an entry was added since the claim, the next email is due at a time:
 // see FreeEmail.
 func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Millis, message bool) (minute collab.Millis, err error) {
 	it := store.NewItem(c.key())
-	it["n"] = store.Number(c.added)
-	refused, err := s.Write(ctx, store.DeleteRead(it, "n"))
+	it["n"], it["from"] = store.Number(c.added), store.Text(c.From)
+	refused, err := s.Write(ctx, store.DeleteRead(it, "n", "from")) // with "from" no repeat deletes the email after it
 	switch {
 	case collab.CodeOf(err) == collab.NotFound: // the organization was deleted
 	case err != nil:
@@ -280,5 +293,5 @@ func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Mi
 	case refused != nil && refused.Of[0].There != nil:
 		return s.again(ctx, c, next, next, message)
 	}
-	return 0, s.Delete(ctx, c.due())
+	return 0, s.dropDue(ctx, c.DueEmail)
 }

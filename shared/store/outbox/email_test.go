@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -52,7 +54,7 @@ func testEmail(t *testing.T, s *Store) {
 	}
 	claim := func(want string) *ClaimedEmail {
 		t.Helper()
-		c, err := s.ClaimEmail(ctx, bob.Ref(), found, in(time.Minute))
+		c, err := s.ClaimEmail(ctx, bob.Ref(), found, in(90*time.Second))
 		if err != nil || (c != nil) != (want != "") || c != nil && (c.From != want || !cmp.Equal(c.Email, bob)) {
 			t.Fatalf("%+v, %v", c, err)
 		}
@@ -94,6 +96,10 @@ func testEmail(t *testing.T, s *Store) {
 	// It waits for an hour, and is due as before it had to wait.
 	found, err = s.FreeEmail(ctx, c, in(time.Hour), false)
 	must.Do(t, err)
+	it, err := s.Get(ctx, bob.key())
+	if err != nil || found != in(time.Hour) || it.Number(keys.Expires) != Expiry(in(time.Hour)) {
+		t.Errorf("it is found at %v: %v, %v", time.UnixMilli(found), it, err)
+	}
 	claim("")
 	now = now.Add(time.Hour)
 	c = claim("0001")
@@ -107,14 +113,25 @@ func testEmail(t *testing.T, s *Store) {
 	must.Do(t, err)
 	claim("")
 	add("0005", in(10*time.Minute), true) // earlier than it was
+	if found != in(11*time.Minute) {
+		t.Errorf("it is found at %v", time.UnixMilli(found))
+	}
 	now = now.Add(12 * time.Minute)
 	c = claim("0001")
+	if earlier := in(-2 * time.Minute); c.First != earlier || c.Since != earlier {
+		t.Errorf("%+v", c)
+	}
 	for range 2 {
 		if minute, err := s.FinishEmail(ctx, c, in(time.Hour), false); err != nil || minute != 0 {
 			t.Errorf("%d, %v", minute, err)
 		}
 	}
+	if it, err := s.Get(ctx, keys.DueEmail(found, "acct", bob.id())); it != nil || err != nil {
+		t.Errorf("in the list of what is due is %v, %v", it, err)
+	}
 	claim("")
+	_, err = s.FreeEmail(ctx, c, in(time.Hour), false) // of a run that was late
+	must.Do(t, err)
 	now = now.Add(24 * time.Hour)
 	for _, d := range s.dueEmails(t) { // what is left of the later time leads nowhere
 		if c, err := s.ClaimEmail(ctx, d.Ref(), d.Minute, in(time.Minute)); c != nil || err != nil {
@@ -123,6 +140,130 @@ func testEmail(t *testing.T, s *Store) {
 	}
 	if list := s.dueEmails(t); len(list) != 0 {
 		t.Errorf("due %+v", list)
+	}
+}
+
+// TestManyDue: emails that are due are listed once each, in pages. They expire no sooner than what is due now, however
+// late they are.
+func TestManyDue(t *testing.T) {
+	s := New(storetest.New(t))
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	const many = 40
+	for i := range many {
+		e := Email{For: Recipient{org, "bob"}, About: About{ID: fmt.Sprint(i)}}
+		began := s.Millis()
+		_, err := s.AddToEmail(t.Context(), e, "0001", began-time.Hour.Milliseconds(), false, false)
+		must.Do(t, err)
+		if it, err := s.Get(t.Context(), e.key()); err != nil || it.Number(keys.Expires) < Expiry(began) {
+			t.Errorf("%v, %v", it, err)
+		}
+	}
+	found := map[string]bool{}
+	for _, d := range s.dueEmails(t) {
+		if found[d.About.ID] {
+			t.Errorf("%q is listed twice", d.About.ID)
+		}
+		found[d.About.ID] = true
+	}
+	if len(found) != many {
+		t.Errorf("%d of %d are listed", len(found), many)
+	}
+}
+
+// TestAddedAtOnce: of entries that are added at the same time an email tells from the first on, at the earliest time.
+func TestAddedAtOnce(t *testing.T) {
+	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
+	bob := Email{For: Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"}}
+	add := func(s *Store, position string, wait time.Duration) collab.Millis {
+		minute, err := s.AddToEmail(context.Background(), bob, position, now.Add(wait).UnixMilli(), false, false)
+		must.Do(t, err)
+		return minute
+	}
+	s := New(table.At(func() time.Time { return now }))
+	add(s, "0003", 3*time.Hour)
+	calls, found := 0, collab.Millis(0)
+	add(New(storetest.Watched(t, table, func(string, string) *http.Response {
+		if calls++; calls == 2 { // it is to lower the position
+			found = add(s, "0001", time.Hour)
+		}
+		return nil
+	})), "0002", 2*time.Hour)
+	now = now.Add(time.Hour)
+	c, err := s.ClaimEmail(t.Context(), bob.Ref(), found, now.Add(time.Minute).UnixMilli())
+	if err != nil || c == nil || c.From != "0001" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestAddedBehind: an entry that is added while the email before it ends is for the next email, which is found though
+// it is due in the same minute.
+func TestAddedBehind(t *testing.T) {
+	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
+	bob := Email{For: Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"}}
+	s := New(table.At(func() time.Time { return now }))
+	add := func(position string, wait time.Duration) collab.Millis {
+		minute, err := s.AddToEmail(context.Background(), bob, position, now.Add(wait).UnixMilli(), true, false)
+		must.Do(t, err)
+		return minute
+	}
+	claim := func(minute collab.Millis) *ClaimedEmail {
+		c, err := s.ClaimEmail(t.Context(), bob.Ref(), minute, now.Add(time.Minute).UnixMilli())
+		must.Do(t, err)
+		return c
+	}
+	first, next := add("0001", 10*time.Second), collab.Millis(0)
+	now = now.Add(10 * time.Second)
+	c := claim(first)
+	calls := 0
+	ending := New(storetest.Watched(t, table, func(string, string) *http.Response {
+		if calls++; calls == 2 { // it is to take the email out of the list
+			next = add("0002", 10*time.Second)
+		}
+		return nil
+	}))
+	for range 2 {
+		minute, err := ending.FinishEmail(t.Context(), c, now.Add(10*time.Second).UnixMilli(), true)
+		must.Do(t, err)
+		it, err := s.Get(t.Context(), keys.DueEmail(next, "acct", bob.id()))
+		if it == nil || err != nil || minute != 0 && minute != next {
+			t.Errorf("found in %d, want %d: %v, %v", minute, next, it, err)
+		}
+	}
+	now = now.Add(10 * time.Second)
+	if c := claim(next); next != first || c == nil || c.From != "0002" {
+		t.Errorf("found in %d, then %d: %+v", first, next, c)
+	}
+}
+
+// TestFreeKilled kills a run that frees an email until later: the relay finds the email by then.
+func TestFreeKilled(t *testing.T) {
+	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	for after := range 4 {
+		bob := Email{For: Recipient{org, "bob"}, About: About{ID: fmt.Sprint(after)}}
+		s := New(table.At(func() time.Time { return now }))
+		found, err := s.AddToEmail(t.Context(), bob, "0001", now.UnixMilli(), false, false)
+		must.Do(t, err)
+		c, err := s.ClaimEmail(t.Context(), bob.Ref(), found, now.Add(time.Minute).UnixMilli())
+		must.Do(t, err)
+		killed := New(storetest.Killed(t, table, after))
+		if _, err := killed.FreeEmail(t.Context(), c, now.Add(time.Hour).UnixMilli(), false); (err == nil) != (after == 3) {
+			t.Errorf("killed after %d calls: %v", after, err)
+		}
+		claimed := 0
+		for _, wait := range []time.Duration{2 * time.Minute, time.Hour} {
+			now = now.Add(wait)
+			for _, d := range s.dueEmails(t) {
+				if c, err = s.ClaimEmail(t.Context(), d.Ref(), d.Minute, now.Add(time.Minute).UnixMilli()); c != nil {
+					claimed++
+					_, err = s.FinishEmail(t.Context(), c, 0, false)
+				}
+				must.Do(t, err)
+			}
+		}
+		if claimed != 1 {
+			t.Errorf("killed after %d calls: claimed %d times", after, claimed)
+		}
 	}
 }
 
