@@ -658,7 +658,7 @@ async function readded(browser) {
   for (const page of pages) {
     await page.locator('collab-thread').first().waitFor({state: 'detached'}).catch(() => problems.add('a deleted document is seen'));
   }
-  await until(() => documents('add', {documents: [{documentId: 'launch-plan'}]}).then(() => true, () => false)); // after some seconds
+  await until(async () => (await documents('add', {documents: [{documentId: 'launch-plan'}]}).catch(() => ({})))['launch-plan']?.success); // after some seconds
   await call('/v2/commentannotations/add', {commentAnnotations: [{commentData: [{commentText: 'After all', from: {userId: 'cleo', name: 'Cleo Clark'}}]}]});
   for (const page of pages) {
     await want('what was added after the document', page.locator('collab-thread').getByText('After all'));
@@ -666,7 +666,6 @@ async function readded(browser) {
     await page.context().close();
   }
 }
-
 
 // attack shows each vector in every text that the elements show, to a browser that no policy protects.
 async function attack(browser) {

@@ -147,7 +147,7 @@ type Placement struct {
 	Mentioned bool   // a comment of its event mentions the user
 	Following bool   // it concerns the user only as a follower of the document
 	Hidden    bool   // the inbox does not show it: it is there for the email alone
-	Email     bool   // an email is to tell of it
+	Email     string // the ID of the email that is to tell of it; "" for none
 	Address   string // for the email, if it is not that of the member; "" for none
 	Verify    bool   // it is shown while the user may see its document
 }

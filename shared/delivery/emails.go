@@ -28,12 +28,15 @@ const (
 	entryPortion = 10 // entries that are looked at at once, after the first
 )
 
-// addToEmails adds the notification's entry in the inboxes of people to their next emails, and sends messages for new emails.
-func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list []*decision) error {
+// addToEmails adds the notification's entries in the inboxes of people to the emails of their placements, and sends messages for new emails.
+func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
 	var mu sync.Mutex
 	messages := map[time.Duration][]queue.Event{} // by delay
 	err := each(len(list), concurrency, func(i int) error {
-		e, due := r.emailFor(n.ID, list[i])
+		if placements[i].Email == "" {
+			return nil
+		}
+		e, due := outbox.Email{For: r.recipient(list[i]), ID: placements[i].Email}, r.emailDue(list[i])
 		wait, send := r.bringIn(due, r.hops)
 		minute, err := r.Outbox.AddToEmail(ctx, e, inbox.Position(n), due, send, r.again)
 		if err == nil && minute != 0 && send {
@@ -60,21 +63,35 @@ func emailMessage(e outbox.Email, minute collab.Millis, hops int) queue.Event {
 	return queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: hops + 1, Due: minute}
 }
 
-// emailFor returns the email to a person that tells of a notification, and when it is due.
-func (r *eventRun) emailFor(id string, of *decision) (outbox.Email, collab.Millis) {
-	e := outbox.Email{For: outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: of.UserID}}
-	if next := of.times.Next(r.Now()); !next.IsZero() {
-		return e, next.UnixMilli()
-	}
-	delay := r.mailDelay(r.settings)
+func (r *eventRun) recipient(d *decision) outbox.Recipient {
+	return outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
+}
+
+// emailFor returns the email to a person that tells of a notification: of a thread, of each event, or of everything.
+func (r *eventRun) emailFor(id string, d *decision) outbox.Email {
 	switch {
-	case r.settings.MailBatch == collab.BatchPerson:
-	case r.settings.MailBatch == collab.BatchEvent || r.event.AnnotationID == "":
-		e.About.ID, delay = id, 0
-	default:
-		e.About.Document, e.About.Annotation = r.document.Document, r.event.AnnotationID
+	case r.settings.MailBatch == collab.BatchPerson || !d.times.Next(r.Now()).IsZero():
+		return outbox.EmailAbout(r.recipient(d))
+	case r.alone():
+		return outbox.EmailAbout(r.recipient(d), id)
 	}
-	return e, r.event.Time + delay.Milliseconds()
+	return outbox.EmailAbout(r.recipient(d), r.document.Document, r.event.AnnotationID)
+}
+
+// alone reports whether an email that leaves at once tells of the event alone.
+func (r *eventRun) alone() bool {
+	return r.settings.MailBatch == collab.BatchEvent || r.settings.MailBatch != collab.BatchPerson && r.event.AnnotationID == ""
+}
+
+// emailDue returns when the email to a person about the event is due.
+func (r *eventRun) emailDue(d *decision) collab.Millis {
+	switch next := d.times.Next(r.Now()); {
+	case !next.IsZero():
+		return next.UnixMilli()
+	case r.alone():
+		return r.event.Time
+	}
+	return r.event.Time + r.mailDelay(r.settings).Milliseconds()
 }
 
 // mailDelay is how long the emails of an account wait.
@@ -143,7 +160,7 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 		}
 		return err
 	}, func() (err error) {
-		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.About)
+		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.ID)
 		return err
 	})
 	if err != nil {

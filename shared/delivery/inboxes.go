@@ -82,21 +82,24 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 		return false, err
 	}
 	n := r.notification(id)
-	err = r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, n, collab.Map(list, func(d *decision) collab.Placement {
+	placements := collab.Map(list, func(d *decision) collab.Placement {
 		p := collab.Placement{
 			User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Following: d.follower,
-			Hidden: d.inbox != "", Email: d.mail == "", Verify: r.event.VerifyAccess,
+			Hidden: d.inbox != "", Verify: r.event.VerifyAccess,
 		}
-		if d.mail == "" && d.external {
-			p.Address = collab.Deref(d.Email)
+		if d.mail == "" {
+			p.Email = r.emailFor(id, d).ID
+			if d.external {
+				p.Address = collab.Deref(d.Email)
+			}
 		}
 		return p
-	}))
-	if err != nil {
+	})
+	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, n, placements); err != nil {
 		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(shown)))
-	return true, r.addToEmails(ctx, n, collab.Where(list, func(d *decision) bool { return d.mail == "" }))
+	return true, r.addToEmails(ctx, n, list, placements)
 }
 
 // notification returns the event's notification as lists have it.

@@ -46,7 +46,6 @@ type sightModel struct {
 	said    map[string]map[int64]remark              // the comments that are there, by thread
 	levels  map[string]map[string]collab.Level       // of threads, by user
 	follows map[string]bool                          // who follows the document
-	mixed   map[string]bool                          // whose emails may overlap: see again
 	prefers map[string]map[string]collab.Preferences // for the document "doc" and the organization "", by user
 	facts   []*fact                                  // what has happened
 	texts   int
@@ -74,21 +73,18 @@ type fact struct {
 	dead   bool               // its thread is deleted
 	want   map[string]outcome // by user, when it happened
 
-	unsure map[string]bool    // by user: another outcome was right before it was in all inboxes
-	due    map[string]bool    // by user: an email must tell of it
-	saw    map[string]bool    // by user
-	told   map[string]telling // by user: the last one
-	mailed map[string]bool    // by user: an email that told of it has left
-}
-
-// telling is when an email told of an event, and whose it was.
-type telling struct {
-	by *process
-	at time.Time
+	unsure map[string]bool     // by user: another outcome was right before it was in all inboxes
+	due    map[string]bool     // by user: an email must tell of it
+	saw    map[string]bool     // by user
+	told   map[string]*process // by user: whose email told of it last
+	mailed map[string]bool     // by user: an email that told of it has left
 }
 
 // outcome says how an event reaches a user.
-type outcome struct{ inbox, mail, mentioned bool }
+type outcome struct {
+	inbox, mail, mentioned bool
+	follower               bool // it concerns them only as followers of the document
+}
 
 // The names that the model draws from. ann writes, and nothing is ever taken away from her.
 var (
@@ -169,13 +165,19 @@ func (m *sightModel) mentions(c remark, user string) bool {
 	return slices.Contains(c.tags, user) || c.group && m.group[user]
 }
 
-// preference returns the preference of a user that counts in a channel.
-func (m *sightModel) preference(user string, of func(collab.Preferences) collab.Preference) collab.Preference {
-	return cmp.Or(of(m.prefers[user]["doc"]), of(m.prefers[user][""]), collab.PreferMine)
+// wants reports whether a user wants an event in a channel, by its preference or else that of the channel.
+func (m *sightModel) wants(user string, of func(collab.Preferences) collab.Preference, without collab.Preference, follower bool) bool {
+	p := cmp.Or(of(m.prefers[user]["doc"]), of(m.prefers[user][""]), without)
+	return p == collab.PreferAll || p == collab.PreferMine && !follower
 }
 
-func inInbox(p collab.Preferences) collab.Preference { return p.Inbox }
-func byEmail(p collab.Preferences) collab.Preference { return p.Email }
+func (m *sightModel) wantsInbox(user string, follower bool) bool {
+	return m.wants(user, func(p collab.Preferences) collab.Preference { return p.Inbox }, collab.PreferAll, follower)
+}
+
+func (m *sightModel) wantsEmail(user string, follower bool) bool {
+	return m.wants(user, func(p collab.Preferences) collab.Preference { return p.Email }, collab.PreferMine, follower)
+}
 
 // outcome is how an event reaches a user by the rules of this moment.
 func (m *sightModel) outcome(f *fact, user string) outcome {
@@ -197,12 +199,13 @@ func (m *sightModel) outcome(f *fact, user string) outcome {
 				concerned, address = true, true
 			}
 		}
-		concerned = concerned || m.follows[user] || m.levels[user][f.AnnotationID] == collab.LevelAll
+		concerned = concerned || m.levels[user][f.AnnotationID] == collab.LevelAll
 	}
-	if !concerned || !m.sees(user, f.AnnotationID) || m.mutes(f, user, mentioned) {
+	follower := !concerned && !f.NamedAlone && m.follows[user]
+	if !concerned && !follower || !m.sees(user, f.AnnotationID) || m.mutes(f, user, mentioned) {
 		return outcome{}
 	}
-	o := outcome{m.preference(user, inInbox) != collab.PreferNone, m.preference(user, byEmail) != collab.PreferNone && address, mentioned}
+	o := outcome{m.wantsInbox(user, follower), m.wantsEmail(user, follower) && address, mentioned, follower}
 	if !o.inbox && !o.mail {
 		return outcome{}
 	}
@@ -219,7 +222,7 @@ func (m *sightModel) mutes(f *fact, user string, mentioned bool) bool {
 func (m *sightModel) mayBeTold(f *fact, user string, mentioned bool) bool {
 	_, there := m.comment(f)
 	return there && m.sees(user, f.AnnotationID) && !m.mutes(f, user, mentioned) && !f.saw[user] &&
-		m.preference(user, byEmail) != collab.PreferNone
+		m.wantsEmail(user, f.want[user].follower && !f.unsure[user])
 }
 
 // watchedMailer looks at each mail of a process as it leaves.
@@ -270,19 +273,13 @@ func (w watchedMailer) look(n mail.Notice) (told []*fact) {
 				m.blame("a mail tells %s of %+v; mentioned: %v, want %+v", to, f.Event, e.Mentioned, f.want[to])
 			case !m.mayBeTold(f, to, e.Mentioned):
 				m.blame("a mail tells %s of %+v, which is gone, hidden, muted, unwanted, or seen: %v", to, f.Event, f.saw[to])
-			case before.by != nil && !m.again(to, before):
+			case before != nil && before.ctx.Err() == nil: // else the process that told before was killed
 				m.blame("a second mail tells %s of %+v", to, f.Event)
 			}
-			f.told[to] = telling{w.process, m.Now()}
+			f.told[to] = w.process
 		}
 	}
 	return told
-}
-
-// again reports whether an email may tell a user once more: the process that told before was killed, or both emails leave at the same
-// moment and overlap, as what becomes one email has changed while the first waited.
-func (m *sightModel) again(user string, before telling) bool {
-	return before.by.ctx.Err() != nil || m.mixed[user] && before.at.Equal(m.Now())
 }
 
 // checker answers who may see what, as in the API.
@@ -369,7 +366,7 @@ func (m *sightModel) checkReading(user string) {
 // happened adds an event to the model, and sends it or leaves that to the relay.
 func (m *sightModel) happened(f fact) {
 	f.open, f.want, f.unsure, f.due = true, map[string]outcome{}, map[string]bool{}, map[string]bool{}
-	f.saw, f.told, f.mailed = map[string]bool{}, map[string]telling{}, map[string]bool{}
+	f.saw, f.told, f.mailed = map[string]bool{}, map[string]*process{}, map[string]bool{}
 	for _, u := range people {
 		f.want[u] = m.outcome(&f, u)
 		f.due[u] = f.want[u].mail
@@ -660,9 +657,7 @@ func (m *sightModel) actions() map[string]func() {
 			}
 		},
 		"frequency": func() {
-			u := m.user("user")
-			m.setTimes(u)
-			m.mixed[u] = true
+			m.setTimes(m.user("user"))
 		},
 		"batch": func() {
 			var s collab.Settings
@@ -670,9 +665,6 @@ func (m *sightModel) actions() map[string]func() {
 			m.change(func(c *collab.Account) {
 				c.Settings.MailBatch, c.Settings.MailDelaySeconds = s.MailBatch, s.MailDelaySeconds
 			})
-			for _, u := range readers {
-				m.mixed[u] = true
-			}
 		},
 		"time": func() {
 			d := rapid.SampledFrom([]time.Duration{time.Second, 2 * time.Minute, 6 * time.Minute, 70 * time.Minute}).Draw(m.t, "passes")
@@ -699,7 +691,7 @@ func TestNobodyLearns(t *testing.T) {
 			t: rt, access: map[string]collab.Access{}, members: map[string]bool{}, removed: map[string]bool{},
 			grants: map[string]map[string]bool{"doc": {}, "f": {}}, group: map[string]bool{"bob": true, "cid": true},
 			threads: map[string]*collab.Visibility{}, said: map[string]map[int64]remark{}, levels: map[string]map[string]collab.Level{},
-			follows: map[string]bool{}, prefers: map[string]map[string]collab.Preferences{}, more: map[string]bool{}, mixed: map[string]bool{},
+			follows: map[string]bool{}, prefers: map[string]map[string]collab.Preferences{}, more: map[string]bool{},
 		}
 		m.account = w.account(m.setBatch)
 		for _, u := range people {

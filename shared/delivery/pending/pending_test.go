@@ -251,8 +251,8 @@ func TestEmailsAndParked(t *testing.T) {
 	}
 	bob := outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}
 	names := []string{}
-	for about, message := range map[outbox.About]bool{{}: true, {ID: "n"}: false} {
-		e := outbox.Email{For: bob, About: about}
+	for about, message := range map[string]bool{"a": true, "n": false} {
+		e := outbox.EmailAbout(bob, about)
 		_, err := w.store.AddToEmail(t.Context(), e, "entry", w.Now().Add(5*time.Minute).UnixMilli(), message, false)
 		must.Do(t, err)
 		names = append(names, e.Ref().ID, map[bool]string{true: "sent", false: "unsent"}[message])
@@ -285,7 +285,7 @@ func TestEmailBackoff(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(time.Minute)
 	start := w.Now()
-	e := outbox.Email{For: outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}}
+	e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"})
 	_, err := w.store.AddToEmail(t.Context(), e, "entry", start.UnixMilli(), false, false)
 	must.Do(t, err)
 	for _, minutes := range []time.Duration{0, 2, 6, 14, 30, 62, 122, 182, 242, 302, 362, 362 + 24*60} {
@@ -308,7 +308,7 @@ func TestManyEmailsWait(t *testing.T) {
 	var reads [2]float64
 	for round, waiting := range []int{0, 300} {
 		must.Do(t, store.Each(t.Context(), waiting, func(ctx context.Context, i int) error {
-			e := outbox.Email{For: outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: fmt.Sprint("user", i)}}
+			e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: fmt.Sprint("user", i)})
 			_, err := w.store.AddToEmail(ctx, e, "entry", w.Now().Add(time.Hour).UnixMilli(), true, false)
 			return err
 		}))
@@ -328,7 +328,7 @@ func TestManyEmailsDue(t *testing.T) {
 	org := collab.OrganizationRef{Account: "a", Organization: "org"}
 	var list []outbox.Email
 	for i := 0; len(list) < 260; i++ {
-		e := outbox.Email{For: outbox.Recipient{OrganizationRef: org, User: fmt.Sprint("user", i)}}
+		e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: org, User: fmt.Sprint("user", i)})
 		if keys.DueEmail(0, "a", e.Ref().ID).PK == keys.DueEmailPartition(0) {
 			list = append(list, e)
 		}
@@ -361,7 +361,7 @@ func (elsewhere) PostponeEmail(context.Context, outbox.DueEmail, collab.Millis) 
 // TestPostponedElsewhere: a run sends nothing about an email that another run has postponed.
 func TestPostponedElsewhere(t *testing.T) {
 	w := newWorld(t)
-	e := outbox.Email{For: outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}}
+	e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"})
 	_, err := w.store.AddToEmail(t.Context(), e, "entry", w.Now().UnixMilli(), false, false)
 	must.Do(t, err)
 	w.add(time.Minute)

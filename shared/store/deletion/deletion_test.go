@@ -171,7 +171,7 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 // email has an email to a user wait that is to tell of a notification.
 func (p *process) email(org collab.OrganizationRef, user string, n collab.Notification) {
 	p.Helper()
-	_, err := p.Outbox.AddToEmail(p.Context(), outbox.Email{For: outbox.Recipient{OrganizationRef: org, User: user}}, inbox.Position(n), p.Millis(), false, false)
+	_, err := p.Outbox.AddToEmail(p.Context(), outbox.EmailAbout(outbox.Recipient{OrganizationRef: org, User: user}), inbox.Position(n), p.Millis(), false, false)
 	p.must(err)
 }
 

@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/store/outbox"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -27,9 +26,8 @@ const (
 	WhySeen    = "seen"
 )
 
-// ToEmail returns the entries of a user's inbox from a position on that an email is to tell of, of those that about names: at most
-// 1,000. Strongly consistent.
-func (r *Reader) ToEmail(ctx context.Context, from string, about outbox.About) (*ToEmail, error) {
+// ToEmail returns the entries of a user's inbox from a position on that an email is to tell of: at most 1,000. Strongly consistent.
+func (r *Reader) ToEmail(ctx context.Context, from, email string) (*ToEmail, error) {
 	var pointers []pointer
 	scan := store.Scan{
 		PK: keys.UserNotification(r.org, r.user, 0, "").PK, Keys: store.Span{From: from}, Newest: true, Strong: true, Limit: inboxExamined,
@@ -46,8 +44,7 @@ func (r *Reader) ToEmail(ctx context.Context, from string, about outbox.About) (
 		if err := it.Decode(&p.inboxItem); err != nil {
 			return nil, err
 		}
-		named := about.ID == "" || about.ID == p.id
-		if of := about.Annotation == "" || about.Annotation == p.Annotation && about.Document == p.Document; p.Email && named && of {
+		if p.Email == email {
 			pointers = append(pointers, p)
 		}
 	}

@@ -55,21 +55,25 @@ type inboxItem struct {
 	Expires    int64  `dynamodbav:"ttl"`
 
 	Hidden  bool          `dynamodbav:"hid,omitempty"` // as in collab.Placement, as the next
-	Email   bool          `dynamodbav:"eml,omitempty"` // until EndEmail
+	Email   string        `dynamodbav:"eml,omitempty"` // until EndEmail
 	Address string        `dynamodbav:"adr,omitempty"`
 	Verify  bool          `dynamodbav:"vfy,omitempty"`
 	EndedAt collab.Millis `dynamodbav:"ema,omitempty"` // when an email left, or it was decided that none does
 	Why     string        `dynamodbav:"emw,omitempty"` // why none did; "" for one that left
 }
 
-// AddToInbox puts a notification into the lists of users. It changes no entry that exists.
+// AddToInbox puts a notification into the lists of users. It changes no entry that exists, but sets Email of the placement to the email
+// that the entry waits for.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to []collab.Placement) error {
 	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{
 			Mentioned: to[i].Mentioned, Following: to[i].Following, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
 			Hidden: to[i].Hidden, Email: to[i].Email, Address: to[i].Address, Verify: to[i].Verify,
 		}
-		_, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
+		there, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
+		if there != nil {
+			to[i].Email = there.Text(keys.ForEmail)
+		}
 		return err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"collabdata/shared/collab"
@@ -24,28 +25,22 @@ type Recipient struct {
 	User string
 }
 
-// About is the entries of an inbox that an email tells of: those on a thread, one of an id, or with the zero value all of them.
-type About struct {
-	Document   string `dynamodbav:"doc,omitempty"` // of the thread
-	Annotation string `dynamodbav:"ann,omitempty"`
-	ID         string `dynamodbav:"id,omitempty"`
-}
-
-// Email names the next email to a user about some entries.
+// Email is the next email to a user that tells of some entries of their inbox: of those that have its ID.
 type Email struct {
-	For   Recipient `dynamodbav:"for"`
-	About About     `dynamodbav:"of"`
+	For Recipient `dynamodbav:"for"`
+	ID  string    `dynamodbav:"id"`
 }
 
-func (e Email) id() string {
-	sum := sha256.Sum256([]byte(keys.NextEmail(e.For.OrganizationRef, e.For.User, "").PK + "\x00" + e.About.Document + "\x00" + e.About.Annotation + "\x00" + e.About.ID))
-	return hex.EncodeToString(sum[:16])
+// EmailAbout returns the email to a user about a subject: the ids of a thread or a notification, or none for everything.
+func EmailAbout(to Recipient, subject ...string) Email {
+	sum := sha256.Sum256([]byte(keys.NextEmail(to.OrganizationRef, to.User, "").PK + "\x00" + strings.Join(subject, "\x00")))
+	return Email{to, hex.EncodeToString(sum[:16])}
 }
 
 // Ref names the email in messages.
-func (e Email) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Account, ID: e.id()} }
+func (e Email) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Account, ID: e.ID} }
 
-func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.For.User, e.id()) }
+func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.For.User, e.ID) }
 
 // nextItem is the next email to a user.
 type nextItem struct {
@@ -178,7 +173,7 @@ func readDue(it store.Item) (d DueEmail, err error) {
 	return d, nil
 }
 
-func (d DueEmail) due() keys.Key { return keys.DueEmail(d.Minute, d.For.Account, d.id()) }
+func (d DueEmail) due() keys.Key { return keys.DueEmail(d.Minute, d.For.Account, d.ID) }
 
 // PostponeEmail moves an email that is due to the minute of a time, and returns that; 0 if another run has done so, or it is sent.
 func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis) (minute collab.Millis, err error) {

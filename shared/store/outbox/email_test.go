@@ -39,7 +39,7 @@ func testEmail(t *testing.T, s *Store) {
 	now := time.Now().Truncate(time.Minute)
 	s.Table = s.At(func() time.Time { return now })
 	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 7}
-	bob := Email{For: Recipient{org, "bob"}, About: About{Document: "doc", Annotation: "ann"}}
+	bob := EmailAbout(Recipient{org, "bob"}, "doc", "ann")
 	in := func(d time.Duration) collab.Millis { return now.Add(d).UnixMilli() }
 	found := collab.Millis(0) // by which the email is found
 	add := func(position string, due collab.Millis, isNew bool) {
@@ -126,7 +126,7 @@ func testEmail(t *testing.T, s *Store) {
 			t.Errorf("%d, %v", minute, err)
 		}
 	}
-	if it, err := s.Get(ctx, keys.DueEmail(found, "acct", bob.id())); it != nil || err != nil {
+	if it, err := s.Get(ctx, keys.DueEmail(found, "acct", bob.ID)); it != nil || err != nil {
 		t.Errorf("in the list of what is due is %v, %v", it, err)
 	}
 	claim("")
@@ -150,7 +150,7 @@ func TestManyDue(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	const many = 40
 	for i := range many {
-		e := Email{For: Recipient{org, "bob"}, About: About{ID: fmt.Sprint(i)}}
+		e := EmailAbout(Recipient{org, "bob"}, fmt.Sprint(i))
 		began := s.Millis()
 		_, err := s.AddToEmail(t.Context(), e, "0001", began-time.Hour.Milliseconds(), false, false)
 		must.Do(t, err)
@@ -160,10 +160,10 @@ func TestManyDue(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, d := range s.dueEmails(t) {
-		if found[d.About.ID] {
-			t.Errorf("%q is listed twice", d.About.ID)
+		if found[d.ID] {
+			t.Errorf("%q is listed twice", d.ID)
 		}
-		found[d.About.ID] = true
+		found[d.ID] = true
 	}
 	if len(found) != many {
 		t.Errorf("%d of %d are listed", len(found), many)
@@ -173,7 +173,7 @@ func TestManyDue(t *testing.T) {
 // TestAddedAtOnce: of entries that are added at the same time an email tells from the first on, at the earliest time.
 func TestAddedAtOnce(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
-	bob := Email{For: Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"}}
+	bob := EmailAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"})
 	add := func(s *Store, position string, wait time.Duration) collab.Millis {
 		minute, err := s.AddToEmail(context.Background(), bob, position, now.Add(wait).UnixMilli(), false, false)
 		must.Do(t, err)
@@ -199,7 +199,7 @@ func TestAddedAtOnce(t *testing.T) {
 // it is due in the same minute.
 func TestAddedBehind(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
-	bob := Email{For: Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"}}
+	bob := EmailAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"})
 	s := New(table.At(func() time.Time { return now }))
 	add := func(position string, wait time.Duration) collab.Millis {
 		minute, err := s.AddToEmail(context.Background(), bob, position, now.Add(wait).UnixMilli(), true, false)
@@ -224,7 +224,7 @@ func TestAddedBehind(t *testing.T) {
 	for range 2 {
 		minute, err := ending.FinishEmail(t.Context(), c, now.Add(10*time.Second).UnixMilli(), true)
 		must.Do(t, err)
-		it, err := s.Get(t.Context(), keys.DueEmail(next, "acct", bob.id()))
+		it, err := s.Get(t.Context(), keys.DueEmail(next, "acct", bob.ID))
 		if it == nil || err != nil || minute != 0 && minute != next {
 			t.Errorf("found in %d, want %d: %v, %v", minute, next, it, err)
 		}
@@ -240,7 +240,7 @@ func TestFreeKilled(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	for after := range 4 {
-		bob := Email{For: Recipient{org, "bob"}, About: About{ID: fmt.Sprint(after)}}
+		bob := EmailAbout(Recipient{org, "bob"}, fmt.Sprint(after))
 		s := New(table.At(func() time.Time { return now }))
 		found, err := s.AddToEmail(t.Context(), bob, "0001", now.UnixMilli(), false, false)
 		must.Do(t, err)
@@ -273,7 +273,7 @@ func TestEmailKilled(t *testing.T) {
 	now := time.Now().Truncate(time.Minute)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	for after := range 12 {
-		bob := Email{For: Recipient{org, "bob"}, About: About{ID: string(rune('a' + after))}}
+		bob := EmailAbout(Recipient{org, "bob"}, string(rune('a'+after)))
 		s := New(storetest.Killed(t, table, after).At(func() time.Time { return now }))
 		whole := New(table.At(func() time.Time { return now }))
 		run := func(s *Store, again bool) error {
@@ -300,7 +300,7 @@ func TestEmailKilled(t *testing.T) {
 			c, err := whole.ClaimEmail(t.Context(), d.Ref(), d.Minute, now.Add(time.Minute).UnixMilli())
 			must.Do(t, err)
 			if c != nil {
-				sent = sent || c.From == "0001" && c.About == bob.About
+				sent = sent || c.From == "0001" && c.ID == bob.ID
 				_, err = whole.FinishEmail(t.Context(), c, 1, false)
 				must.Do(t, err)
 			}
