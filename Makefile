@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release clean distclean
+.PHONY: help check run seed admin openapi update wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -49,8 +49,14 @@ seed: check ## fill the running local server with an organization of 200 threads
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
-openapi: check ## write what is made of the table of endpoints: mains of functions, reference, Go client, and the document to make others of
+openapi: check ## regenerate the functions, the reference, the Go client and the OpenAPI documents from the table of endpoints
 	@go test ./functions ./shared/api/openapi -run '^(TestMains|TestDocument|TestGoClient|TestReadme)$$' -update
+
+update: openapi ## regenerate everything that is generated: also goldens, tables of costs, and the elements' bundle (some minutes)
+	@go run ./localstack/install
+	@go test ./shared/api -run Golden -update && go test ./shared/testing/apitest -run TestScripts -update && \
+	go test ./shared/app -run 'TestCosts|TestPersonCosts' -update && go test ./infra -run 'TestTemplate|TestSettings' -update
+	@cd shared/client/elements && npm ci --silent && npm run --silent serve
 
 wheel: check openapi ## build the Python client, a wheel in .local/wheel
 	@python=$$(go run ./localstack/install python) && export PATH="$$(dirname "$$python"):$$PATH" && rm -rf $(LOCAL)/python $(LOCAL)/wheel && \
@@ -89,7 +95,12 @@ e2e: check ## check the whole: a deployment to LocalStack, its pages in a browse
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 
-lint: check ## look for likely mistakes: staticcheck, errcheck (a minute or two at the first time, then seconds)
+# The prose of comments and Markdown. Vale needs cgo, and later versions do not resolve.
+VALE  := CGO_ENABLED=1 go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
+PROSE := git ls-files '*.go' '*.ts' '*.md' | grep -v '^CHANGELOG.md\|^shared/client/generated.go'
+
+lint: check ## look for likely mistakes: staticcheck, errcheck, vale (some minutes at the first time, then seconds)
+	@echo '== vale'; $(call timed,.vale/check "$(VALE)" && $(VALE) --output=line $$($(PROSE)))
 	@echo '== staticcheck'; $(call timed,go run $(STATICCHECK) -tags e2e $$(go list ./... | grep -v '^collabdata/infra'))
 	@echo '== errcheck'; $(call timed,go run $(ERRCHECK) -ignoretests -exclude .errcheck $$(go list ./... | grep -v '^collabdata/infra'))
 

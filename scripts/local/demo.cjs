@@ -155,6 +155,7 @@ async function main() {
   await following(browser);
   await restricted(browser);
   await telling(browser);
+  await notifying(browser);
   await reading(browser);
   await resending(browser);
   await failing(browser);
@@ -448,6 +449,54 @@ async function telling(browser) {
   if ((await html.evaluate((e) => getComputedStyle(e).direction)) !== 'rtl') problems.add('HTML in Hebrew is not from right to left');
   await until(async () => (await told({unreadOnly: true})) === 1);
   await call('/v2/commentannotations/delete', {annotationIds: ['hebrew', 'html']});
+  await context.close();
+}
+
+// notifying has Bob follow the document, and Ann share a thread with Cleo. Each is notified of that, and of no edit.
+async function notifying(browser) {
+  const from = {userId: 'ann', name: 'Ann Archer'};
+  const say = (annotationId, more) => ({annotationId, commentData: [{commentText: 'For followers', from, triggerNotification: true, ...more}]});
+  const headlines = async (userId, annotationId) => (await call('/v2/notifications/get', {userId}))
+    .filter((n) => n.annotationId === annotationId).map((n) => n.displayHeadlineMessage).join(', ');
+  const context = await contextOf(browser);
+  const bob = await open(context, '/demo?as=bob');
+  await bob.getByText('Notifications for this document').click();
+  const inbox = bob.locator('collab-preferences').getByLabel('Inbox');
+  const choose = async (choice, level) => {
+    await inbox.selectOption({label: choice});
+    await until(async () => (await call('/v2/notifications/config/get', {userId: 'bob', documentIds: ['launch-plan'], documentId: undefined}))[0].level === level);
+  };
+  await inbox.waitFor();
+  await choose('All activity', 'all');
+  await check(bob, 'follow', {whole: false});
+  await call('/v2/commentannotations/add', {commentAnnotations: [say('followed')]});
+  await until(async () => (await headlines('bob', 'followed')) === 'Ann Archer added a comment');
+
+  const ann = await open(context, '/demo?as=ann#collab-thread=followed');
+  const thread = ann.locator('collab-thread[open]');
+  for (let i = 1; i <= 5; i++) {
+    await thread.getByRole('button', {name: /^Edit your comment/}).click();
+    await thread.getByRole('textbox', {name: /^Edit/}).fill(`For followers, ${i}`);
+    await thread.getByRole('button', {name: 'Save'}).click();
+    await thread.getByText(`For followers, ${i}`, {exact: true}).waitFor();
+  }
+  await call('/v2/commentannotations/comments/add', say('followed', {commentText: 'A reply'}));
+  await until(async () => (await headlines('bob', 'followed')).includes(','));
+  const got = await headlines('bob', 'followed');
+  if (got !== 'Ann Archer replied, Ann Archer added a comment') problems.add(`after five edits and a reply Bob was notified: ${got}`);
+
+  await choose('Replies and mentions', undefined);
+  await call('/v2/commentannotations/add', {commentAnnotations: [say('unfollowed'), say('shared')]});
+  const visibility = {type: 'restricted', userIds: ['ann', 'cleo']};
+  await call('/v2/commentannotations/update', {annotationIds: ['shared'], updatedData: {visibility}, actionUser: from, triggerNotification: true});
+  const cleo = await open(context, '/demo?as=cleo');
+  await cleo.getByRole('button', {name: /^Inbox/}).click();
+  await want("the share in Cleo's inbox", cleo.getByRole('dialog').getByText('Ann Archer shared a thread with you'));
+  await check(cleo, 'shared', {whole: false});
+  for (const id of ['unfollowed', 'shared']) {
+    if (await headlines('bob', id)) problems.add(`Bob follows no more, and was notified of ${id}`);
+  }
+  await call('/v2/commentannotations/delete', {annotationIds: ['followed', 'unfollowed', 'shared']});
   await context.close();
 }
 

@@ -206,12 +206,17 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 	return id
 }
 
-// patience is how long a step waits for what is on its way.
-const patience = 2 * time.Minute // a deployment on a busy machine lags behind
+// patience is how long a step waits for what is on its way: a deployment on a busy machine lags behind.
+func (t Target) patience() time.Duration {
+	if t.Gateway {
+		return 2 * time.Minute
+	}
+	return 20 * time.Second
+}
 
 // await runs the step. A step that waits runs again after a growing pause, which leaves the processor to the work that it waits for.
 func (s *step) await(ctx context.Context, target Target, vars variables) (problems string, err error) {
-	end := time.Now().Add(patience)
+	end := time.Now().Add(target.patience())
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		before := maps.Clone(vars)
 		problems, err = s.run(ctx, target, vars)
