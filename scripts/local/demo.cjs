@@ -139,7 +139,7 @@ async function main() {
   const [annHeard, bobHeard] = [ann.hints.length, bob.hints.length];
 
   const mail = await open(context, '/mail');
-  await want("Bob's mail", mail.getByText('bob@example.com').first());
+  await want('the email to Cleo, whom an edit mentioned', mail.getByText('cleo@example.com').first());
   const webhooks = await open(context, '/webhooks');
   await want('the webhook', webhooks.getByText('comment_annotation.added', {exact: true}).first());
   await want('what will be deleted', bob.getByText('1 thread on removed text'));

@@ -91,7 +91,8 @@ export class Access {
   #token: Promise<Token> | undefined;
   #claims: Claims | undefined;
   #channel: BroadcastChannel | undefined;
-  #unanswered = 0; // requests in a row
+  #begun = 0; // requests
+  #unanswered = 0; // how many had begun when one had no answer, since the last answer
 
   constructor(readonly source: Source, readonly documentId: string) {}
 
@@ -209,6 +210,7 @@ export class Access {
   async #send(path: string, data: object, key: string, token: string): Promise<Result> {
     const {api} = this.source;
     const body = JSON.stringify({data: {organizationId: this.#organization, ...data}});
+    const number = ++this.#begun;
     let response: Response;
     let answer;
     try {
@@ -223,8 +225,10 @@ export class Access {
       answer = await response.json().catch(() => undefined);
     } catch (e) {
       const failure = offline();
-      // A browser ends the requests of a page that is left: one without an answer tells nothing of the address.
-      if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError' && ++this.#unanswered > 1) {
+      // A browser ends all requests of a page that is left, which says nothing about the address.
+      const again = this.#unanswered && number > this.#unanswered;
+      this.#unanswered ||= this.#begun;
+      if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError' && again) {
         tell(`no answer from ${api}: is that the address of the service?`);
       }
       throw failure;
