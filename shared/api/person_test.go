@@ -111,7 +111,7 @@ func TestPersonFields(t *testing.T) {
 			}
 			// Where a field around it may not be sent, that one is named.
 			if got.Status != collab.InvalidArgument || len(got.Details) == 0 || !strings.HasPrefix(path, got.Details[0].Field) ||
-				sends(allowed, got.Details[0].Field) || got.Details[0].Message != "must be left out: only a back end may set it" {
+				sends(allowed, got.Details[0].Field) || got.Details[0].Message != "must be absent: only a back end may set it" {
 				t.Errorf("%s %s: %d %s", e.Path, path, w.Code, w.Body)
 			}
 		})

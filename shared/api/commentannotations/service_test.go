@@ -279,7 +279,7 @@ func TestUpdateInOneAnswer(t *testing.T) {
 		t.Errorf("%d %s %s, %d bytes", a.code, a.Error.Message, a.Result.Message, rpc.WrappedLen(a.Result.Data))
 	}
 	if a := update(3_000, "over"); a.code != http.StatusBadRequest ||
-		a.Error.Message != "one answer does not hold what would become of these 3001 annotations: select fewer" {
+		a.Error.Message != "the response to these 3001 annotations would exceed 5 MB: select fewer" {
 		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
 	}
 	if a := post(t, f, "/v2/commentannotations/get", `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {

@@ -112,7 +112,7 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 	}
 	p := post(t, s, "/v1/organizations/folders/get", `"organizationId":"org"`)
 	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition ||
-		p.Error.Message != "one answer does not hold these 18 folders" {
+		p.Error.Message != "the response to these 18 folders would exceed 5 MB" {
 		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
 	}
 	put("root-00", 17)

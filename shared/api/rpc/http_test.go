@@ -140,7 +140,7 @@ func TestBodyBreaksOff(t *testing.T) {
 			r.ContentLength = 11
 		}
 		w := serve(h, r.WithContext(collab.WithIdentity(r.Context(), acme)))
-		if f := failureOf(t, w); w.Code != 400 || f.Error.Message != "the body could not be read to its end" {
+		if f := failureOf(t, w); w.Code != 400 || f.Error.Message != "the body could not be read completely" {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}

@@ -282,7 +282,7 @@ func TestIdempotentTooLarge(t *testing.T) {
 	for i := range w {
 		w[i] = serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
-	if want := `{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`; w[1] != want ||
+	if want := `{"result":{"status":"success","message":"already done; the response was too large to store","data":null}}`; w[1] != want ||
 		len(w[0]) < 2*len(random) {
 		t.Errorf("%d bytes, then %s", len(w[0]), w[1])
 	}
