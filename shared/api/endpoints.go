@@ -24,8 +24,8 @@ var openAPI string
 func OpenAPI() string { return openAPI }
 
 // Endpoints returns the endpoints in the order of the contract, followed by extensions. The path
-// gives the package and the function: /v2/organizations/folders/add is organizations.FoldersAdd, and
-// its version 1 is organizations.FoldersAddV1.
+// gives the package and the function: /v2/organizations/folders/add is organizations.FoldersAdd,
+// and its version 1 is organizations.FoldersAddV1.
 func Endpoints() []rpc.Endpoint {
 	return []rpc.Endpoint{
 		commentannotations.Add(),

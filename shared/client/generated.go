@@ -1396,7 +1396,7 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added elsewhere: decides what is unread. Default: now if createdAt is recent, else
+	// When it was added elsewhere; decides unread marks. Default: now if createdAt is recent, else
 	// createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form
@@ -1856,7 +1856,7 @@ type Comment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt is later or at most a day earlier. It decides what is unread
+	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
@@ -2104,7 +2104,7 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added elsewhere: decides what is unread. Default: now if createdAt is recent, else
+	// When it was added elsewhere; decides unread marks. Default: now if createdAt is recent, else
 	// createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form
@@ -2229,7 +2229,7 @@ type ListedComment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt is later or at most a day earlier. It decides what is unread
+	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// Always text
 	Type CommentKind `json:"type"`
@@ -3379,7 +3379,7 @@ type DataComment struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt is later or at most a day earlier. It decides what is unread
+	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 

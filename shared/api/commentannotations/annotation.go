@@ -225,7 +225,7 @@ type Comment struct {
 	KeptCommentFields
 	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
 	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
-	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides what is unread"`
+	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
 }
 
 // reader is the recipient of a response.

@@ -88,7 +88,7 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 // errNotAuthor rejects a person's change of a comment by another author.
 var errNotAuthor = collab.Errorf(collab.PermissionDenied, "only its author can change or delete a comment")
 
-// ofOthers returns the existing comments among those that a person failed to delete.
+// ofOthers returns the existing comments among a person's failed deletions.
 func (s *Service) ofOthers(
 	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, failures map[int64]error,
 ) (map[int64]collab.Comment, error) {

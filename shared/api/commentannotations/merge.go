@@ -11,7 +11,7 @@ import (
 // null clears a field.
 const null = "null"
 
-// merge sets the members of sent in stored, and removes those that are null. Order and text of
+// merge sets the members of sent in stored, and removes null ones. Order and text of
 // members are preserved. Either object may be nil.
 func merge(stored, sent collab.JSON) collab.JSON {
 	var object rpc.Keyed[collab.JSON]

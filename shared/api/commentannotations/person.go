@@ -300,9 +300,9 @@ func namedBy(me string, others []string, comments [][]NewComment) []string {
 }
 
 // introduce fills in the stored author and tagged users of a person's comments, and the names of
-// tagged groups. It returns INVALID_ARGUMENT if a named user cannot see the document or there are
-// more than maxNamedPeople, RESOURCE_EXHAUSTED if the person mentions too many people in an hour,
-// and the errors of nameGroups.
+// tagged groups. It returns INVALID_ARGUMENT if a named user cannot see the document, or there are
+// more than maxNamedPeople. It returns RESOURCE_EXHAUSTED if the person mentions too many people in
+// an hour. Other errors are those of nameGroups.
 func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, others []string, comments ...[]NewComment) error {
 	inGroups, err := s.nameGroups(ctx, call, doc, slices.Concat(comments...))
 	if call.Person == nil || err != nil {

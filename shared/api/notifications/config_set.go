@@ -225,8 +225,8 @@ func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, 
 	return nil
 }
 
-// setLevel sets the users' levels for annotations or documents. It returns NOT_FOUND for those that
-// a user cannot see.
+// setLevel sets the users' levels for annotations or documents. It returns NOT_FOUND if a user
+// cannot see one of them.
 func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRequest, documents, users []string) error {
 	docs := make([]collab.DocumentRef, len(documents))
 	for i, id := range documents {

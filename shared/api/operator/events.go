@@ -62,7 +62,7 @@ func (r *EventsGetRequest) Validate(m *rpc.Violations) {
 // EventsGet is POST /operator/events/get.
 func EventsGet() rpc.Endpoint {
 	return reading("events/get", rpc.Method((*Service).EventsGet), `
-Get events and the state of their delivery. Select them by id, or as those that notified people of a thread. Events are stored for 30 days.`)
+Get events and the state of their delivery. Select them by id, or by the thread that they notified people of. Events are stored for 30 days.`)
 }
 
 // EventsGet returns events.

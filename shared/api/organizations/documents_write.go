@@ -183,7 +183,8 @@ func (s *Service) DocumentsAccessUpdate(
 	return items, nil
 }
 
-// DocumentsDisableStateUpdateRequest is the data of POST /v2/organizations/documents/access/disablestate/update.
+// DocumentsDisableStateUpdateRequest is the data of POST
+// /v2/organizations/documents/access/disablestate/update.
 type DocumentsDisableStateUpdateRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`

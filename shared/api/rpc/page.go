@@ -31,8 +31,8 @@ type Page[T any] struct {
 	items []collab.JSON
 }
 
-// NewPage returns an empty page for req, by default of collab.MaxPageSize items. It stores the start
-// in position, which is a pointer: see Call.Position. The noun is as in Count.
+// NewPage returns an empty page for req, by default of collab.MaxPageSize items. It stores the
+// start in position, which is a pointer: see Call.Position. The noun is as in Count.
 func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Page[T], error) {
 	if err := call.Position(req.PageToken, position); err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ const (
 	PersonReads                // the token covers all documents of the request, or if there are none, the organization
 	PersonWrites               // the same, with the role editor
 
-	// PersonInbox requires that the token covers the documents of the request, or if there are none,
-	// anything in the organization. A removed person cannot write.
+	// PersonInbox requires that the token covers the documents of the request, or if there are
+	// none, anything in the organization. A removed person cannot write.
 	PersonInbox
 )
 
@@ -62,8 +62,8 @@ func tagged(tag reflect.StructTag, word string) bool {
 // means any.
 type Fields map[string]Fields
 
-// Received returns the fields of a response's data that reach a person. It panics if a struct reaches
-// persons without any of its fields.
+// Received returns the fields of a response's data that reach a person. It panics if a struct
+// reaches persons without any of its fields.
 func Received(data reflect.Type) Fields { return received(data, data.String()) }
 
 func received(t reflect.Type, path string) Fields {
@@ -227,8 +227,9 @@ func (o *Object) texts(data reflect.Value, name string) []string {
 
 // Directory reads the resources of tokens.
 type Directory interface {
-	// Open returns an organization and its existing, enabled documents among those given. It returns
-	// NOT_FOUND if the organization does not exist, and FAILED_PRECONDITION if it is disabled.
+	// Open returns an organization and its existing, enabled documents among those given. It
+	// returns NOT_FOUND if the organization does not exist, and FAILED_PRECONDITION if it is
+	// disabled.
 	Open(ctx context.Context, account, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 
 	// IsRemoved reports whether a user was removed from an organization that Open returned.
@@ -240,8 +241,8 @@ type Directory interface {
 
 // covers checks that the token covers the organization and the documents of a request's data. It
 // returns PERMISSION_DENIED if it does not, or lacks the required role. It returns NOT_FOUND if the
-// organization does not exist or is disabled, if it or a document was created after the token, or if
-// the person was removed.
+// organization does not exist or is disabled, if it or a document was created after the token, or
+// if the person was removed.
 func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Value) error {
 	id := strings.Join(o.texts(data, "organizationId"), "")
 	documents := append(o.texts(data, "documentId"), o.texts(data, "documentIds")...)
@@ -291,9 +292,9 @@ func notCovered(org string, documents []string) error {
 	return collab.Errorf(collab.PermissionDenied, "the token does not cover organization %q: name documents that it covers", org)
 }
 
-// Covered returns the token's role on each document by id: that on the document, else on the nearest
-// folder, else on the organization. It omits uncovered documents. It reads folders only if the token
-// has some.
+// Covered returns the token's role on each document by id: that on the document, else on the
+// nearest folder, else on the organization. It omits uncovered documents. It reads folders only if
+// the token has some.
 func (c *Call) Covered(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string]collab.Role, error) {
 	roles := map[string]collab.Role{}
 	all := c.Person.Resource(org.Organization, collab.ResourceOrganization, org.Organization)

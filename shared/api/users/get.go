@@ -31,7 +31,7 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// UserWithRole is a user in a response, as it was sent.
+// UserWithRole is a user in a response.
 type UserWithRole struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"The user's role at this level"`
