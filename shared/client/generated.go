@@ -71,7 +71,7 @@ type Webhooks struct{ client *Client }
 //
 // Every field is optional, including comments. The default status is 'OPEN'. For the default
 // statuses 'OPEN', 'IN_PROGRESS' and 'RESOLVED', name, type and color are filled in; a custom
-// status requires 'svg' or iconUrl. A comment requires 'from', and content: a text, an HTML,
+// status requires 'svg' or iconUrl. A comment requires 'from', and content: a text, HTML,
 // attachments, or isCommentResolverUsed. To tag a user, write {{userId}} in the text or HTML, and
 // add the user to taggedUserContacts. 'comments' is another name of commentData, and
 // visibilityConfig of 'visibility'.
@@ -79,7 +79,7 @@ type Webhooks struct{ client *Client }
 // These fields are stored and returned unchanged: 'type', commentType, pageInfo, positions and
 // sizes, 'actions', and 'agent', 'actions' and 'progress' of a comment. A suggestion is stored if
 // 'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the users who can see the
-// thread: see Permissions.
+// thread: see [Permissions](#permissions).
 //
 // The response has a result for each annotation by id, in the order sent. An item fails with:
 //
@@ -144,10 +144,10 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // annotations were deleted: then read the document again.
 //
 // A person. With asUserId, the response has only the content that this person can see: see
-// Permissions. If the person cannot see the document of documentId alone, the request fails with
-// NOT_FOUND; an invisible id of annotationIds is 'null', and other invisible annotations are
-// omitted. A page can then be short, or empty with a nextPageToken. unreadFor omits annotations
-// that this user cannot see.
+// [Permissions](#permissions). If the person cannot see the document of documentId alone, the
+// request fails with NOT_FOUND; an invisible id of annotationIds is 'null', and other invisible
+// annotations are omitted. A page can then be short, or empty with a nextPageToken. unreadFor omits
+// annotations that this user cannot see.
 //
 // The request fails with NOT_FOUND if the organization, the folder, or the document of documentId
 // alone does not exist. It fails with FAILED_PRECONDITION if the organization is disabled.
@@ -890,8 +890,8 @@ func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options 
 // Removes users from an organization, a folder or a document. From an organization, this also
 // removes their grants on its folders and documents, and their places in its groups; their content
 // remains. Users removed from an organization or document can no longer see it, regardless of its
-// access type, and are no longer notified: see Permissions. For a folder, its access type decides.
-// An item fails with NOT_FOUND if the user does not exist at this level.
+// access type, and are no longer notified: see [Permissions](#permissions). For a folder, its
+// access type decides. An item fails with NOT_FOUND if the user does not exist at this level.
 func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/delete", request, writing(options))
 	return data, err

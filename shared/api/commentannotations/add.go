@@ -116,7 +116,7 @@ with 'comments/add'. The author of the first comment is the creator.
 
 Every field is optional, including comments. The default status is 'OPEN'. For the default
 statuses 'OPEN', 'IN_PROGRESS' and 'RESOLVED', name, type and color are filled in; a custom status
-requires 'svg' or iconUrl. A comment requires 'from', and content: a text, an HTML, attachments,
+requires 'svg' or iconUrl. A comment requires 'from', and content: a text, HTML, attachments,
 or isCommentResolverUsed. To tag a user, write {{userId}} in the text or HTML, and add the user to
 taggedUserContacts. 'comments' is another name of commentData, and visibilityConfig of
 'visibility'.
@@ -124,13 +124,13 @@ taggedUserContacts. 'comments' is another name of commentData, and visibilityCon
 These fields are stored and returned unchanged: 'type', commentType, pageInfo, positions and
 sizes, 'actions', and 'agent', 'actions' and 'progress' of a comment. A suggestion is stored if
 'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the users who can see the
-thread: see Permissions.
+thread: see [Permissions](#permissions).
 
 The response has a result for each annotation by id, in the order sent. An item fails with:
 
 - ALREADY_EXISTS if the id already exists; the existing annotation is unchanged.
 - PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document or
-see the annotation. If it was sent without an id, its key is '__denied:' and its index.
+  see the annotation. If it was sent without an id, its key is '__denied:' and its index.
 - INVALID_ARGUMENT if it is too large to be stored.
 - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 

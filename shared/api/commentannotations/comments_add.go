@@ -56,9 +56,9 @@ The request fails with:
 
 - ALREADY_EXISTS if one of the ids already exists.
 - NOT_FOUND if the organization or the document does not exist and is not to be created, or if the
-annotation does not exist.
+  annotation does not exist.
 - PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document or
-see the annotation.
+  see the annotation.
 - INVALID_ARGUMENT if a comment, or all together, are too large to be stored.
 - FAILED_PRECONDITION if the organization is disabled.`}
 }

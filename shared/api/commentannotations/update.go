@@ -96,7 +96,7 @@ Annotations that a selector excludes are not in the response. An item fails with
 
 - NOT_FOUND if the annotation does not exist.
 - PERMISSION_DENIED if verifyUserPermissions is true and the creator in 'from', the user of the
-status or the resolution, or actionUser cannot write in the document or see the annotation.
+  status or the resolution, or actionUser cannot write in the document or see the annotation.
 - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
 - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 

@@ -54,11 +54,11 @@ address accepts one WebSocket connection, begun within 60 seconds; [Live](#live)
 messages. The operation takes no Idempotency-Key. The request fails with:
 
 - PERMISSION_DENIED if the person cannot see one of the documents, according to access type,
-disabled state, permission provider or removal.
+  disabled state, permission provider or removal.
 - NOT_FOUND if the organization or a document does not exist.
 - RESOURCE_EXHAUSTED if the person has 20 connections in the organization, a document has 1,000,
-or the account has reached its limit (default 5,000): then the page polls. Unused tickets do not
-count.
+  or the account has reached its limit (default 5,000): then the page polls. Unused tickets do not
+  count.
 - FAILED_PRECONDITION if live is switched off in this deployment.`}
 }
 

@@ -154,7 +154,7 @@ Remove users.
 Removes users from an organization, a folder or a document. From an organization, this also
 removes their grants on its folders and documents, and their places in its groups; their content
 remains. Users removed from an organization or document can no longer see it, regardless of its
-access type, and are no longer notified: see Permissions. For a folder, its access type decides.
+access type, and are no longer notified: see [Permissions](#permissions). For a folder, its access type decides.
 An item fails with NOT_FOUND if the user does not exist at this level.`}
 }
 
