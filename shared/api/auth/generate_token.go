@@ -11,7 +11,6 @@ import (
 	"collabdata/shared/credentials"
 )
 
-// GenerateTokenRequest is the data of POST /v2/auth/generate_token.
 type GenerateTokenRequest struct {
 	UserID             string           `json:"userId" rule:"required,id" doc:"The person, signed in by your back end"`
 	UserProperties     *UserProperties  `json:"userProperties" rule:"notnull" doc:"How others see the person"`
@@ -56,7 +55,6 @@ func (p *TokenPermission) Validate(m *rpc.Violations) {
 	}
 }
 
-// Validate rejects duplicate resources.
 func (r *GenerateTokenRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *TokenPermission) *Resource { return &p.Resource })
 }
@@ -93,7 +91,7 @@ to create was just deleted.`}
 const defaultExpiry = 3600
 
 // GenerateToken creates the organizations and documents of a token, stores the person, and returns
-// the token. It returns INVALID_ARGUMENT if the token would exceed credentials.MaxToken.
+// the token.
 func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest) (*PersonToken, error) {
 	said := collab.Deref(req.UserProperties)
 	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL}

@@ -66,7 +66,6 @@ func named[T any](m *rpc.Violations, resources []T, of func(*T) *Resource) []col
 	return names
 }
 
-// PermissionsAddRequest is the data of POST /v2/auth/permissions/add.
 type PermissionsAddRequest struct {
 	User        PermissionsUser `json:"user" rule:"required" doc:"The recipient of the grants"`
 	Permissions NewPermissions  `json:"permissions" rule:"required,exact" doc:"The grants"`
@@ -90,7 +89,6 @@ type NewPermission struct {
 
 func (p *NewPermission) Validate(m *rpc.Violations) { p.Resource.Validate(m) }
 
-// Validate rejects duplicate resources.
 func (r *PermissionsAddRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *NewPermission) *Resource { return &p.Resource })
 }
@@ -108,7 +106,7 @@ no effect. The request fails with NOT_FOUND if a resource does not exist.`}
 }
 
 // PermissionsAdd adds a user's grants, all or none; they replace earlier ones on the same
-// resources. It returns NOT_FOUND if a resource does not exist.
+// resources.
 func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *PermissionsAddRequest) (collab.JSON, error) {
 	on, err := s.Directory.OpenResources(ctx, call.Account, req.names)
 	if err != nil {
@@ -123,7 +121,6 @@ func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *Permi
 	return nil, s.Directory.AddGrants(ctx, call.Request, req.User.UserID, on, grants)
 }
 
-// PermissionsRemoveRequest is the data of POST /v2/auth/permissions/remove.
 type PermissionsRemoveRequest struct {
 	UserID      string      `json:"userId" rule:"required,id"`
 	Permissions Permissions `json:"permissions" rule:"required,exact" doc:"The resources of the grants to remove"`
@@ -135,7 +132,6 @@ type Permissions struct {
 	Resources []Resource `json:"resources" rule:"required,nonempty,max=100" doc:"At most 100, all or none"`
 }
 
-// Validate rejects duplicate resources.
 func (r *PermissionsRemoveRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *Resource) *Resource { return p })
 }
@@ -150,8 +146,7 @@ Removes a user's grants, all or none. A missing grant is no error. The request f
 NOT_FOUND if a resource does not exist.`}
 }
 
-// PermissionsRemove removes a user's grants, all or none. A missing grant is no error. It returns
-// NOT_FOUND if a resource does not exist.
+// PermissionsRemove removes a user's grants, all or none.
 func (s *Service) PermissionsRemove(ctx context.Context, call *rpc.Call, req *PermissionsRemoveRequest) (collab.JSON, error) {
 	on, err := s.Directory.OpenResources(ctx, call.Account, req.names)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// PermissionsGetRequest is the data of POST /v2/auth/permissions/get.
 type PermissionsGetRequest struct {
 	OrganizationID                  string   `json:"organizationId" rule:"required,id"`
 	UserIDs                         []string `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"At most 30"`
@@ -50,7 +49,6 @@ skipResourceExistenceValidation the request succeeds.`}
 }
 
 // PermissionsGet returns the permissions of users in an organization, and on folders and documents.
-// If one of these does not exist, it returns NOT_FOUND with the same content.
 func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *PermissionsGetRequest) (rpc.Keyed[UserPermissions], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {

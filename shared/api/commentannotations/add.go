@@ -59,7 +59,6 @@ type AnnotationComment struct {
 	KeptCommentFields
 }
 
-// Validate rejects duplicate attachment ids.
 func (c *AnnotationComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
 
 // AddResult is the outcome of one annotation.
@@ -155,8 +154,7 @@ func commentsOf(list []newAnnotation) [][]NewComment {
 	return collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })
 }
 
-// Add adds annotations with their comments, each completely or not at all. Results are in the order
-// sent.
+// Add adds annotations with their comments, each completely or not at all.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
 	return s.add(ctx, call, req.Target, req.CreateFlags, req.VerifyFlag, req.list)
 }

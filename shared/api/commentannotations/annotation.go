@@ -55,7 +55,6 @@ type SubscribedUser struct {
 // SubscriptionType is the origin of a Subscription.
 type SubscriptionType string
 
-// Values returns the types.
 func (SubscriptionType) Values() []string { return []string{"auto", "manual"} }
 
 // subscriptions returns users with their levels, or only person if it is not "".
@@ -119,7 +118,6 @@ func (d *UpdatedData) Validate(m *rpc.Violations) {
 // SourceType is the origin of an annotation.
 type SourceType string
 
-// Values returns all types.
 func (SourceType) Values() []string { return []string{string(sources[false]), string(sources[true])} }
 
 // sources maps "made by an agent" to the type.
@@ -163,7 +161,6 @@ type Status struct {
 // StatusType is the stage of a status.
 type StatusType string
 
-// Values returns all types.
 func (StatusType) Values() []string { return []string{"default", "ongoing", terminal} }
 
 const terminal = "terminal" // type of statuses that end an annotation
@@ -177,7 +174,6 @@ type StatusLook struct {
 	IconURL    *string `json:"iconUrl,omitempty" doc:"Address of its icon; a custom status has this or svg"`
 }
 
-// Validate requires an icon, except for default statuses.
 func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
 
 func (s *Status) id() string { return s.ID }

@@ -40,7 +40,6 @@ type Addition struct {
 	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"When it was added elsewhere; decides unread marks. Default: now if createdAt is recent, else createdAt"`
 }
 
-// Validate rejects duplicate attachment ids.
 func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
 
 // checkComments rejects duplicate ids, comments without content, and more tagged users than an

@@ -93,7 +93,6 @@ type TaggedUser struct {
 	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"A group, instead of a user: up to 200 of its users who can see the annotation are notified"`
 }
 
-// Validate requires a user or a group, and checks that contact is the user.
 func (t *TaggedUser) Validate(m *rpc.Violations) {
 	switch {
 	case t.UserID == "" && t.GroupID == "":

@@ -67,7 +67,7 @@ func (s *Service) addCommentsAhead(ctx context.Context, call *rpc.Call, req *Add
 	s.ahead(ctx, call, req.Target, req.AnnotationID, nil, req.CommentData)
 }
 
-// AddComments adds comments to an annotation, all or none. It returns their ids in the order sent.
+// AddComments adds comments to an annotation, all or none.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	sent, field := req.comments()
 	doc, err := s.begin(ctx, call, req.Target, req.CreateFlags, wanted(call, sent))

@@ -45,8 +45,7 @@ also fails with FAILED_PRECONDITION if more than 1,000 comments are selected, or
 has too many comments to search for userIds.`}
 }
 
-// DeleteComments deletes comments of an annotation, which remains: see
-// threads.Store.DeleteComments. Results are in the order sent, without duplicates; else by id.
+// DeleteComments deletes comments of an annotation, which remains.
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {

@@ -29,13 +29,11 @@ type ListedComment struct {
 // CommentKind is the kind of content of a comment.
 type CommentKind string
 
-// Values returns all kinds.
 func (CommentKind) Values() []string { return []string{"text"} }
 
 // CommentStatus is the last change of a comment.
 type CommentStatus string
 
-// Values returns all statuses.
 func (CommentStatus) Values() []string { return []string{"added", "updated"} }
 
 func (r reader) listed(c *collab.Comment) *ListedComment {
@@ -66,8 +64,7 @@ organization is disabled.`}
 }
 
 // GetComments returns comments of an annotation: in the order of commentIds, with null for unknown
-// ones, else by comment id. A page ends at pageSize, at 5 MB, or after many skipped comments. It
-// returns NOT_FOUND if the organization, the document or the annotation does not exist.
+// ones, else by comment id.
 func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[*ListedComment], error) {
 	var after int64 // the last comment id; with commentIds, the number of answered ones
 	page, err := rpc.NewPage[*ListedComment](call, "comment", req.PageRequest, &after)

@@ -88,8 +88,7 @@ with FAILED_PRECONDITION if the organization is disabled, or if the annotation h
 comments to select by userIds alone.`}
 }
 
-// UpdateComments updates comments of an annotation, each completely or not at all. Results are in
-// the order sent, without duplicates.
+// UpdateComments updates comments of an annotation, each completely or not at all.
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
 ) (rpc.Keyed[UpdateCommentsResult], error) {
 	raise := req.TriggerNotification || call.Settings.AllEvents

@@ -45,8 +45,7 @@ The request fails with NOT_FOUND if the organization does not exist, and with FA
 if it is disabled. A document that does not exist or is disabled has 0.`}
 }
 
-// CountGet counts the annotations of documents, and a user's unread ones. Documents are in the
-// order asked, without duplicates. It returns NOT_FOUND if the organization does not exist.
+// CountGet counts the annotations of documents, and a user's unread ones.
 func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetRequest) (rpc.Keyed[DocumentCount], error) {
 	ids := rpc.Distinct(req.DocumentIDs)
 	_, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", ids)

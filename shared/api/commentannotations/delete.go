@@ -42,9 +42,7 @@ The request fails with NOT_FOUND if the organization or the document does not ex
 FAILED_PRECONDITION if the organization is disabled.`}
 }
 
-// Delete deletes annotations with their comments. Results are in the order of annotationIds, else
-// by id, at most collab.MaxDeleted of them; a job deletes the others. An annotation that does not
-// exist, or that another selector excludes, fails with NOT_FOUND.
+// Delete deletes annotations with their comments.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {

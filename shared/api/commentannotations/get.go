@@ -151,13 +151,7 @@ alone does not exist. It fails with FAILED_PRECONDITION if the organization is d
 }
 
 // Get returns a page of the annotations that match all filters, in the order of Threads.Walk, with
-// null for unknown annotationIds. With groupByDocumentId it returns an object of arrays by
-// document, without nulls. A page ends at pageSize or at 5 MB. A larger thread is alone on its
-// page, with as many comments as fit and commentsTruncated.
-//
-// It returns NOT_FOUND if the organization, the folder, or the document of documentId alone does
-// not exist, and FAILED_PRECONDITION if the organization is disabled. Unknown documentIds are
-// skipped.
+// null for unknown annotationIds.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[*Annotation], error) {
 	var from []byte
 	list, err := rpc.NewPage[*Annotation](call, "comment annotation", req.PageRequest, &from)
@@ -236,8 +230,7 @@ the organization is disabled. It fails with NOT_FOUND if the organization or the
 exist.`}
 }
 
-// GetV1 is Get for one document, in one response and regardless of the account's settings. It
-// returns FAILED_PRECONDITION if the response would exceed 5 MB.
+// GetV1 is Get for one document, in one response and regardless of the account's settings.
 func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) (*rpc.Page[*Annotation], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
 	if err != nil {

@@ -47,7 +47,6 @@ func (p *Progress) visibleTo(person string) bool {
 // AnnotationType is the kind of an annotation.
 type AnnotationType string
 
-// Values returns all types.
 func (AnnotationType) Values() []string { return []string{"comment", suggestionType} }
 
 const suggestionType = "suggestion"
@@ -55,7 +54,6 @@ const suggestionType = "suggestion"
 // CommentType is the kind of target of an annotation.
 type CommentType string
 
-// Values returns all types.
 func (CommentType) Values() []string { return []string{"manual", "chart"} }
 
 // stored returns the fields in their stored form. A new suggestion is pending.

@@ -25,17 +25,14 @@ func checkNamed(m *rpc.Violations, ids []string) {
 	}
 }
 
-// Fill requires annotationIds.
 func (r *DeleteRequest) Fill(_ *collab.Person, m *rpc.Violations) { checkNamed(m, r.AnnotationIDs) }
 
-// Fill limits annotationIds.
 func (r *ReadSetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if r.AnnotationIDs != nil {
 		checkNamed(m, r.AnnotationIDs)
 	}
 }
 
-// Fill requires comments, and limits annotations and comments.
 func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	comments := 0
 	for i, a := range r.CommentAnnotations {
@@ -51,7 +48,6 @@ func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	}
 }
 
-// Fill limits the comments.
 func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if len(r.CommentData) > maxComments {
 		m.Add("commentData", "must have at most %d items, not %d", maxComments, len(r.CommentData))
@@ -74,12 +70,10 @@ func checkNamedComments(m *rpc.Violations, ids []int64) {
 	}
 }
 
-// Fill requires commentIds.
 func (r *DeleteCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	checkNamedComments(m, r.CommentIDs)
 }
 
-// Fill requires commentIds, and turns notifications on.
 func (r *UpdateCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	checkNamedComments(m, r.CommentIDs)
 	r.TriggerNotification = true

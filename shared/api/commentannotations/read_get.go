@@ -44,7 +44,7 @@ type readPosition struct {
 	Document, After string // After is a sort key
 }
 
-// ReadGet returns a page of read states. It returns NOT_FOUND if the organization does not exist.
+// ReadGet returns a page of read states.
 func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetRequest) (*rpc.Page[ReadState], error) {
 	var at readPosition
 	page, err := rpc.NewPage[ReadState](call, "read state", req.PageRequest, &at)

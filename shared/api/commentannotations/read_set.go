@@ -40,8 +40,7 @@ if the organization or the document does not exist, and with FAILED_PRECONDITION
 disabled.`}
 }
 
-// ReadSet marks annotations, or a whole document, as read or unread. Results are in the order sent.
-// An unknown annotation fails with NOT_FOUND.
+// ReadSet marks annotations, or a whole document, as read or unread.
 func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetRequest) (rpc.Keyed[rpc.Item], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
 	if err != nil {

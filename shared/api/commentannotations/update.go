@@ -109,10 +109,7 @@ FAILED_PRECONDITION, without any update, if the organization is disabled, or if 
 exceeds 10,000 annotations or the size of one response.`}
 }
 
-// Update updates annotations independently. It returns results in the order of annotationIds, else
-// by id. An unknown id fails with NOT_FOUND; annotations that another selector excludes are
-// omitted. It returns FAILED_PRECONDITION, and updates nothing, if the selection exceeds the limits
-// of one call.
+// Update updates annotations independently.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	raise := req.TriggerNotification || call.Settings.AllEvents
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)

@@ -12,7 +12,6 @@ import (
 // Service runs the operation.
 type Service struct{ Jobs *outbox.Store }
 
-// GetRequest is the data of POST /v2/jobs/get.
 type GetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"id" doc:"Ignored: a job belongs to the account"`
 	JobID          string `json:"jobId" rule:"required,id" doc:"The id that the deletion returned"`
@@ -42,8 +41,7 @@ after the same time.
 The request fails with NOT_FOUND if the job does not exist, or was done more than 30 days ago.`}
 }
 
-// Get returns the progress of a job. It returns NOT_FOUND if the job does not exist, or was done
-// more than 30 days ago.
+// Get returns the progress of a job.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (Job, error) {
 	job, err := s.Jobs.JobStatus(ctx, call.Account, req.JobID)
 	if err != nil {

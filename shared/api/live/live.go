@@ -21,7 +21,6 @@ type Service struct {
 	Keys        credentials.KeyStore // of accounts
 }
 
-// TicketsAddRequest is the data of POST /v2/live/tickets/add.
 type TicketsAddRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id" person:"in"`
 	UserID         string   `json:"userId" rule:"required,id" person:"self" doc:"The person whose page connects; your back end must have authorized them"`
@@ -62,9 +61,7 @@ messages. The operation takes no Idempotency-Key. The request fails with:
 - FAILED_PRECONDITION if live is switched off in this deployment.`}
 }
 
-// TicketsAdd returns an address for one connection of a person's page. It returns
-// FAILED_PRECONDITION if connections are switched off, and the errors of Rule.Check and
-// collab.Connected.Check.
+// TicketsAdd returns an address for one connection of a person's page.
 func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAddRequest) (*Ticket, error) {
 	if s.URL == "" {
 		return nil, collab.Errorf(collab.FailedPrecondition, "live is switched off in this deployment")

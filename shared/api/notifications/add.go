@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// AddRequest is the data of POST /v2/notifications/add.
 type AddRequest struct {
 	AddV1Request
 	VerifyUserPermissions bool        `json:"verifyUserPermissions" doc:"Notify only users who can see the document"`
@@ -26,7 +25,6 @@ func (r *AddRequest) Validate(m *rpc.Violations) {
 	checkTemplateData(m, "displayBodyMessageTemplateData", r.BodyTemplateData)
 }
 
-// AddV1Request is the data of POST /v1/notifications/add.
 type AddV1Request struct {
 	OrganizationID       string        `json:"organizationId" rule:"required,id"`
 	CreateOrganization   bool          `json:"createOrganization"`
@@ -45,7 +43,6 @@ type AddV1Request struct {
 // maxUserText is the maximum size of a user's name and email together, in bytes.
 const maxUserText = 1_000
 
-// Validate requires a recipient, and checks the sizes of users and the values of the template.
 func (r *AddV1Request) Validate(m *rpc.Violations) { r.check(m, false) }
 
 func (r *AddV1Request) check(m *rpc.Violations, resolved bool) {
@@ -120,7 +117,7 @@ be created. It fails with FAILED_PRECONDITION if the organization is disabled.`}
 }
 
 // Add stores a notification, and the event that sends it to everyone in the organization or to the
-// given users. If the id already exists, it succeeds and sends nothing.
+// given users.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
 	if err := call.Raises(true); err != nil {
 		return AddResult{}, err

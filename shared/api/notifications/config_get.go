@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// ConfigGetRequest is the data of POST /v2/notifications/config/get.
 type ConfigGetRequest struct {
 	OrganizationID        string   `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentIDs           []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents, which need not exist; required unless getOrganizationConfig is true"`
@@ -106,8 +105,7 @@ if it is disabled.`}
 }
 
 // ConfigGet returns the preferences for each document in the order asked, without duplicates: those
-// for the document, else for the organization, else the default. Documents need not exist. With
-// getOrganizationConfig it returns those for the organization.
+// for the document, else for the organization, else the default.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
 	asked := rpc.Distinct(req.DocumentIDs)
 	if req.GetOrganizationConfig {

@@ -170,7 +170,7 @@ with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION 
 }
 
 // ConfigSet sets the preferences of users for documents, which need not exist, or for the
-// organization. A failed call can have set some of them, and can be retried.
+// organization.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (rpc.Keyed[ConfigSetResult], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// ConfigUsersGetRequest is the data of POST /v2/notifications/config/users/get.
 type ConfigUsersGetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	rpc.PageRequest
@@ -60,8 +59,7 @@ The request fails with NOT_FOUND if the organization does not exist, and with FA
 if it is disabled.`}
 }
 
-// ConfigUsersGet returns a page of the preferences that were set in an organization. It returns
-// NOT_FOUND if the organization does not exist.
+// ConfigUsersGet returns a page of the preferences that were set in an organization.
 func (s *Service) ConfigUsersGet(ctx context.Context, call *rpc.Call, req *ConfigUsersGetRequest) (*rpc.Page[UserConfig], error) {
 	var at collab.PreferencePosition
 	page, err := rpc.NewPage[UserConfig](call, "preference", req.PageRequest, &at)

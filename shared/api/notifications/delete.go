@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DeleteRequest is the data of POST /v2/notifications/delete.
 type DeleteRequest struct {
 	OrganizationID  string   `json:"organizationId" rule:"required,id"`
 	DocumentID      string   `json:"documentId" rule:"notnull,docid" doc:"Only of this document"`
@@ -44,9 +43,7 @@ The request fails with NOT_FOUND if the organization, or without userId the docu
 exist. It fails with FAILED_PRECONDITION if one of them is disabled.`}
 }
 
-// Delete deletes notifications. Results are in the order of notificationIds, else newest first, at
-// most collab.MaxDeleted of them; a job deletes the others. A notification that the request
-// excludes fails with NOT_FOUND.
+// Delete deletes notifications.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	q := collab.NotificationQuery{
 		NotificationFilter: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// GetRequest is the data of POST /v2/notifications/get.
 type GetRequest struct {
 	OrganizationID  string         `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentID      string         `json:"documentId" rule:"notnull,docid" person:"in" doc:"Of this document; this or userId is required"`
@@ -155,9 +154,7 @@ The request fails with NOT_FOUND if the organization, or without userId the docu
 exist. It fails with FAILED_PRECONDITION if one of them is disabled.`}
 }
 
-// Get returns a page of notifications by time, of a user's inbox or of a document. An inbox has the
-// user's own notifications, and those to everyone that the user did not cause and wants. A page
-// ends at pageSize or at 5 MB. The user need not be a member.
+// Get returns a page of notifications by time, of a user's inbox or of a document.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
 	var at string // position before the page
 	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)

@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Fill limits the notifications.
 func (r *UpdateRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if len(r.Notifications) > collab.MaxIDsPerFilter {
 		m.Add("notifications", "must have at most %d items, not %d", collab.MaxIDsPerFilter, len(r.Notifications))

@@ -9,7 +9,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UpdateRequest is the data of POST /v2/notifications/update.
 type UpdateRequest struct {
 	OrganizationID        string               `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentID            string               `json:"documentId" rule:"notnull,docid" doc:"Only of this document"`
@@ -97,7 +96,6 @@ func replace[T any](value *T, by rpc.Opt[T]) {
 	}
 }
 
-// Validate rejects duplicate notifications and too many users.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "notifications[%d].id", r.Notifications, func(u *NotificationUpdate) *string {
 		if u.ID == "" {
@@ -149,11 +147,7 @@ The request fails with NOT_FOUND if the organization does not exist, and with FA
 if it is disabled.`}
 }
 
-// Update changes the content of notifications, and records reads and clicks. The first click of
-// each user raises notification.clicked, which has the notification's source data. No one is
-// notified again. Results are in the order sent; each notification is changed completely or fails,
-// with NOT_FOUND if the request excludes it or a user does not have it. A failed call can be
-// retried: nothing happens twice.
+// Update changes the content of notifications, and records reads and clicks.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	clicks := slices.ContainsFunc(req.Notifications, func(u NotificationUpdate) bool { return len(u.ClickedByUserIDs) > 0 })
 	if err := call.Raises(clicks); err != nil {

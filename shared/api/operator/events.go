@@ -279,7 +279,6 @@ func pending(w outbox.Work) Pending {
 // PendingKind is a kind of pending work.
 type PendingKind string
 
-// Values returns the kinds.
 func (PendingKind) Values() []string {
 	return collab.Map(pendingKinds(), func(k collab.WorkKind) string { return string(k) })
 }

@@ -196,7 +196,6 @@ type TokensDeleteRequest struct {
 	Hash string `json:"hash" rule:"required" doc:"A prefix of its SHA-256 from keys/get: at least four characters"`
 }
 
-// Validate checks the form of the hash.
 func (r *TokensDeleteRequest) Validate(m *rpc.Violations) {
 	if len(r.Hash) < 4 || len(r.Hash) > 64 || strings.Trim(strings.ToLower(r.Hash), "0123456789abcdef") != "" {
 		m.Add("hash", "must be 4 to 64 hexadecimal digits, from keys/get: not the token itself")

@@ -15,7 +15,6 @@ type MailPreviewRequest struct {
 	Locale string    `json:"locale" doc:"The recipient's language, a BCP 47 tag. Default: the account's"`
 }
 
-// Validate checks the locale.
 func (r *MailPreviewRequest) Validate(m *rpc.Violations) {
 	if r.Locale == "" {
 		return

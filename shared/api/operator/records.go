@@ -23,7 +23,6 @@ func Transfer() []rpc.Endpoint {
 	return []rpc.Endpoint{RecordsGet(), RecordsAdd()}
 }
 
-// RecordsGetRequest is the data of POST /operator/records/get.
 type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"Documents with removed users or followers. Default: the organization, and unsubscribed addresses"`
@@ -184,7 +183,6 @@ type UnsubscribedRecord struct {
 	UnsubscribedAt collab.Millis `json:"unsubscribedAt" rule:"required,time"`
 }
 
-// Validate requires a user or an address.
 func (r *UnsubscribedRecord) Validate(m *rpc.Violations) {
 	if (r.UserID == nil) == (r.Address == nil) {
 		m.Add("userId", "or address is required: send only one")

@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DeleteRequest is the data of POST /v2/organizations/delete.
 type DeleteRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
 }
@@ -25,8 +24,7 @@ organization does not exist. Each deletion is posted to webhooks as 'organizatio
 can be reused after a few seconds.`}
 }
 
-// Delete deletes organizations with all content; a job removes the rest. An unknown organization
-// fails with NOT_FOUND.
+// Delete deletes organizations with all content; a job removes the rest.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (_ rpc.Keyed[rpc.Item], err error) {
 	if err := call.Raises(true); err != nil {
 		return nil, err
@@ -40,7 +38,6 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
 }
 
-// DocumentsDeleteRequest is the data of POST /v2/organizations/documents/delete.
 type DocumentsDeleteRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
@@ -58,8 +55,7 @@ if the document does not exist. Each deletion is posted to webhooks as 'document
 can be reused after a few seconds.`}
 }
 
-// DocumentsDelete deletes documents with all content; a job removes the rest. An unknown document
-// fails with NOT_FOUND.
+// DocumentsDelete deletes documents with all content; a job removes the rest.
 func (s *Service) DocumentsDelete(ctx context.Context, call *rpc.Call, req *DocumentsDeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	if err := call.Raises(true); err != nil {
 		return nil, err
@@ -77,7 +73,6 @@ func (s *Service) DocumentsDelete(ctx context.Context, call *rpc.Call, req *Docu
 	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
 }
 
-// FoldersDeleteRequest is the data of POST /v2/organizations/folders/delete.
 type FoldersDeleteRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	FolderID       string `json:"folderId" rule:"required,id" doc:"The folder, with all folders and documents in it"`
@@ -100,8 +95,7 @@ can be reused; requests fail with UNAVAILABLE until all content is deleted. The 
 NOT_FOUND if the folder does not exist.`}
 }
 
-// FoldersDelete deletes a folder with its folders and documents. It returns NOT_FOUND if the folder
-// does not exist.
+// FoldersDelete deletes a folder with its folders and documents.
 func (s *Service) FoldersDelete(ctx context.Context, call *rpc.Call, req *FoldersDeleteRequest) (FoldersDeleteResult, error) {
 	if err := call.Raises(true); err != nil {
 		return FoldersDeleteResult{}, err

@@ -42,7 +42,7 @@ folder can be a second late. The request fails with NOT_FOUND if the folder does
 }
 
 // DocumentsGet returns a page of documents: the existing ones of documentIds in the order asked,
-// those of a folder, or all, by id. It returns NOT_FOUND if the folder does not exist.
+// those of a folder, or all, by id.
 func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *DocumentsGetRequest) (*rpc.Page[Document], error) {
 	var last string // last document of the previous page
 	page, err := rpc.NewPage[Document](call, "document", req.PageRequest, &last)

@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DocumentsAddRequest is the data of POST /v2/organizations/documents/add.
 type DocumentsAddRequest struct {
 	DocumentsUpdateRequest
 	CreateOrganization bool    `json:"createOrganization"`
@@ -16,7 +15,6 @@ type DocumentsAddRequest struct {
 	CreateFolder       bool    `json:"createFolder" doc:"Create a missing folder at the top, with its id as name"`
 }
 
-// DocumentsUpdateRequest is the data of POST /v2/organizations/documents/update.
 type DocumentsUpdateRequest struct {
 	OrganizationID string        `json:"organizationId" rule:"required,id"`
 	Documents      []NewDocument `json:"documents" rule:"required,nonempty,max=500" doc:"At most 500. Further fields are stored and returned"`
@@ -29,12 +27,10 @@ type NewDocument struct {
 	rpc.Open
 }
 
-// Validate rejects reserved names.
 func (d *NewDocument) Validate(m *rpc.Violations) {
 	checkFurther(m, d.Further, "id", "disabled", "accessType", "inheritAccessFromParent", "folderId", "createdAt", "lastUpdated")
 }
 
-// Validate rejects duplicate ids.
 func (r *DocumentsUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "documents[%d].documentId", r.Documents, func(d *NewDocument) *string { return &d.DocumentID })
 }
@@ -63,7 +59,7 @@ document already exists. A deleted document can be added again after a few secon
 The request fails with NOT_FOUND if the folder does not exist.`}
 }
 
-// DocumentsAdd creates documents. An existing one fails with ALREADY_EXISTS.
+// DocumentsAdd creates documents.
 func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *DocumentsAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrCreateOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
@@ -91,8 +87,7 @@ Updates the names and further fields of documents. An absent field is unchanged,
 removes a further field. An item fails with NOT_FOUND if the document does not exist.`}
 }
 
-// DocumentsUpdate updates documents; absent fields are unchanged. An unknown document fails with
-// NOT_FOUND.
+// DocumentsUpdate updates documents; absent fields are unchanged.
 func (s *Service) DocumentsUpdate(ctx context.Context, call *rpc.Call, req *DocumentsUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	errs, err := s.changeDocuments(
 		ctx, call, req.OrganizationID, req.ids(), func(i int, d *collab.Document) error { return req.Documents[i].apply(d) },
@@ -104,7 +99,6 @@ func (s *Service) DocumentsUpdate(ctx context.Context, call *rpc.Call, req *Docu
 	return call.Outcomes(req.ids(), errs, "Updated Successfully"), nil
 }
 
-// DocumentsMoveRequest is the data of POST /v2/organizations/documents/move.
 type DocumentsMoveRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"At most 30"`
@@ -123,8 +117,7 @@ if the document does not exist. The request fails with NOT_FOUND, and moves noth
 does not exist.`}
 }
 
-// DocumentsMove moves documents to another folder. It returns NOT_FOUND, and moves nothing, if the
-// folder does not exist.
+// DocumentsMove moves documents to another folder.
 func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *DocumentsMoveRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err == nil {
@@ -139,7 +132,6 @@ func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *Docume
 	return call.Outcomes(ids, errs, "Document moved."), nil
 }
 
-// DocumentsAccessUpdateRequest is the data of POST /v2/organizations/documents/access/update.
 type DocumentsAccessUpdateRequest struct {
 	OrganizationID string        `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string      `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
@@ -162,8 +154,7 @@ Sets the access type of documents, regardless of their folders. An item fails wi
 the document does not exist.`}
 }
 
-// DocumentsAccessUpdate sets the access type of documents. An unknown document fails with
-// NOT_FOUND.
+// DocumentsAccessUpdate sets the access type of documents.
 func (s *Service) DocumentsAccessUpdate(
 	ctx context.Context, call *rpc.Call, req *DocumentsAccessUpdateRequest,
 ) (rpc.Keyed[DocumentAccess], error) {
@@ -208,8 +199,7 @@ document fail with FAILED_PRECONDITION; requests about its organization or folde
 fails with NOT_FOUND if the document does not exist.`}
 }
 
-// DocumentsDisableStateUpdate disables or enables documents. An unknown document fails with
-// NOT_FOUND.
+// DocumentsDisableStateUpdate disables or enables documents.
 func (s *Service) DocumentsDisableStateUpdate(
 	ctx context.Context, call *rpc.Call, req *DocumentsDisableStateUpdateRequest,
 ) (rpc.Keyed[DocumentDisabled], error) {

@@ -16,7 +16,6 @@ type FoldersGetRequest struct {
 	rpc.PageRequest
 }
 
-// FoldersGetV1Request is the data of POST /v1/organizations/folders/get.
 type FoldersGetV1Request struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id"`
 	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"Only this folder and its direct subfolders. Default: all folders"`
@@ -77,8 +76,7 @@ folder. It fails with FAILED_PRECONDITION if the response would exceed 5 MB or 1
 }
 
 // FoldersGet returns a page of the folders of an organization by id, or one folder with its
-// subfolders. It returns NOT_FOUND if the folder does not exist, and FAILED_PRECONDITION if the
-// subfolders exceed 5 MB.
+// subfolders.
 func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) (*rpc.Page[Folder], error) {
 	var last string // last folder of the previous page
 	page, err := rpc.NewPage[Folder](call, "folder", req.PageRequest, &last)

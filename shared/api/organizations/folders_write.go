@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// FoldersAddRequest is the data of POST /v2/organizations/folders/add.
 type FoldersAddRequest struct {
 	OrganizationID     string      `json:"organizationId" rule:"required,id"`
 	CreateOrganization bool        `json:"createOrganization"`
@@ -20,7 +19,6 @@ type NewFolder struct {
 	AccessType *collab.Access `json:"accessType" doc:"The people who can see content without a type of its own. Default: as its parent"`
 }
 
-// FoldersUpdateRequest is the data of POST /v2/organizations/folders/update.
 type FoldersUpdateRequest struct {
 	OrganizationID string         `json:"organizationId" rule:"required,id"`
 	Folders        []FolderChange `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500, applied in order"`
@@ -32,7 +30,6 @@ type FolderChange struct {
 	ParentFolderID *string `json:"parentFolderId" rule:"id" doc:"The parent folder; root: the top, the default for a new folder"`
 }
 
-// Validate rejects root.
 func (f *FolderChange) Validate(m *rpc.Violations) {
 	if f.FolderID == collab.RootFolder {
 		m.Add("folderId", "must not be root: root is no folder")
@@ -41,12 +38,10 @@ func (f *FolderChange) Validate(m *rpc.Violations) {
 
 func (f *NewFolder) Validate(m *rpc.Violations) { f.FolderChange.Validate(m) }
 
-// Validate rejects duplicate ids.
 func (r *FoldersAddRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *NewFolder) *string { return &f.FolderID })
 }
 
-// Validate rejects duplicate ids.
 func (r *FoldersUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *FolderChange) *string { return &f.FolderID })
 }
@@ -62,8 +57,7 @@ at most 10 levels. An item fails with ALREADY_EXISTS if the folder already exist
 if its parent does not exist, and with FAILED_PRECONDITION if it would be too deep.`}
 }
 
-// FoldersAdd creates folders in the order sent. An existing folder fails with ALREADY_EXISTS, an
-// unknown parent with NOT_FOUND, and an excessive depth with FAILED_PRECONDITION.
+// FoldersAdd creates folders in the order sent.
 func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
@@ -96,8 +90,7 @@ NOT_FOUND if the folder or its parent does not exist. It fails with FAILED_PRECO
 folder would contain itself, or exceed ten levels.`}
 }
 
-// FoldersUpdate updates folders in the order sent. An unknown folder or parent fails with
-// NOT_FOUND. A cycle or excessive depth fails with FAILED_PRECONDITION.
+// FoldersUpdate updates folders in the order sent.
 func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *FoldersUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, false)
 	if err != nil {
@@ -117,7 +110,6 @@ func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *Folder
 	return call.Outcomes(ids, errs, "Folder Updated."), nil
 }
 
-// FoldersAccessUpdateRequest is the data of POST /v2/organizations/folders/access/update.
 type FoldersAccessUpdateRequest struct {
 	OrganizationID    string         `json:"organizationId" rule:"required,id"`
 	FolderIDs         []string       `json:"folderIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
@@ -154,8 +146,7 @@ absent, a folder keeps its effective type as its own. An item fails with NOT_FOU
 does not exist.`}
 }
 
-// FoldersAccessUpdate sets or removes the access type of folders. An unknown folder fails with
-// NOT_FOUND.
+// FoldersAccessUpdate sets or removes the access type of folders.
 func (s *Service) FoldersAccessUpdate(
 	ctx context.Context, call *rpc.Call, req *FoldersAccessUpdateRequest,
 ) (rpc.Keyed[FolderAccess], error) {

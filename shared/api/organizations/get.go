@@ -36,7 +36,7 @@ fields.`}
 }
 
 // Get returns a page of organizations: the existing ones of organizationIds in the order asked, or
-// all, by id. A page ends at pageSize or at 5 MB.
+// all, by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Organization], error) {
 	var last string // last organization of the previous page
 	page, err := rpc.NewPage[Organization](call, "organization", req.PageRequest, &last)

@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UsergroupsAddRequest is the data of POST /v2/organizations/usergroups/add.
 type UsergroupsAddRequest struct {
 	OrganizationID         string     `json:"organizationId" rule:"required,id"`
 	CreateOrganization     bool       `json:"createOrganization"`
@@ -20,7 +19,6 @@ type NewGroup struct {
 	GroupName *string `json:"groupName" rule:"max=1000" doc:"Its name. Default for a new group: its id"`
 }
 
-// Validate rejects duplicate ids.
 func (r *UsergroupsAddRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "organizationUserGroups[%d].groupId", r.OrganizationUserGroups, func(g *NewGroup) *string { return &g.GroupID })
 }
@@ -51,14 +49,12 @@ func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *Usergr
 	return call.Outcomes(ids, errs, "Organization user group added."), nil
 }
 
-// UsergroupsUsersAddRequest is the data of POST /v2/organizations/usergroups/users/add.
 type UsergroupsUsersAddRequest struct {
 	OrganizationID          string   `json:"organizationId" rule:"required,id"`
 	OrganizationUserGroupID string   `json:"organizationUserGroupId" rule:"required,id" doc:"The group"`
 	UserIDs                 []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500; they need not be users of the organization"`
 }
 
-// UsergroupsUsersDeleteRequest is the data of POST /v2/organizations/usergroups/users/delete.
 type UsergroupsUsersDeleteRequest struct {
 	OrganizationID          string   `json:"organizationId" rule:"required,id"`
 	OrganizationUserGroupID string   `json:"organizationUserGroupId" rule:"required,id" doc:"The group"`
@@ -92,7 +88,7 @@ Adds users to a group. They need not be users of the organization. The request f
 NOT_FOUND if the group does not exist.`}
 }
 
-// UsergroupsUsersAdd adds users to a group. It returns NOT_FOUND if the group does not exist.
+// UsergroupsUsersAdd adds users to a group.
 func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *UsergroupsUsersAddRequest) (rpc.Keyed[GroupUser], error) {
 	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
 	if err != nil {
@@ -115,9 +111,7 @@ fails with NOT_FOUND if the group does not exist, and with FAILED_PRECONDITION i
 true and the group has more than 10,000 users.`}
 }
 
-// UsergroupsUsersDelete removes users, or all users, from a group. A missing user is no error. It
-// returns NOT_FOUND if the group does not exist, and FAILED_PRECONDITION if deleteAll exceeds one
-// call.
+// UsergroupsUsersDelete removes users, or all users, from a group.
 func (s *Service) UsergroupsUsersDelete(
 	ctx context.Context, call *rpc.Call, req *UsergroupsUsersDeleteRequest,
 ) (rpc.Keyed[GroupUser], error) {

@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UsergroupsGetRequest is the data of POST /v2/organizations/usergroups/get.
 type UsergroupsGetRequest struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id" person:"in"`
 	SearchKey      *string `json:"searchKey" rule:"notnull" person:"in" doc:"A prefix of the name or of a word in it, without case and accents; 2 to 100 characters"`
@@ -51,8 +50,7 @@ type groupPosition struct {
 	User string // last user of the group after it
 }
 
-// UsergroupsGet returns a page of groups with their users, by id. It returns NOT_FOUND if the
-// organization does not exist.
+// UsergroupsGet returns a page of groups with their users, by id.
 func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *UsergroupsGetRequest) (*rpc.Page[Group], error) {
 	var at groupPosition
 	page, err := rpc.NewPage[Group](call, "group", req.PageRequest, &at)

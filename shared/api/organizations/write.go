@@ -19,12 +19,10 @@ type NewOrganization struct {
 	rpc.Open
 }
 
-// Validate rejects reserved names.
 func (o *NewOrganization) Validate(m *rpc.Violations) {
 	checkFurther(m, o.Further, "id", "disabled", "createdAt", "lastUpdated")
 }
 
-// Validate rejects duplicate ids.
 func (r *WriteRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "organizations[%d].organizationId", r.Organizations, func(o *NewOrganization) *string { return &o.OrganizationID })
 }
@@ -57,7 +55,7 @@ As 'organizations/add', except that an item fails with NOT_FOUND if the organiza
 exist.`}
 }
 
-// Update updates organizations. An unknown one fails with NOT_FOUND.
+// Update updates organizations.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *WriteRequest) (rpc.Keyed[rpc.Item], error) {
 	call.Message = "Organization(s) updated successfully."
 	return s.write(ctx, call, req, false, "Updated Successfully")
@@ -79,7 +77,6 @@ func (s *Service) write(ctx context.Context, call *rpc.Call, req *WriteRequest, 
 	return call.Outcomes(ids, errs, done), nil
 }
 
-// DisableStateUpdateRequest is the data of POST /v2/organizations/access/disablestate/update.
 type DisableStateUpdateRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
 	Disabled        bool     `json:"disabled" rule:"required" doc:"true: nobody can read or write; false: enabled again"`
@@ -96,7 +93,7 @@ content of a disabled organization fail with FAILED_PRECONDITION; operations on 
 folders continue. An item fails with NOT_FOUND if the organization does not exist.`}
 }
 
-// DisableStateUpdate disables or enables organizations. An unknown one fails with NOT_FOUND.
+// DisableStateUpdate disables or enables organizations.
 func (s *Service) DisableStateUpdate(ctx context.Context, call *rpc.Call, req *DisableStateUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	ids := rpc.Distinct(req.OrganizationIDs)
 	errs := s.Directory.ChangeOrganizations(ctx, call.Request, ids, false, func(_ int, o *collab.Organization) error {

@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DataDeleteRequest is the data of POST /v2/users/data/delete.
 type DataDeleteRequest struct {
 	UserIDs         []string `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"At most 30"`
 	OrganizationIDs []string `json:"organizationIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only in these organizations, at most 30. Default: all of the account"`
@@ -60,8 +59,7 @@ Later data with the user's id is new, and remains. Each deletion is posted to we
 organization does not exist; it can be disabled.`}
 }
 
-// DataDelete begins to delete the data of users. It returns NOT_FOUND if an organization does not
-// exist.
+// DataDelete begins to delete the data of users.
 func (s *Service) DataDelete(ctx context.Context, call *rpc.Call, req *DataDeleteRequest) (DataDeletion, error) {
 	if err := call.Raises(true); err != nil {
 		return DataDeletion{}, err
@@ -83,7 +81,6 @@ func (s *Service) DataDelete(ctx context.Context, call *rpc.Call, req *DataDelet
 	return DataDeletion{job, 1, remains(call.Millis() + deletionTime.Milliseconds())}, nil
 }
 
-// DataDeleteStatusRequest is the data of POST /v2/users/data/delete/status.
 type DataDeleteStatusRequest struct {
 	JobID string `json:"jobId" rule:"required,id" doc:"The id that users/data/delete returned"`
 }
@@ -107,8 +104,7 @@ Returns the progress of a deletion of personal data. The deletion begins a minut
 exist, or was done more than 30 days ago.`}
 }
 
-// DataDeleteStatus returns the progress of a deletion. It returns NOT_FOUND if the job does not
-// exist, or is of another kind.
+// DataDeleteStatus returns the progress of a deletion.
 func (s *Service) DataDeleteStatus(ctx context.Context, call *rpc.Call, req *DataDeleteStatusRequest) (DataDeletionStatus, error) {
 	job, err := s.Jobs.JobStatus(ctx, call.Account, req.JobID)
 	if err == nil && !job.Erasure {

@@ -9,7 +9,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DataGetRequest is the data of POST /v2/users/data/get.
 type DataGetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	UserID         string `json:"userId" rule:"required,id"`
@@ -71,8 +70,7 @@ can be disabled.`}
 // maxData is the number of annotations, comments or notifications on a page.
 const maxData = 100
 
-// DataGet returns a page of a person's data in an organization. It returns NOT_FOUND if the
-// organization does not exist.
+// DataGet returns a page of a person's data in an organization.
 func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetRequest) (rpc.Whole[*Data], error) {
 	var at collab.PersonalPosition
 	if err := call.Position(req.PageToken, &at); err != nil {

@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// GetRequest is the data of POST /v2/users/get.
 type GetRequest struct {
 	Level
 	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Only these users, in this order; missing ones are skipped"`
@@ -19,7 +18,6 @@ type GetRequest struct {
 	rpc.PageRequest
 }
 
-// Validate rejects two levels, a searchKey of the wrong length, and grouping without allDocuments.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
 	m.SearchKey(r.SearchKey)

@@ -13,7 +13,6 @@ import (
 // mostPeople is the maximum number of users on a page for a person.
 const mostPeople = 30
 
-// Fill requires documentId.
 func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if r.DocumentID == nil {
 		m.Add("documentId", "is required")

@@ -27,7 +27,6 @@ type Level struct {
 	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"At this folder; not with documentId"`
 }
 
-// Validate rejects two levels.
 func (l *Level) Validate(m *rpc.Violations) {
 	if l.DocumentID != nil && l.FolderID != nil {
 		m.Add("folderId", "cannot be combined with documentId")

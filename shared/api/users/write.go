@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/words"
 )
 
-// AddRequest is the data of POST /v2/users/add.
 type AddRequest struct {
 	UpdateRequest
 	CreateOrganization bool `json:"createOrganization"`
@@ -18,7 +17,6 @@ type AddRequest struct {
 	CreateFolder       bool `json:"createFolder" doc:"Create a missing folder at the top, with its id as name"`
 }
 
-// UpdateRequest is the data of POST /v2/users/update.
 type UpdateRequest struct {
 	Level
 	Users []NewUser `json:"users" rule:"required,nonempty,max=500" doc:"At most 500"`
@@ -37,7 +35,6 @@ type Preferred struct {
 	TimeZone *string `json:"timeZone" rule:"notnull" doc:"IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies"`
 }
 
-// Validate checks locale and time zone.
 func (p *Preferred) Validate(m *rpc.Violations) {
 	for _, f := range []struct {
 		name  string
@@ -75,7 +72,6 @@ func CheckEmail(m *rpc.Violations, address string) {
 	}
 }
 
-// Validate rejects two levels and duplicate ids.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
 	rpc.Unique(m, "users[%d].userId", r.Users, func(u *NewUser) *string { return &u.UserID })
@@ -114,7 +110,7 @@ Updates the users of one level; absent fields are unchanged. An item fails with 
 user does not exist at this level.`}
 }
 
-// Update updates users at a level. An unknown user fails with NOT_FOUND.
+// Update updates users at a level.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
 	if err != nil {
@@ -137,7 +133,6 @@ func (s *Service) write(
 	return call.Outcomes(ids, errs, done), nil
 }
 
-// DeleteRequest is the data of POST /v2/users/delete.
 type DeleteRequest struct {
 	Level
 	UserIDs []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
@@ -158,8 +153,7 @@ access type, and are no longer notified: see [Permissions](#permissions). For a 
 An item fails with NOT_FOUND if the user does not exist at this level.`}
 }
 
-// Delete removes users at a level; from an organization, with all their grants and groups. An
-// unknown user fails with NOT_FOUND.
+// Delete removes users at a level; from an organization, with all their grants and groups.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
 	if err != nil {

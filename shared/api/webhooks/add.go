@@ -33,9 +33,7 @@ the account has reached its quota. A retry fails with NOT_FOUND if the endpoint 
 deleted.`}
 }
 
-// Add creates a webhook endpoint and shows its secret only once. It returns INVALID_ARGUMENT if the
-// URL is not allowed, ALREADY_EXISTS if the id already exists, and FAILED_PRECONDITION if the
-// account has reached its quota.
+// Add creates a webhook endpoint and shows its secret only once.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (WebhookWithSecret, error) {
 	if err := s.CheckURL(req.URL); err != nil {
 		return WebhookWithSecret{}, collab.FieldErrorf("data.url", "%s", err)

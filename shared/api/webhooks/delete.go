@@ -6,7 +6,6 @@ import (
 	"collabdata/shared/api/rpc"
 )
 
-// DeleteRequest is the data of POST /v2/webhooks/delete.
 type DeleteRequest struct {
 	WebhookID string `json:"webhookId" rule:"required,id"`
 }
@@ -29,8 +28,7 @@ later endpoint with the same id does not get its deliveries. A request on its wa
 arrive. The request fails with NOT_FOUND if the endpoint does not exist.`}
 }
 
-// Delete deletes a webhook endpoint and cancels its deliveries. It returns NOT_FOUND if the
-// endpoint does not exist.
+// Delete deletes a webhook endpoint and cancels its deliveries.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (DeleteResult, error) {
 	if err := s.Store.DeleteWebhook(ctx, call.Account, req.WebhookID, call.IDs.Mark()); err != nil {
 		return DeleteResult{}, err

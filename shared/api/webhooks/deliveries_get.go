@@ -18,7 +18,6 @@ type GetDeliveriesRequest struct {
 	rpc.PageRequest
 }
 
-// Validate rejects windows that end before they begin.
 func (r *GetDeliveriesRequest) Validate(m *rpc.Violations) {
 	if r.CreatedAfter != nil && r.CreatedBefore != nil && *r.CreatedAfter > *r.CreatedBefore {
 		m.Add("createdBefore", "must not be earlier than createdAfter")
@@ -79,8 +78,7 @@ the endpoint does not exist.`}
 }
 
 // GetDeliveries returns a page of the deliveries to a webhook endpoint of the last 30 days, newest
-// event first. A page ends at pageSize, at 5 MB, or after 1,000 examined deliveries. It returns
-// NOT_FOUND if the endpoint does not exist.
+// event first.
 func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDeliveriesRequest) (*rpc.Page[Delivery], error) {
 	var after string // event of the last examined delivery
 	page, err := rpc.NewPage[Delivery](call, "delivery", req.PageRequest, &after)

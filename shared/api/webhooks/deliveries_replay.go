@@ -52,10 +52,7 @@ and with FAILED_PRECONDITION if the endpoint is disabled.`}
 }
 
 // ReplayDeliveries makes deliveries pending again, regardless of their state; earlier attempts
-// remain. Posts begin within about a minute, oldest event first. With since, it replays at most
-// pageSize, else MaxReplay, or fewer if time runs out; the last page has no nextPageToken. It
-// returns NOT_FOUND if the endpoint or the delivery does not exist, and FAILED_PRECONDITION if the
-// endpoint is disabled.
+// remain.
 func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *ReplayDeliveriesRequest) (ReplayDeliveriesResult, error) {
 	var result ReplayDeliveriesResult
 	var after string

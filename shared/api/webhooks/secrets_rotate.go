@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// RotateSecretRequest is the data of POST /v2/webhooks/secrets/rotate.
 type RotateSecretRequest struct {
 	WebhookID string `json:"webhookId" rule:"required,id"`
 }
@@ -24,9 +23,7 @@ then has two signatures, and a receiver accepts either. The request fails with N
 endpoint does not exist, and with FAILED_PRECONDITION if it has five active secrets.`}
 }
 
-// RotateSecret adds a secret to a webhook endpoint and shows it only once. The previous secret also
-// signs for collab.SecretRotation. It returns NOT_FOUND if the endpoint does not exist, and
-// FAILED_PRECONDITION if collab.MaxWebhookSecrets are active.
+// RotateSecret adds a secret to a webhook endpoint and shows it only once.
 func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateSecretRequest) (WebhookWithSecret, error) {
 	secret, err := s.NewSecret()
 	if err != nil {

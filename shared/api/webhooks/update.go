@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UpdateRequest is the data of POST /v2/webhooks/update.
 type UpdateRequest struct {
 	WebhookID   string                 `json:"webhookId" rule:"required,id"`
 	UpdatedData rpc.One[WebhookChange] `json:"updatedData" rule:"required,nonempty"`
@@ -35,8 +34,7 @@ and means all types for eventTypes. Every update resets the endpoint's failures 
 continue. The request fails with NOT_FOUND if the endpoint does not exist.`}
 }
 
-// Update updates a webhook endpoint and resets its failures. It returns INVALID_ARGUMENT if the URL
-// is not allowed, and NOT_FOUND if the endpoint does not exist.
+// Update updates a webhook endpoint and resets its failures.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (Webhook, error) {
 	data := req.UpdatedData.Value
 	if data.URL.Sent() {
