@@ -78,8 +78,8 @@ type Webhooks struct{ client *Client }
 //
 // These fields are stored and returned unchanged: 'type', commentType, pageInfo, positions and
 // sizes, 'actions', and 'agent', 'actions' and 'progress' of a comment. A suggestion is stored if
-// 'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the users who can see the
-// thread: see [Permissions](#permissions).
+// 'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the audience of the thread:
+// see [Permissions](#permissions).
 //
 // The response has a result for each annotation by id, in the order sent. An item fails with:
 //
@@ -189,8 +189,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // object with another id replaces the stored one. 'null' clears an object or a field, except that
 // 'status: null' resets the status to 'OPEN', and 'from: null' is refused. An annotation fails if
 // an object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
-// 'null', and by any status whose type is not 'terminal'. lastUpdated moves to now, or to the given
-// time, and never back.
+// 'null', and by any status of another type than 'terminal'. lastUpdated moves to now, or to the
+// given time, and never back.
 //
 // updateUsers replaces users as creator, assignee, comment author and tagged user, including their
 // {{userId}}. All pairs apply at once, so two users can be swapped. The new user is stored
@@ -211,8 +211,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 //   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 //
 // A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
-// fails with FAILED_PRECONDITION if it hides the annotation from a user who has commented in it, or
-// if the annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
+// fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
+// annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
 //
 // The request fails with NOT_FOUND if the organization or the document does not exist. It fails
 // with FAILED_PRECONDITION, without any update, if the organization is disabled, or if the
@@ -1242,7 +1242,7 @@ type NewAnnotation struct {
 	CommentData []AnnotationComment `json:"commentData,omitzero"`
 	// Another name of commentData: send only one; at most 90
 	Comments []AnnotationComment `json:"comments,omitzero"`
-	// The people who can see it, among those who can see the document. Default: all of them
+	// Its audience, within that of the document. Default: all of it
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Another name of visibility: send only one
 	VisibilityConfig *Visibility `json:"visibilityConfig,omitzero"`
@@ -1396,8 +1396,7 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added elsewhere; decides unread marks. Default: now if createdAt is recent, else
-	// createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form
 	Agent any `json:"agent,omitzero"`
@@ -1413,7 +1412,7 @@ type TaggedUser struct {
 	UserID string `json:"userId,omitzero"`
 	// The tagged user, with the same userId
 	Contact *User `json:"contact,omitzero"`
-	// A group, instead of a user: up to 200 of its users who can see the annotation are notified
+	// A group, instead of a user: up to 200 of its users with access to the annotation are notified
 	OrganizationUserGroupID string `json:"organizationUserGroupId,omitzero"`
 }
 
@@ -1446,8 +1445,7 @@ type Progress struct {
 	State json.RawMessage `json:"state,omitzero"`
 	// Any values; at most 100
 	Steps []any `json:"steps,omitzero"`
-	// Users who can see it, among those who can see the comment. Default: all; empty: nobody; at most
-	// 100
+	// Its audience, within that of the comment. Default: all of it; empty: nobody; at most 100
 	VisibleToUserIDs []string `json:"visibleToUserIds,omitzero"`
 }
 
@@ -1610,7 +1608,7 @@ type Tag struct {
 	UserID string `json:"userId,omitzero"`
 	// The tagged user, with the same userId
 	Contact *User `json:"contact,omitzero"`
-	// A group, instead of a user: up to 200 of its users who can see the annotation are notified
+	// A group, instead of a user: up to 200 of its users with access to the annotation are notified
 	OrganizationUserGroupID string `json:"organizationUserGroupId,omitzero"`
 	// The text of the tag
 	Text string `json:"text,omitzero"`
@@ -1721,9 +1719,9 @@ type Annotation struct {
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
 	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
-	// The user who changed the status, if an update set one
+	// Author of the status change, if an update set one
 	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
-	// The user who resolved it, if an update set one
+	// The resolver, if an update set one
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
 	// agent if the first comment had an agent when added, else rest-api
 	SourceType SourceType `json:"sourceType"`
@@ -1731,7 +1729,7 @@ type Annotation struct {
 	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
 	// By id, users with level mentions or none. A person sees only their own entry
 	UnsubscribedUsers json.RawMessage `json:"unsubscribedUsers"`
-	// The people who can see it, among those who can see the document
+	// Its audience, within that of the document
 	Visibility Visibility `json:"visibility"`
 	// Same as visibility
 	VisibilityConfig Visibility `json:"visibilityConfig"`
@@ -1892,7 +1890,7 @@ type CommentAnnotationsUpdateRequest struct {
 	UpdatedData *UpdatedData `json:"updatedData,omitzero"`
 	// Users to replace, all at once: two can be swapped; at most 500
 	UpdateUsers []UserReplacement `json:"updateUsers,omitzero"`
-	// The user who makes the change: shown in notifications, and not notified
+	// The acting user: shown in notifications, and not notified
 	ActionUser *User `json:"actionUser,omitzero"`
 	// Notify the users concerned, in the app, by email and by webhook
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
@@ -1915,9 +1913,9 @@ type UpdatedData struct {
 	Context Field[any] `json:"context,omitzero"`
 	// Its priority
 	Priority Field[PriorityChange] `json:"priority,omitzero"`
-	// The user who changed the status
+	// Author of the status change
 	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
-	// The user who resolved the annotation; always cleared by a status that is not terminal
+	// The resolver; always cleared by a status that is not terminal
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
 	// Replaced; status is pending, accepted or rejected. Ignored if the annotation is no suggestion
 	Suggestion Field[any] `json:"suggestion,omitzero"`
@@ -2104,8 +2102,7 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added elsewhere; decides unread marks. Default: now if createdAt is recent, else
-	// createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form
 	Agent any `json:"agent,omitzero"`
@@ -2131,7 +2128,7 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// The changes: an absent field is unchanged, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
-	// The user who makes the change: shown in notifications, and not notified
+	// The acting user: shown in notifications, and not notified
 	ActionUser *User `json:"actionUser,omitzero"`
 	// Notify newly mentioned users in the app and by email, and post the change to webhooks
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
@@ -2782,7 +2779,7 @@ type NewFolder struct {
 	FolderName string `json:"folderName,omitzero"`
 	// The parent folder; root: the top, the default for a new folder
 	ParentFolderID string `json:"parentFolderId,omitzero"`
-	// The people who can see content without a type of its own. Default: as its parent
+	// The audience of content without a type of its own. Default: as its parent
 	AccessType Access `json:"accessType,omitzero"`
 }
 
@@ -2864,7 +2861,7 @@ type OrganizationsUpdateFoldersAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	FolderIDs []string `json:"folderIds"`
-	// The people who can see content without a type of its own; this or inheritFromParent is required
+	// The audience of content without a type of its own; this or inheritFromParent is required
 	AccessType Access `json:"accessType,omitzero"`
 	// true: use the parent's type; false: without accessType, keep the effective type
 	InheritFromParent *bool `json:"inheritFromParent,omitzero"`
@@ -2970,7 +2967,7 @@ type OrganizationsUpdateDocumentsAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	DocumentIDs []string `json:"documentIds"`
-	// The people who can see them, regardless of their folders; required
+	// Their audience, regardless of their folders; required
 	AccessType Access `json:"accessType"`
 }
 
@@ -3630,7 +3627,7 @@ const (
 type LiveAddTicketsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The person whose page connects; your back end must have authorized them; required
+	// The person on the page; your back end must have authorized them; required
 	UserID string `json:"userId"`
 	// The documents on the page, at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
@@ -4025,7 +4022,7 @@ type EventAnnotation struct {
 	Priority *Priority `json:"priority,omitzero"`
 	// Free-form
 	Context json.RawMessage `json:"context,omitzero"`
-	// The people who can see it, among those who can see the document. Default: all of them
+	// Its audience, within that of the document. Default: all of it
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`

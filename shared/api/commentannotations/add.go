@@ -122,8 +122,8 @@ taggedUserContacts. 'comments' is another name of commentData, and visibilityCon
 
 These fields are stored and returned unchanged: 'type', commentType, pageInfo, positions and
 sizes, 'actions', and 'agent', 'actions' and 'progress' of a comment. A suggestion is stored if
-'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the users who can see the
-thread: see [Permissions](#permissions).
+'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the audience of the thread:
+see [Permissions](#permissions).
 
 The response has a result for each annotation by id, in the order sent. An item fails with:
 

@@ -23,12 +23,12 @@ type Annotation struct {
 	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
 	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
 	KeptFields
-	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed the status, if an update set one"`
-	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The user who resolved it, if an update set one"`
+	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
+	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
 	SourceType            SourceType              `json:"sourceType" doc:"agent if the first comment had an agent when added, else rest-api"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
 	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"By id, users with level mentions or none. A person sees only their own entry"`
-	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"The people who can see it, among those who can see the document"`
+	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"Its audience, within that of the document"`
 	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"Same as visibility"`
 	HasDraftComments      bool                    `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
 	Metadata              AnnotationMetadata      `json:"metadata" doc:"Its organization and document"`
@@ -40,7 +40,7 @@ type Annotation struct {
 	CommentsTruncated     bool                    `json:"commentsTruncated,omitzero" person:"out"`
 }
 
-// Subscription is a user who follows or has muted an annotation.
+// Subscription is a user's level for an annotation.
 type Subscription struct {
 	User  SubscribedUser   `json:"user" person:"out" doc:"Only the id"`
 	Type  SubscriptionType `json:"type" person:"out" doc:"manual: set by the user"`
@@ -97,8 +97,8 @@ type UpdatedData struct {
 	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
 	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
 
-	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
-	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; always cleared by a status that is not terminal"`
+	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"Author of the status change"`
+	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The resolver; always cleared by a status that is not terminal"`
 	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced; status is pending, accepted or rejected. Ignored if the annotation is no suggestion"`
 	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced"`
 	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced; null: public"`

@@ -37,7 +37,7 @@ func moved(comments []NewComment) bool {
 
 // Addition holds the import time of a new comment.
 type Addition struct {
-	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"When it was added elsewhere; decides unread marks. Default: now if createdAt is recent, else createdAt"`
+	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt"`
 }
 
 func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }

@@ -90,7 +90,7 @@ type CreateFlags struct {
 type TaggedUser struct {
 	UserID  string       `json:"userId,omitempty" rule:"id" person:"in,out" doc:"The user; required without organizationUserGroupId"`
 	Contact *collab.User `json:"contact,omitempty" person:"out"`
-	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"A group, instead of a user: up to 200 of its users who can see the annotation are notified"`
+	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"A group, instead of a user: up to 200 of its users with access to the annotation are notified"`
 }
 
 func (t *TaggedUser) Validate(m *rpc.Violations) {

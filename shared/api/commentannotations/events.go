@@ -29,7 +29,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 
 // Actor is the acting user of an update.
 type Actor struct {
-	ActionUser *collab.User `json:"actionUser" doc:"The user who makes the change: shown in notifications, and not notified"`
+	ActionUser *collab.User `json:"actionUser" doc:"The acting user: shown in notifications, and not notified"`
 }
 
 func (a Actor) id() (ids []string) {

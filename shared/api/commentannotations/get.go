@@ -139,10 +139,10 @@ request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago
 pageSize annotations were deleted: then read the document again.
 
 **A person.** With asUserId, the response has only the content that this person can see: see
-[Permissions](#permissions). If the person cannot see the document of documentId alone, the request fails with
-NOT_FOUND; an invisible id of annotationIds is 'null', and other invisible annotations are
-omitted. A page can then be short, or empty with a nextPageToken. unreadFor omits annotations that
-this user cannot see.
+[Permissions](#permissions). If the person cannot see the document of documentId alone, the request
+fails with NOT_FOUND; an invisible id of annotationIds is 'null', and other invisible annotations
+are omitted. A page can then be short, or empty with a nextPageToken. unreadFor omits annotations
+that this user cannot see.
 
 With groupByDocumentId, the response is an object by document id, in the same order.
 

@@ -36,7 +36,7 @@ type KeptCommentFields struct {
 type Progress struct {
 	State            collab.JSON   `json:"state,omitzero" doc:"Any value"`
 	Steps            []collab.JSON `json:"steps,omitzero" rule:"max=100" doc:"Any values"`
-	VisibleToUserIDs []string      `json:"visibleToUserIds,omitzero" rule:"max=100,each=id" doc:"Users who can see it, among those who can see the comment. Default: all; empty: nobody"`
+	VisibleToUserIDs []string      `json:"visibleToUserIds,omitzero" rule:"max=100,each=id" doc:"Its audience, within that of the comment. Default: all of it; empty: nobody"`
 }
 
 // visibleTo reports whether a person can see it.

@@ -90,8 +90,8 @@ type VerifyFlag struct {
 	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Fail if authors or other acting users cannot write in the document or see the annotation"`
 }
 
-// writers returns the users who can write in a document, if the request verifies permissions. The
-// zero value allows everyone.
+// writers returns the users with write access to a document, if the request verifies permissions.
+// The zero value allows everyone.
 func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, users []string) (writers, error) {
 	if !verify.VerifyUserPermissions || len(users) == 0 {
 		return writers{}, nil
@@ -100,7 +100,7 @@ func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return writers{asked: true, viewers: viewers}, err
 }
 
-// writers are the users who can write in a document.
+// writers are the users with write access to a document.
 type writers struct {
 	asked   bool // false allows everyone
 	viewers map[string]collab.Viewer

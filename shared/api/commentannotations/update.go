@@ -79,7 +79,7 @@ updated. An empty array is refused. Each annotation is updated completely or not
 object with another id replaces the stored one. 'null' clears an object or a field, except that
 'status: null' resets the status to 'OPEN', and 'from: null' is refused. An annotation fails if an
 object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
-'null', and by any status whose type is not 'terminal'. lastUpdated moves to now, or to the given
+'null', and by any status of another type than 'terminal'. lastUpdated moves to now, or to the given
 time, and never back.
 
 **updateUsers** replaces users as creator, assignee, comment author and tagged user, including
@@ -101,8 +101,8 @@ Annotations that a selector excludes are not in the response. An item fails with
 - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 
 A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
-fails with FAILED_PRECONDITION if it hides the annotation from a user who has commented in it, or
-if the annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
+fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
+annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
 
 The request fails with NOT_FOUND if the organization or the document does not exist. It fails with
 FAILED_PRECONDITION, without any update, if the organization is disabled, or if the selection

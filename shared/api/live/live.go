@@ -23,7 +23,7 @@ type Service struct {
 
 type TicketsAddRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id" person:"in"`
-	UserID         string   `json:"userId" rule:"required,id" person:"self" doc:"The person whose page connects; your back end must have authorized them"`
+	UserID         string   `json:"userId" rule:"required,id" person:"self" doc:"The person on the page; your back end must have authorized them"`
 	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents on the page, at most 30"`
 	Inbox          bool     `json:"inbox" person:"in" doc:"Also report changes of the person's inbox; this or documentIds is required"`
 }

@@ -143,7 +143,7 @@ var glossary = map[string]string{
 	"url":                    "Its address",
 	"userId":                 "The user",
 	"userIds":                "Created by any of these users",
-	"visibility":             "The people who can see it, among those who can see the document. Default: all of them",
+	"visibility":             "Its audience, within that of the document. Default: all of it",
 	"webhook":                "The endpoint, and why it was disabled",
 	"webhookId":              "The webhook endpoint",
 	"webhookIds":             "Only these, in this order; missing ones are skipped",

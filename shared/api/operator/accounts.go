@@ -172,7 +172,8 @@ type Usage struct {
 // AccountsUsageGet is POST /operator/accounts/usage/get.
 func AccountsUsageGet() rpc.Endpoint {
 	return reading("accounts/usage/get", rpc.Method((*Service).AccountsUsageGet), `
-Get the remaining quotas of an account. A process can use up to a hundredth of a quota before it counts here.`)
+Get the remaining quotas of an account. A process can use up to a hundredth of a quota before it
+counts here.`)
 }
 
 func (s *Service) AccountsUsageGet(ctx context.Context, call *rpc.Call, req *ofAccount) ([]Usage, error) {

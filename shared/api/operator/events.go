@@ -62,7 +62,8 @@ func (r *EventsGetRequest) Validate(m *rpc.Violations) {
 // EventsGet is POST /operator/events/get.
 func EventsGet() rpc.Endpoint {
 	return reading("events/get", rpc.Method((*Service).EventsGet), `
-Get events and the state of their delivery. Select them by id, or by the thread that they notified people of. Events are stored for 30 days.`)
+Get events and the state of their delivery. Select them by id, or by the thread that they notified
+people of. Events are stored for 30 days.`)
 }
 
 // EventsGet returns events.
@@ -335,8 +336,8 @@ type EventsRetryRequest struct {
 // EventsRetry is POST /operator/events/retry.
 func EventsRetry() rpc.Endpoint {
 	return changing("events/retry", rpc.Method((*Service).EventsRetry), "", `
-Retry a failed event. Use this for an event whose delivery failed for hours, after removing the
-cause. The relay sends it within a minute. The request fails with NOT_FOUND if the event has not failed.`)
+Retry a failed event. Use this after a delivery failed for hours, and its cause is fixed. The
+relay sends it within a minute. The request fails with NOT_FOUND if the event has not failed.`)
 }
 
 // EventsRetry moves a failed event back to the pending work.

@@ -34,7 +34,8 @@ type MailPreview struct {
 // MailPreviewGet is POST /operator/mail/preview.
 func MailPreviewGet() rpc.Endpoint {
 	return reading("mail/preview", rpc.Method((*Service).MailPreviewGet), `
-Preview an email of an account. It has sample comments, and the look and texts of the account's settings. Nothing is sent.`)
+Preview an email of an account. It has sample comments, and the look and texts of the account's
+settings. Nothing is sent.`)
 }
 
 // MailPreviewGet returns an email with sample comments.

@@ -47,7 +47,8 @@ func RecordsGet() rpc.Endpoint {
 	return reading("records/get", rpc.Method((*Service).RecordsGet), `
 List records of an organization. Without filters, these are its users and addresses of its account
 that unsubscribed from emails, and users removed from the organization. With documentIds, they are
-users removed from these documents, or following them. With userIds, they are removals of these users.`)
+users removed from these documents, or following them. With userIds, they are removals of these
+users.`)
 }
 
 type recordPosition struct {
@@ -146,7 +147,7 @@ func (s *Service) removals(ctx context.Context, in collab.Resource, users []stri
 	}}
 }
 
-// followers returns the list of users who follow a document.
+// followers returns the list of followers of a document.
 func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
 	return recordList{"followers " + doc.Document, func(after string, most int) (next string, err error) {
 		list, err := s.Threads.Followers(ctx, doc)

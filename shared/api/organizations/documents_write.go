@@ -135,7 +135,7 @@ func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *Docume
 type DocumentsAccessUpdateRequest struct {
 	OrganizationID string        `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string      `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
-	AccessType     collab.Access `json:"accessType" rule:"required" doc:"The people who can see them, regardless of their folders"`
+	AccessType     collab.Access `json:"accessType" rule:"required" doc:"Their audience, regardless of their folders"`
 }
 
 // DocumentAccess is the outcome of one document.

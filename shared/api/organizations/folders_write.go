@@ -16,7 +16,7 @@ type FoldersAddRequest struct {
 
 type NewFolder struct {
 	FolderChange
-	AccessType *collab.Access `json:"accessType" doc:"The people who can see content without a type of its own. Default: as its parent"`
+	AccessType *collab.Access `json:"accessType" doc:"The audience of content without a type of its own. Default: as its parent"`
 }
 
 type FoldersUpdateRequest struct {
@@ -113,7 +113,7 @@ func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *Folder
 type FoldersAccessUpdateRequest struct {
 	OrganizationID    string         `json:"organizationId" rule:"required,id"`
 	FolderIDs         []string       `json:"folderIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
-	AccessType        *collab.Access `json:"accessType" doc:"The people who can see content without a type of its own; this or inheritFromParent is required"`
+	AccessType        *collab.Access `json:"accessType" doc:"The audience of content without a type of its own; this or inheritFromParent is required"`
 	InheritFromParent *bool          `json:"inheritFromParent" doc:"true: use the parent's type; false: without accessType, keep the effective type"`
 }
 

@@ -149,8 +149,8 @@ Remove users.
 Removes users from an organization, a folder or a document. From an organization, this also
 removes their grants on its folders and documents, and their places in its groups; their content
 remains. Users removed from an organization or document can no longer see it, regardless of its
-access type, and are no longer notified: see [Permissions](#permissions). For a folder, its access type decides.
-An item fails with NOT_FOUND if the user does not exist at this level.`}
+access type, and are no longer notified: see [Permissions](#permissions). For a folder, its access
+type decides. An item fails with NOT_FOUND if the user does not exist at this level.`}
 }
 
 // Delete removes users at a level; from an organization, with all their grants and groups.
