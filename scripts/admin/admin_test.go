@@ -165,7 +165,7 @@ func TestConfirm(t *testing.T) {
 		var out, said bytes.Buffer
 		args := append(slices.Clone(c.global), "accounts", "update", "acme", "--disabled", "true")
 		code := run(t.Context(), args, terminal{in: true}, strings.NewReader(test.answer), &out, &said)
-		if code != test.code || !strings.HasPrefix(said.String(), "A disabled account's back ends are refused within 60 s") {
+		if code != test.code || !strings.HasPrefix(said.String(), "Back ends of a disabled account are refused within 60 s") {
 			t.Errorf("%q: %d %s", test.answer, code, &said)
 		}
 		if list := c.must(t, "accounts", "get"); list[1][2] != test.disabled {

@@ -1,5 +1,5 @@
-// Package api is the table of endpoints. Nothing else lists them: the local server serves it, the CDK app deploys it, the functions' mains,
-// the OpenAPI document, the README's table and the Go client are made of it, tests hold the scripts against it.
+// Package api is the table of endpoints. The local server, the CDK app, the functions' mains, the
+// OpenAPI document, the README's table and the Go client are built from it.
 package api
 
 import (
@@ -20,11 +20,12 @@ import (
 //go:embed openapi.json
 var openAPI string
 
-// OpenAPI returns the OpenAPI document of the interface: see package openapi.
+// OpenAPI returns the OpenAPI document of the API: see package openapi.
 func OpenAPI() string { return openAPI }
 
-// Endpoints returns the table of endpoints, in the order of the contract, its extensions after it. A row stands with its operation, in the
-// package that its path begins with: /v2/organizations/folders/add is organizations.FoldersAdd, its version 1 organizations.FoldersAddV1.
+// Endpoints returns the endpoints in the order of the contract, followed by extensions. The path
+// gives the package and the function: /v2/organizations/folders/add is organizations.FoldersAdd,
+// and its version 1 is organizations.FoldersAddV1.
 func Endpoints() []rpc.Endpoint {
 	return []rpc.Endpoint{
 		commentannotations.Add(),
@@ -94,8 +95,8 @@ func Endpoints() []rpc.Endpoint {
 	}
 }
 
-// Handler returns what serves all endpoints. identify puts the collab.Identity into their requests, or answers those that have none. A
-// request to any other path is answered with NOT_FOUND before it is identified, as the gateway does.
+// Handler serves all endpoints. identify adds the collab.Identity to requests, or rejects requests
+// without one. Any other path returns NOT_FOUND without identification, as in the gateway.
 func Handler(s *rpc.Server, services rpc.Services, identify func(http.Handler) http.Handler) http.Handler {
 	handlers, forPages := make(map[string]http.Handler), make(map[string]bool)
 	for _, e := range Endpoints() {

@@ -13,10 +13,10 @@ import (
 	"collabdata/shared/app"
 )
 
-// TestEndpoints holds what the rows of the table have in common.
+// TestEndpoints checks paths, titles and grants of the endpoints.
 func TestEndpoints(t *testing.T) {
 	path := regexp.MustCompile(`^/v[0-9]+(/[a-z_]+){2,}$`)
-	summary := regexp.MustCompile(`^[A-Z][^\n]{1,110}$`)
+	summary := regexp.MustCompile(`^[A-Z]\w*( \w+){1,4}( \(v1\))?$`)
 	seen := map[string]bool{}
 	for _, e := range api.Endpoints() {
 		if !path.MatchString(e.Path) || seen[e.Path] {
@@ -24,20 +24,20 @@ func TestEndpoints(t *testing.T) {
 		}
 		seen[e.Path] = true
 		if phrase, _ := e.Summary(); !summary.MatchString(phrase) {
-			t.Errorf("%s: the first sentence of its description does not say in a few words what it does: %s", e.Path, phrase)
+			t.Errorf("%s: the title is not two to five words: %s", e.Path, phrase)
 		}
 		if e.Grants&rpc.ReadTable == 0 {
 			t.Errorf("%s cannot read whether its organization is disabled", e.Path)
 		}
-		// A ticket changes nothing that anybody reads.
+		// A ticket changes no readable data.
 		if changes := !strings.HasSuffix(e.Path, "/get") && !strings.HasSuffix(e.Path, "/status") && e.Grants&rpc.AddTickets == 0; changes != e.Idempotent() {
 			t.Errorf("%s is granted %b", e.Path, e.Grants)
 		}
 	}
 }
 
-// TestHandler holds that each endpoint has its handler and wants credentials, but for those that are Public, and that other paths are
-// answered before credentials are looked at.
+// TestHandler checks that each endpoint has a handler and requires credentials, except for Public
+// ones, and that other paths return NOT_FOUND without credentials.
 func TestHandler(t *testing.T) {
 	h := app.New(app.Config{Log: slog.New(slog.DiscardHandler)}).Handler()
 	status := func(path string) int {

@@ -18,7 +18,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// visit calls f with each field of a shape: its path, with [0] where the fields before hold arrays, and a value of its kind.
+// visit calls f with each field of a shape: its path, with [0] for arrays, and a value of its kind.
 func visit(p *rpc.Shape, path string, depth int, f func(path string, value any)) any {
 	switch p.Kind {
 	case rpc.KindString:
@@ -72,8 +72,8 @@ func sends(f rpc.Fields, path string) bool {
 	return true
 }
 
-// TestPersonFields sends each single field of each operation as a person: what the row does not list is refused by its name, and so is each
-// operation that has no row for persons.
+// TestPersonFields sends each single field of each operation as a person. Unlisted fields, and
+// operations without persons, are refused.
 func TestPersonFields(t *testing.T) {
 	now, tried := time.Now(), 0
 	h := app.New(app.Config{Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}).HandlerFor(
@@ -109,9 +109,9 @@ func TestPersonFields(t *testing.T) {
 				}
 				return
 			}
-			// Where a field around it may not be sent, that one is named.
+			// If a parent field is refused, the error has the parent.
 			if got.Status != collab.InvalidArgument || len(got.Details) == 0 || !strings.HasPrefix(path, got.Details[0].Field) ||
-				sends(allowed, got.Details[0].Field) || got.Details[0].Message != "must be left out: only a back end may set it" {
+				sends(allowed, got.Details[0].Field) || got.Details[0].Message != "must be absent: only a back end may set it" {
 				t.Errorf("%s %s: %d %s", e.Path, path, w.Code, w.Body)
 			}
 		})
@@ -121,7 +121,7 @@ func TestPersonFields(t *testing.T) {
 	}
 }
 
-// TestPersonGolden lists every field that a person can send, and every field that a person can receive.
+// TestPersonGolden lists all fields that a person can send and receive.
 func TestPersonGolden(t *testing.T) {
 	var list []string
 	for _, e := range api.Endpoints() {
@@ -134,7 +134,6 @@ func TestPersonGolden(t *testing.T) {
 	golden.Check(t, "testdata/person.txt", strings.Join(list, "\n")+"\n")
 }
 
-// paths returns the path of each field.
 func paths(path string, f rpc.Fields) (list []string) {
 	if f == nil {
 		return []string{path}

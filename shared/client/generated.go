@@ -36,102 +36,121 @@ func newClient(config Config) *Client {
 	return c
 }
 
-// CommentAnnotations has the operations below the path commentannotations. Threads of comments on documents.
+// CommentAnnotations has the operations of the path commentannotations. Threads of comments on
+// documents.
 type CommentAnnotations struct{ client *Client }
 
-// Organizations has the operations below the path organizations. Organizations, and their folders, documents and groups of users.
+// Organizations has the operations of the path organizations. Organizations, and their folders,
+// documents and groups of users.
 type Organizations struct{ client *Client }
 
-// Notifications has the operations below the path notifications. What people are notified of in the app and by mail, and what they
-// want to hear of.
+// Notifications has the operations of the path notifications. Notifications in the app and by
+// email, and preferences.
 type Notifications struct{ client *Client }
 
-// Users has the operations below the path users. Users of organizations, folders and documents.
+// Users has the operations of the path users. Users of organizations, folders and documents.
 type Users struct{ client *Client }
 
-// Auth has the operations below the path auth. What users may see and write.
+// Auth has the operations of the path auth. Permissions and access tokens of users.
 type Auth struct{ client *Client }
 
-// Jobs has the operations below the path jobs. What deletions have left to be carried out.
+// Jobs has the operations of the path jobs. Jobs of deletions.
 type Jobs struct{ client *Client }
 
-// Live has the operations below the path live. Pages that are told of changes.
+// Live has the operations of the path live. Live updates of pages.
 type Live struct{ client *Client }
 
-// Webhooks has the operations below the path webhooks. Endpoints to which events are posted, and what became of that.
+// Webhooks has the operations of the path webhooks. Webhook endpoints and deliveries.
 type Webhooks struct{ client *Client }
 
-// Add adds comment annotations with their comments, by POST /v2/commentannotations/add.
+// Add calls POST /v2/commentannotations/add: add threads.
 //
-// Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000 comments in all. More comments go to
-// comments/add. The first comment's author is the annotation's creator.
+// Adds threads with their comments. Each thread is added completely or not at all. One request adds
+// up to 500 threads, with at most 90 comments each and 5,000 comments in total; add more comments
+// with 'comments/add'. The author of the first comment is the creator.
 //
-// An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are
-// there already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a
-// from, and content: a text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
-// {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData, and
-// visibilityConfig one of visibility.
+// Every field is optional, including comments. The default status is 'OPEN'. For the default
+// statuses 'OPEN', 'IN_PROGRESS' and 'RESOLVED', name, type and color are filled in; a custom
+// status requires 'svg' or iconUrl. A comment requires 'from', and content: a text, HTML,
+// attachments, or isCommentResolverUsed. To tag a user, write {{userId}} in the text or HTML, and
+// add the user to taggedUserContacts. 'comments' is another name of commentData, and
+// visibilityConfig of 'visibility'.
 //
-// type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given
-// back as sent. A suggestion is kept where type is suggestion, and is pending.
+// These fields are stored and returned unchanged: 'type', commentType, pageInfo, positions and
+// sizes, 'actions', and 'agent', 'actions' and 'progress' of a comment. A suggestion is stored if
+// 'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the audience of the thread:
+// see [Permissions](#permissions).
 //
-// With verifyUserPermissions the author of each comment must have access to the document, and be one of those who see the
-// annotation: else it fails with PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an
-// id. visibility says who may see it: see Who may see what.
+// The response has a result for each annotation by id, in the order sent. An item fails with:
 //
-// The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there
-// already, and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE,
-// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the organization or the document does not exist and is
-// not to be made; FAILED_PRECONDITION when the organization is disabled. An organization and a document that the call created
-// stay, also where the call fails then.
+//   - ALREADY_EXISTS if the id already exists; the existing annotation is unchanged.
+//   - PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document
+//     or see the annotation. If it was sent without an id, its key is '__denied:' and its index.
+//   - INVALID_ARGUMENT if it is too large to be stored.
+//   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
+//
+// The request fails with NOT_FOUND if the organization or the document does not exist and is not to
+// be created. It fails with FAILED_PRECONDITION if the organization is disabled. An organization
+// and a document that the call created remain even if the call fails.
 func (o CommentAnnotations) Add(ctx context.Context, request *CommentAnnotationsAddRequest, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v2/commentannotations/add", request, writing(options))
 	return data, err
 }
 
-// AddV1 adds comment annotations in version 1, by POST /v1/commentannotations/add.
+// AddV1 calls POST /v1/commentannotations/add: add threads (v1).
 //
-// As version 2, but comments have no context and no triggerNotification, so that nobody is notified; tags may have a text; the
-// type of a status may be an object, which is returned as it was sent; a context is any object. There is no verifyUserPermissions,
-// no comments beside commentData, and nothing that is only kept.
+// As in version 2, with these differences. Comments have no 'context' and no triggerNotification,
+// so no one is notified. Tags can have a text. The type of a status can be an object, which is
+// returned unchanged. A 'context' is any object. There is no verifyUserPermissions, no 'comments'
+// as another name of commentData, and none of the fields that are only stored and returned.
 func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotationsAddV1Request, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v1/commentannotations/add", request, writing(options))
 	return data, err
 }
 
-// Get lists comment annotations by document, folder, location, creator, status, times or id, in pages, by POST
-// /v2/commentannotations/get. It asks for one page after the other. An error ends the items.
+// Get calls POST /v2/commentannotations/get: list threads. It requests pages as needed. An error
+// ends the iteration.
 //
-// The response has those that pass all filters given, with their comments. Within an array any value fits; times are inclusive;
-// userIds are those of the creators. Without any filter these are all annotations of the organization. An empty array is refused,
-// and so is null.
+// Lists threads by document, folder, location, creator, status, time or id, in pages. The response
+// has the annotations that match all filters, with their comments. Within an array any value
+// matches; times are inclusive; userIds are the creators. Without filters, the response has all
+// annotations of the organization. An empty array and 'null' are refused.
 //
-// Order. With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one
-// that exists but does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated,
-// in each document in the order asked, or in one list where no document is named, the earliest first unless order is desc. An
-// annotation that is written while you page from the latest on may be passed over: it comes first the next time. Else it is in the
-// order asked: of documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is
-// named, of locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments
-// are by comment id.
+// Order. With annotationIds, the response has their order. An id that does not exist in the
+// documents is 'null', and counts as an item; an annotation that another filter excludes is
+// omitted.
 //
-// Pages. A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself
-// stands alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a
-// page holds of a thread.
+// With 'order', updatedAfter or updatedBefore, the order is by lastUpdated, earliest first unless
+// 'order' is 'desc': for each document in the order asked, or in one list if the request has no
+// document. In descending order, an annotation written during paging can be missed; it comes first
+// in the next walk.
 //
-// Deleted. With includeDeleted the first page begins with the annotations that were deleted at updatedAfter or later, and, with
-// asUserId, those that this person saw before and may not see now, whatever the other filters say: each with deleted true, without
-// its content, and with the time of that as lastUpdated. They count as items. So who keeps a copy of a document learns of all that
-// changed. FAILED_PRECONDITION when updatedAfter is more than 24 hours ago, or more than pageSize were deleted: read the document
-// anew.
+// Otherwise the order is that of the request: by document, then by location (or creator, or
+// status), then by annotation id. If the request has no document, the order is by location, creator
+// or status, then by document id and annotation id. Generated ids sort by time. Comments are sorted
+// by comment id.
 //
-// A person. With asUserId the response has what that person may see: see Who may see what. A document of documentId alone that
-// they may not see is NOT_FOUND, an id of annotationIds that they may not see is null, and all else is left out. A page may then
-// be short, or empty with a nextPageToken. unreadFor leaves out what that user may not see.
+// Pages. A page also ends at about 5 MB, or after a long search with few matches. A larger thread
+// is alone on its page, with commentsTruncated: read the rest with 'comments/get'. mentionedUserIds
+// checks only the comments of a thread that the page holds.
 //
-// NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the
-// organization is disabled.
+// Deleted. With includeDeleted, the first page begins with the annotations deleted at updatedAfter
+// or later. With asUserId, annotations that became hidden from this person are included. Each has
+// 'deleted: true', no content, and the time of the deletion as lastUpdated; other filters do not
+// apply. They count as items. Use this to keep a copy of a document up to date. The request fails
+// with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than pageSize
+// annotations were deleted: then read the document again.
+//
+// A person. With asUserId, the response has only the content that this person can see: see
+// [Permissions](#permissions). If the person cannot see the document of documentId alone, the
+// request fails with NOT_FOUND; an invisible id of annotationIds is 'null', and other invisible
+// annotations are omitted. A page can then be short, or empty with a nextPageToken. unreadFor omits
+// annotations that this user cannot see.
+//
+// The request fails with NOT_FOUND if the organization, the folder, or the document of documentId
+// alone does not exist. It fails with FAILED_PRECONDITION if the organization is disabled.
 func (o CommentAnnotations) Get(ctx context.Context, request *CommentAnnotationsGetRequest) iter.Seq2[*Annotation, error] {
 	return items(request.PageToken, func(token string) (*Page[*Annotation], error) {
 		asked := *request
@@ -149,115 +168,149 @@ func (o CommentAnnotations) GetPage(ctx context.Context, request *CommentAnnotat
 	return &Page[*Annotation]{Items: data, NextPageToken: next}, nil
 }
 
-// GetV1 lists comment annotations of a document in version 1, all at once, by POST /v1/commentannotations/get.
+// GetV1 calls POST /v1/commentannotations/get: list threads (v1).
 //
-// As version 2 for one document, in the order of version 2, in one response. FAILED_PRECONDITION when that would be larger than 5
-// MB (page through it with version 2), or when the organization is disabled. NOT_FOUND when the organization or the document does
+// Lists the threads of one document in one response, in the order of version 2. The request fails
+// with FAILED_PRECONDITION if the response would exceed 5 MB (use version 2, which has pages), or
+// if the organization is disabled. It fails with NOT_FOUND if the organization or the document does
 // not exist.
 func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotationsGetV1Request) ([]*Annotation, error) {
 	data, _, err := call[[]*Annotation](ctx, o.client, "/v1/commentannotations/get", request, nil)
 	return data, err
 }
 
-// Update updates comment annotations, or replaces users in them, by POST /v2/commentannotations/update.
+// Update calls POST /v2/commentannotations/update: update threads.
 //
-// It updates those of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without
-// selectors these are all of the document; an empty array is refused. Each annotation is updated as a whole or not at all.
+// Updates comment annotations, or replaces users in them. Selectors combine: annotationIds,
+// locationIds and userIds (the creators). Without selectors, all annotations of the document are
+// updated. An empty array is refused. Each annotation is updated completely or not at all.
 //
-// updatedData: context and suggestion are replaced whole. Of every other object the fields given are merged into what is stored;
-// one with another id replaces it. null clears, in an object and in a field of it; but status: null returns to OPEN, and from:
-// null is refused. An annotation that would have an object without its id fails. Another status of your own needs no icon here.
-// resolvedByUserId is cleared by null, and by a status whose type is not terminal, whatever is sent. lastUpdated moves to now, or
-// to the time given, and never back.
+// updatedData: 'context' and 'suggestion' are replaced. In other objects, fields are merged; an
+// object with another id replaces the stored one. 'null' clears an object or a field, except that
+// 'status: null' resets the status to 'OPEN', and 'from: null' is refused. An annotation fails if
+// an object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
+// 'null', and by any status of another type than 'terminal'. lastUpdated moves to now, or to the
+// given time, and never back.
 //
-// updateUsers replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at
-// once: two users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
+// updateUsers replaces users as creator, assignee, comment author and tagged user, including their
+// {{userId}}. All pairs apply at once, so two users can be swapped. The new user is stored
+// completely. updatedData is merged afterwards.
 //
-// With triggerNotification those concerned are notified: "Ann resolved a thread", if actionUser names Ann, else "A thread was
-// resolved". Users whom visibility names, and did not before, read "Ann shared a thread with you". A person's change of a status,
-// or of visibility, always notifies; of visibility alone only those users.
+// With triggerNotification, the users concerned are notified: "Ann resolved a thread" if actionUser
+// is Ann, else "A thread was resolved". Users newly added to 'visibility' read "Ann shared a thread
+// with you". A person's change of status or visibility always notifies; a change of visibility
+// alone notifies only the added users.
 //
-// The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
-// no annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is
-// said to have changed the status or resolved it, or actionUser, has no access to the document or may not see it; with
-// INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too large; with ABORTED,
-// UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. Annotations that a selector excludes are not in the
-// response. A person's change of visibility fails with PERMISSION_DENIED unless the person is the creator, and with
-// FAILED_PRECONDITION if it hides the annotation from somebody who has commented in it, or if that has more than 1,000 comments, 1
-// MB of them or 100 authors.
+// The response has a result for each annotation by id, in the order of annotationIds, else by id.
+// Annotations that a selector excludes are not in the response. An item fails with:
 //
-// NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the
-// organization is disabled, when more than 10,000 are selected, or when one response does not hold their results.
+//   - NOT_FOUND if the annotation does not exist.
+//   - PERMISSION_DENIED if verifyUserPermissions is true and the creator in 'from', the user of the
+//     status or the resolution, or actionUser cannot write in the document or see the annotation.
+//   - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
+//   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
+//
+// A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
+// fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
+// annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
+//
+// The request fails with NOT_FOUND if the organization or the document does not exist. It fails
+// with FAILED_PRECONDITION, without any update, if the organization is disabled, or if the
+// selection exceeds 10,000 annotations or the size of one response.
 func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotationsUpdateRequest, options ...Option,
 ) (Keyed[CommentAnnotationsUpdateItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsUpdateItem]](ctx, o.client, "/v2/commentannotations/update", request, writing(options))
 	return data, err
 }
 
-// Delete deletes comment annotations with their comments, by POST /v2/commentannotations/delete.
+// Delete calls POST /v2/commentannotations/delete: delete threads.
 //
-// It deletes those of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without
-// selectors these are all of the document; an empty array is refused. A deleted annotation is out of reach at once, and its id may
-// be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
+// Deletes threads with their comments. Selectors combine: annotationIds, locationIds and userIds
+// (the creators). Without selectors, all annotations of the document are deleted. An empty array is
+// refused. A deleted annotation is unavailable at once, and its id can be reused. jobId is the job
+// that removes the rest: see 'jobs/get'.
 //
-// The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
-// no annotation with its id, or where another selector leaves it out, and for a person with PERMISSION_DENIED if somebody else
-// created it, and with FAILED_PRECONDITION where others have commented. Without annotationIds the call deletes and lists 1,000;
-// where the selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting
-// allEvents each is posted to webhooks as comment_annotation.deleted.
+// The response has a result for each annotation by id, in the order of annotationIds, else by id.
+// An item fails with NOT_FOUND if the annotation does not exist or another selector excludes it.
+// For a person, it fails with PERMISSION_DENIED if another user created the annotation, and with
+// FAILED_PRECONDITION if others have commented.
 //
-// NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
+// Without annotationIds, the call deletes and lists 1,000 annotations. If the selection has more,
+// the job deletes the others within seconds, but none added later. If the account's setting
+// allEvents is on, each deletion is posted to webhooks as 'comment_annotation.deleted'.
+//
+// The request fails with NOT_FOUND if the organization or the document does not exist, and with
+// FAILED_PRECONDITION if the organization is disabled.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/commentannotations/delete", request, writing(options))
 	return data, err
 }
 
-// AddComments adds comments to a comment annotation, by POST /v2/commentannotations/comments/add.
+// AddComments calls POST /v2/commentannotations/comments/add: add comments.
 //
-// All are added or none. The response has their ids in the order sent. A comment needs a from, and content: a text or HTML that is
-// not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The annotation's lastUpdated
-// moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is another name of
-// commentData. The author of a comment has read the annotation up to it, and those of the author's latest 100 notifications that
-// are about it.
+// Adds comments to a thread, all or none. The response has their ids in the order sent. A comment
+// requires 'from', and content: a text or HTML that is not empty, attachments, or
+// isCommentResolverUsed. Missing ids are generated in ascending order. 'comments' is another name
+// of commentData.
 //
-// ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be
-// made, or the annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the
-// document, or may not see the annotation. INVALID_ARGUMENT when a comment, or all together, are too large to be stored.
-// FAILED_PRECONDITION when the organization is disabled.
+// The annotation's lastUpdated moves to the latest of the comments. If the annotation has no
+// creator, the author of the first comment becomes the creator. For the author of a comment, the
+// annotation is marked as read up to this comment, and so are the author's notifications about it,
+// if they are among the latest 100.
+//
+// The request fails with:
+//
+//   - ALREADY_EXISTS if one of the ids already exists.
+//   - NOT_FOUND if the organization or the document does not exist and is not to be created, or if
+//     the annotation does not exist.
+//   - PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document
+//     or see the annotation.
+//   - INVALID_ARGUMENT if a comment, or all together, are too large to be stored.
+//   - FAILED_PRECONDITION if the organization is disabled.
 func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnnotationsAddCommentsRequest, options ...Option,
 ) ([]int64, error) {
 	data, _, err := call[[]int64](ctx, o.client, "/v2/commentannotations/comments/add", request, writing(options))
 	return data, err
 }
 
-// UpdateComments updates comments, by POST /v2/commentannotations/comments/update.
+// UpdateComments calls POST /v2/commentannotations/comments/update: update comments.
 //
-// It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged,
-// and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response.
-// With triggerNotification those are notified whom the comments mention now and did not before, by themselves or through a group,
-// as mentioned by actionUser, else by the author of the first comment; nobody else is. A webhook gets each change; with the
-// account's setting allEvents also one without triggerNotification. With verifyUserPermissions an author whom from names, and
-// actionUser, must have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is
-// updated.
+// Updates up to 500 comments of one annotation, each completely or not at all. Absent fields are
+// unchanged, 'null' clears, 'from' is merged, and all other values are replaced. userIds narrows
+// commentIds, or selects alone; the response omits excluded comments.
 //
-// The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
-// its id; with PERMISSION_DENIED for a person if somebody else wrote it; with INVALID_ARGUMENT where it would be left without
-// content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
-// when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled, or
-// when the annotation has too many comments to select them by userIds alone.
+// With triggerNotification, newly mentioned users are notified, directly or through a group. The
+// notification names actionUser, else the author of the first comment. Webhooks get each change; if
+// the account's setting allEvents is on, also without triggerNotification.
+//
+// The response has a result for each comment by id, in the order sent. An item fails with:
+//
+//   - NOT_FOUND if the comment does not exist.
+//   - PERMISSION_DENIED if a person updates a comment by another author.
+//   - INVALID_ARGUMENT if the comment would have no content, or be too large.
+//   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
+//
+// The request fails with NOT_FOUND if the organization, the document or the annotation does not
+// exist. It fails with PERMISSION_DENIED, without any update, if verifyUserPermissions is true and
+// the author in 'from', or actionUser, cannot write in the document or see the annotation. It fails
+// with FAILED_PRECONDITION if the organization is disabled, or if the annotation has too many
+// comments to select by userIds alone.
 func (o CommentAnnotations) UpdateComments(ctx context.Context, request *CommentAnnotationsUpdateCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsUpdateCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsUpdateCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/update", request, writing(options))
 	return data, err
 }
 
-// GetComments lists the comments of a comment annotation, in pages, by POST /v2/commentannotations/comments/get. It asks for one
-// page after the other. An error ends the items.
+// GetComments calls POST /v2/commentannotations/comments/get: list comments. It requests pages as
+// needed. An error ends the iteration.
 //
-// The response has those that pass all filters given: with commentIds in their order, null for one that does not exist (one that
-// exists but does not pass userIds is left out); else by comment id, which for generated ids is by time. NOT_FOUND when the
-// organization, the document or the annotation does not exist, or the person of asUserId may not see it. FAILED_PRECONDITION when
-// the organization is disabled.
+// Lists the comments of a thread, in pages. The response has the comments that match all filters.
+// With commentIds it has their order: an id that does not exist is 'null', and a comment that
+// userIds excludes is omitted. Otherwise comments are sorted by id; generated ids sort by time.
+//
+// The request fails with NOT_FOUND if the organization, the document or the annotation does not
+// exist, or if the person of asUserId cannot see it. It fails with FAILED_PRECONDITION if the
+// organization is disabled.
 func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnnotationsGetCommentsRequest,
 ) iter.Seq2[*ListedComment, error] {
 	return items(request.PageToken, func(token string) (*Page[*ListedComment], error) {
@@ -277,59 +330,74 @@ func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *Commen
 	return &Page[*ListedComment]{Items: data, NextPageToken: next}, nil
 }
 
-// GetCount counts the comment annotations of documents, and those that a user has not seen, by POST
-// /v2/commentannotations/count/get.
+// GetCount calls POST /v2/commentannotations/count/get: count threads.
 //
-// It counts annotations, not comments. The counts are by document id, in the order asked. With userId, unread are those with a
-// comment of somebody else that was made after the user had seen the annotation or the document: see read/set. With userId or
-// asUserId, annotations that these may not see do not count. Counting ends at 10,000 annotations of a document, which
-// totalIsAtLeast says, or where more than 3,000 in all are for some people only; and once the comments of 3,000 annotations in
-// all, or very long threads, had to be looked at, which unreadIsAtLeast says. Annotations of the last second may be missing.
+// Counts the threads of documents, and a user's unread ones. It counts annotations, not comments.
+// Counts are by document id, in the order asked. 'unread' counts annotations with comments by
+// others that are newer than the user's mark: see 'read/set'. Annotations that userId or asUserId
+// cannot see do not count.
 //
-// NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is
-// disabled, has 0.
+// Counting stops at 10,000 annotations of a document, or at 3,000 annotations in total that are
+// restricted to some people; then totalIsAtLeast is true. It stops after reading the comments of
+// 3,000 annotations, or very long threads; then unreadIsAtLeast is true. Annotations of the last
+// second can be missing.
+//
+// The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+// if it is disabled. A document that does not exist or is disabled has 0.
 func (o CommentAnnotations) GetCount(ctx context.Context, request *CommentAnnotationsGetCountRequest) (Keyed[DocumentCount], error) {
 	data, _, err := call[Keyed[DocumentCount]](ctx, o.client, "/v2/commentannotations/count/get", request, nil)
 	return data, err
 }
 
-// SetRead says of comment annotations that a user has seen their comments, or not, by POST /v2/commentannotations/read/set.
+// SetRead calls POST /v2/commentannotations/read/set: mark as read.
 //
-// With read true, all comments that there are now count as seen by the user; a comment that is added later is unread again. With
-// read false none of them does. One's own comments are always seen. Without annotationIds it holds for all of the document,
-// whatever was said of single annotations before. With read true, those of the user's latest 100 notifications that are about
-// these annotations are read, too. With readAt it is said as of then: that is how what read/get returns comes to another account.
+// Marks threads as read or unread for a user. With 'read' true, all current comments count as read;
+// later comments are unread. With 'read' false, no comment counts as read. A user's own comments
+// are always read. Without annotationIds, the mark covers the whole document and replaces marks of
+// single annotations.
 //
-// The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND
-// where there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
-// when the organization or the document does not exist. FAILED_PRECONDITION when one of them is disabled.
+// With 'read' true, the user's notifications about these annotations are also marked as read, if
+// they are among the latest 100. Use readAt to copy marks, as 'read/get' returns them, to another
+// account.
+//
+// The response has a result for each annotation by id, in the order sent; it is empty without
+// annotationIds. An item fails with NOT_FOUND if the annotation does not exist, and with
+// UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried. The request fails with NOT_FOUND
+// if the organization or the document does not exist, and with FAILED_PRECONDITION if one of them
+// is disabled.
 func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotationsSetReadRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/commentannotations/read/set", request, writing(options))
 	return data, err
 }
 
-// DeleteComments deletes comments, by POST /v2/commentannotations/comments/delete.
+// DeleteComments calls POST /v2/commentannotations/comments/delete: delete comments.
 //
-// It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the annotation.
-// The annotation stays, with its creator, and its lastUpdated moves to now. An id may be added again at once. With the account's
-// setting allEvents they are posted to webhooks as comment.deleted.
+// Deletes the comments that match all selectors, commentIds and userIds (the authors). Without
+// selectors, all comments of the annotation are deleted. The annotation and its creator remain, and
+// its lastUpdated moves to now. An id can be reused at once. If the account's setting allEvents is
+// on, the deletion is posted to webhooks as 'comment.deleted'.
 //
-// The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there
-// is no comment with its id, or userIds does not have its author; with PERMISSION_DENIED for a person if somebody else wrote it.
-// NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is
-// disabled, or without commentIds when more than 1,000 comments are selected, or the annotation has too many to look for those of
-// userIds.
+// The response has a result for each comment by id, in the order sent; without commentIds, sorted
+// by id. An item fails with NOT_FOUND if the comment does not exist or userIds excludes its author.
+// It fails with PERMISSION_DENIED if a person deletes a comment by another author.
+//
+// The request fails with NOT_FOUND if the organization, the document or the annotation does not
+// exist. It fails with FAILED_PRECONDITION if the organization is disabled. Without commentIds, it
+// also fails with FAILED_PRECONDITION if more than 1,000 comments are selected, or if the
+// annotation has too many comments to search for userIds.
 func (o CommentAnnotations) DeleteComments(ctx context.Context, request *CommentAnnotationsDeleteCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsDeleteCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsDeleteCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/delete", request, writing(options))
 	return data, err
 }
 
-// Get lists organizations, in pages, by POST /v2/organizations/get. It asks for one page after the other. An error ends the items.
+// Get calls POST /v2/organizations/get: list organizations. It requests pages as needed. An error
+// ends the iteration.
 //
-// The response has those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed.
-// An organization may have further fields, which its operator gave it.
+// Lists organizations, in pages: the existing ones of organizationIds in the order asked, without
+// duplicates, or all, by id. Disabled organizations are included. An organization can have further
+// fields.
 func (o Organizations) Get(ctx context.Context, request *OrganizationsGetRequest) iter.Seq2[Organization, error] {
 	return items(request.PageToken, func(token string) (*Page[Organization], error) {
 		asked := *request
@@ -347,73 +415,89 @@ func (o Organizations) GetPage(ctx context.Context, request *OrganizationsGetReq
 	return &Page[Organization]{Items: data, NextPageToken: next}, nil
 }
 
-// GetFoldersV1 lists the folders of an organization in version 1, or one with its subfolders, by POST
-// /v1/organizations/folders/get.
+// GetFoldersV1 calls POST /v1/organizations/folders/get: list folders (v1).
 //
-// Without folderId the response has all folders by id, without subFolders; else, in an array of one, the folder of folderId with
-// the folders directly in it by id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist
-// (root is none); FAILED_PRECONDITION when the organization is disabled, or when one response of 5 MB does not hold the folders.
+// Lists the folders of an organization, or one folder with its subfolders. Without folderId, the
+// response has all folders by id, without subFolders. With folderId, it is an array with this
+// folder and its direct subfolders, by id.
+//
+// The request fails with NOT_FOUND if the organization or the folder does not exist; 'root' is no
+// folder. It fails with FAILED_PRECONDITION if the organization is disabled, or if the response
+// would exceed 5 MB.
 func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsGetFoldersV1Request) ([]FolderV1, error) {
 	data, _, err := call[[]FolderV1](ctx, o.client, "/v1/organizations/folders/get", request, nil)
 	return data, err
 }
 
-// GetConfig returns a user's notification preferences, by POST /v2/notifications/config/get.
+// GetConfig calls POST /v2/notifications/config/get: get notification preferences.
 //
-// They are by document and channel: the user's preference for the document, else for the organization, else inbox ALL and email
-// MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With getOrganizationConfig it is
-// the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything; MINE is what
-// concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were set,
-// and are left out where they were not. level is all if the user follows the document. With getOrganizationConfig the item says
-// when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is
-// disabled.
+// Returns a user's notification preferences by document and channel: the preference for the
+// document, else for the organization, else inbox 'ALL' and email 'MINE'. The response has the
+// order asked, without duplicates; documents and users need not exist. With getOrganizationConfig,
+// it has one item, the preference for the organization, regardless of documentIds.
+//
+// 'ALL' is everything. 'MINE' covers notifications that concern the user: as tagged, assigned,
+// participating or named. 'NONE' is nothing. Further channels, such as 'slack', are returned if
+// they were set. 'level' is 'all' if the user follows the document. With getOrganizationConfig, the
+// item has the times of emails if they were set.
+//
+// The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+// if it is disabled.
 func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetConfigRequest) ([]NotificationConfig, error) {
 	data, _, err := call[[]NotificationConfig](ctx, o.client, "/v2/notifications/config/get", request, nil)
 	return data, err
 }
 
-// Add notifies users, by POST /v2/notifications/add.
+// Add calls POST /v2/notifications/add: notify users.
 //
-// It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they want it,
-// and by webhook. It is delivered within moments. actionUser is not notified.
+// Notifies everyone in the organization, or if notifyAll is false, the users in notifyUsers. They
+// are notified in the app and by email, according to their preferences, and by webhook, within
+// moments. actionUser is not notified.
 //
-// In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else id),
-// a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name without a value stays as it
-// is. Headline and body are plain text.
+// In the headline, {name} is a value from displayHeadlineMessageTemplateData: a user (shown by
+// name, else id), a string, a number or a boolean. {recipientUser} is the recipient, unless it has
+// a value. A name without a value remains. Headline and body are plain text.
 //
-// Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have
-// at most 1,000 bytes together, the notification 350,000 bytes as stored. NOT_FOUND when the organization or the document does not
-// exist and is not to be made; FAILED_PRECONDITION when the organization is disabled.
+// If a notification with this id already exists, the request succeeds and sends nothing. A user's
+// name and email have at most 1,000 bytes together, and a stored notification at most 350,000
+// bytes. The request fails with NOT_FOUND if the organization or the document does not exist and is
+// not to be created. It fails with FAILED_PRECONDITION if the organization is disabled.
 func (o Notifications) Add(ctx context.Context, request *NotificationsAddRequest, options ...Option) (*NotificationsAddData, error) {
 	data, _, err := call[*NotificationsAddData](ctx, o.client, "/v2/notifications/add", request, writing(options))
 	return data, err
 }
 
-// AddV1 notifies users in version 1, by POST /v1/notifications/add.
+// AddV1 calls POST /v1/notifications/add: notify users (v1).
 //
-// As version 2, without verifyUserPermissions.
+// As in version 2, without verifyUserPermissions.
 func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Request, options ...Option) (*NotificationsAddData, error) {
 	data, _, err := call[*NotificationsAddData](ctx, o.client, "/v1/notifications/add", request, writing(options))
 	return data, err
 }
 
-// Get lists notifications of a user or of a document, in pages, by POST /v2/notifications/get. It asks for one page after the
-// other. An error ends the items.
+// Get calls POST /v2/notifications/get: list notifications. It requests pages as needed. An error
+// ends the iteration.
 //
-// Those of a user are, by time, the user's own notifications, and those to everyone that the user did not cause and wants. The
-// user need not be a member. A notification of the last second may be missing. Headlines are filled in for this user. Without a
-// userId it returns all notifications of the document, without read and clicked. documentId, locationId and notificationIds
-// narrow; what does not exist is left out, as is what is of a document, thread or comment that was deleted, and of a thread that
-// the user may not see by now. A comment has the text that it has by now. A page may have fewer notifications than asked for, even
-// none, and have a nextPageToken, which is answered as pageToken, too.
+// Lists the notifications of a user or of a document, in pages. For a user, the list has the user's
+// own notifications, and notifications to everyone that the user did not cause and wants, by time.
+// The user need not be a member. Headlines are filled in for this user. Without userId, the list
+// has all notifications of the document, without 'read' and 'clicked'. Notifications of the last
+// second can be missing.
 //
-// The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter
-// leaves nothing: exactly up to 99, and more true if there are more. It looks at the newest 1,000 since the last readUntil: if
-// these are not all, more is true, too. One that is not on this page may count until it is read, although its thread is gone, or
-// hidden from the user by now. With a filter, or in the order asc, so may one on this page.
+// documentId, locationId and notificationIds narrow the list. It omits notifications of deleted
+// documents, threads and comments, and of threads that the user can no longer see. Comments have
+// their current text. A page can have fewer notifications than asked, even none, and still have a
+// nextPageToken, which is also returned as pageToken.
 //
-// NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
-// disabled.
+// The first page of a user has unreadCount, the number of unread notifications in the inbox, unless
+// createdAfter excludes all of them. It is exact up to 99; 'more' is true if there are more. It
+// covers the newest 1,000 notifications since the last readUntil; 'more' is also true if there are
+// older ones. A notification outside this page can count until it is read, even if its thread was
+// deleted or hidden. With a filter, or in the order 'asc', this also applies to notifications on
+// this page.
+//
+// The request fails with NOT_FOUND if the organization, or without userId the document, does not
+// exist. It fails with FAILED_PRECONDITION if one of them is disabled.
 func (o Notifications) Get(ctx context.Context, request *NotificationsGetRequest) iter.Seq2[Notification, error] {
 	return items(request.PageToken, func(token string) (*Page[Notification], error) {
 		asked := *request
@@ -431,116 +515,136 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 	return &Page[Notification]{Items: data, NextPageToken: next}, nil
 }
 
-// Update updates notifications, and marks them as read, unread or clicked, by POST /v2/notifications/update.
+// Update calls POST /v2/notifications/update: update notifications.
 //
-// It changes up to 500. An empty readByUserIds marks a notification as unread for the user of userId; a readUntil after that marks
-// it as read again. Fields that are left out stay; null clears it, and lets one that a comment made say what its thread says. The
-// first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is notified
-// again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users. readUntil marks
-// all that the user of userId got until then as read, at once: send the createdAt of the newest one shown, as others may be on
-// their way.
+// Updates up to 500 notifications, and marks them as read, unread or clicked. Absent fields are
+// unchanged; 'null' clears a field, and a cleared text of a comment's notification is again that of
+// its thread. An empty readByUserIds marks a notification as unread for the user of userId; a later
+// readUntil marks it as read again. The first click of each user raises 'notification.clicked',
+// which sends notificationSourceData to webhooks. No one is notified again: notifyUsers is refused,
+// and sent emails do not change. A notification can have at most 30 users. readUntil marks
+// everything up to this time as read for the user of userId: use the createdAt of the newest
+// notification shown, because others can be on their way.
 //
-// documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
-// is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
-// not have it, with PERMISSION_DENIED when one may not see its document and verifyUserPermissions is true; one that may be sent
-// again fails with ABORTED. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+// documentId, locationId and userId narrow the notifications. The response has an item for each
+// notification by id, in the order sent; each is changed completely or not at all. An item fails
+// with NOT_FOUND if it is excluded or one of the users does not have it, and with PERMISSION_DENIED
+// if verifyUserPermissions is true and a user cannot see its document. It fails with ABORTED if it
+// can be retried.
+//
+// The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+// if it is disabled.
 func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/notifications/update", request, writing(options))
 	return data, err
 }
 
-// Delete deletes notifications for everyone, or out of the inbox of a user, by POST /v2/notifications/delete.
+// Delete calls POST /v2/notifications/delete: delete notifications.
 //
-// It deletes those that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId and
-// notificationIds is there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more; else
-// for everyone. Deleted notifications are out of reach at once, mails that wait are not sent, and the id may be added again: new,
-// and notified of again.
+// Deletes notifications for everyone, or from the inbox of a user. Selectors combine: documentId,
+// locationId, userId and notificationIds; documentId, userId or notificationIds is required. With
+// userId, notifications are deleted only from this user's inbox, and this user gets no more emails
+// about them. Deleted notifications are unavailable at once, and waiting emails are not sent. Their
+// ids can be reused, and notify again.
 //
-// The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where
-// it is not one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job that
-// jobId names deletes the others, but none that is added later: see jobs/get.
+// The response has a result for each notification by id, in the order of notificationIds, else
+// newest first. An item fails with NOT_FOUND if a selector excludes it. Without notificationIds,
+// the call deletes and lists up to 1,000 notifications; the job jobId deletes the others, but none
+// added later: see 'jobs/get'.
 //
-// NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
-// disabled.
+// The request fails with NOT_FOUND if the organization, or without userId the document, does not
+// exist. It fails with FAILED_PRECONDITION if one of them is disabled.
 func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/notifications/delete", request, writing(options))
 	return data, err
 }
 
-// SetConfig sets users' notification preferences, by POST /v2/notifications/config/set.
+// SetConfig calls POST /v2/notifications/config/set: set notification preferences.
 //
-// With config it replaces those of up to 30 users for up to 30 documents, or without documentIds for the whole organization. A
-// channel that is left out or null has no preference of its own: it falls back from the document to the organization, and from
-// there to the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each
-// of at most 100 bytes: they are kept and returned, and nothing is sent on them.
+// Sets the notification preferences of users. With 'config', it replaces the preferences of up to
+// 30 users for up to 30 documents, or without documentIds for the whole organization. An absent or
+// 'null' channel falls back from the document to the organization, and then to the default.
+// 'config' requires at least one channel. Besides 'inbox' and 'email' it can have 20 further
+// channels, such as 'slack', with names of at most 100 bytes: they are stored and returned, but
+// nothing is sent to them.
 //
-// With mailFrequency a user gets one mail an hour, or a day at an hour of the user's, of what the user has not seen: the newest
-// threads first, at most 20 events, and the number of the others.
+// With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
+// content: the newest threads first, at most 20 events, and the number of the others.
 //
-// With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of
-// every event, named or not; with mentions, of mentions alone; with none, of nothing; with default, as if the user had never set a
-// level. It stands until it is set anew. NOT_FOUND when the document or an annotation does not exist, or the user may not see it;
-// RESOURCE_EXHAUSTED when more than 500 users would have set a level for an annotation.
+// With annotationIds and 'level', up to 30 users follow or mute up to 30 annotations of a document.
+// With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
+// nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
+// annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
+// would have levels of more than 500 users.
 //
-// With documentIds and level, without annotationIds, up to 30 users follow up to 30 documents. With all, a user is notified of
-// every thread and comment that the user may see; with default, as if the user had never followed the document. The level of an
-// annotation comes first: who has muted one is not notified of it. NOT_FOUND when a document does not exist, or the user may not
-// see it; RESOURCE_EXHAUSTED when more than 1,000 users would follow a document.
+// With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
+// With 'all', a user is notified of every thread and comment that the user can see; 'default' ends
+// this. The level of an annotation takes precedence: a user who muted an annotation is not notified
+// of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
+// and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
 //
-// Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each
-// user, with a documentId where the request names a single one. NOT_FOUND when the organization does not exist,
-// FAILED_PRECONDITION when it is disabled.
+// Otherwise, documents and users need not exist. Preferences apply to later deliveries. The
+// response has an item for each user, with a documentId if the request has a single one. The
+// request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if
+// it is disabled.
 func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetConfigRequest, options ...Option,
 ) (Keyed[NotificationsSetConfigItem], error) {
 	data, _, err := call[Keyed[NotificationsSetConfigItem]](ctx, o.client, "/v2/notifications/config/set", request, writing(options))
 	return data, err
 }
 
-// Add adds organizations, or updates those that are there, by POST /v2/organizations/add.
+// Add calls POST /v2/organizations/add: add organizations.
 //
-// A name or further field that is not sent stays, null takes a further field away. At most 500, each with any further fields
-// (100,000 bytes of them), which organizations/get returns beside its own; names that the service uses itself are refused. An
-// organization that was deleted may be added again a few seconds later, and is empty; until then it fails with UNAVAILABLE.
+// Adds organizations, or updates existing ones. An absent field is unchanged, and 'null' removes a
+// further field. Each organization can have further fields of up to 100,000 bytes, which
+// 'organizations/get' returns; reserved names are refused. A deleted organization can be added
+// again after a few seconds, and is empty; until then the item fails with UNAVAILABLE.
 func (o Organizations) Add(ctx context.Context, request *OrganizationsAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/add", request, writing(options))
 	return data, err
 }
 
-// Update updates organizations, by POST /v2/organizations/update.
+// Update calls POST /v2/organizations/update: update organizations.
 //
-// As organizations/add, but an organization that does not exist fails with NOT_FOUND.
+// As 'organizations/add', except that an item fails with NOT_FOUND if the organization does not
+// exist.
 func (o Organizations) Update(ctx context.Context, request *OrganizationsUpdateRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/update", request, writing(options))
 	return data, err
 }
 
-// UpdateAccessDisableState disables organizations, or enables them again, within 5 seconds, by POST
-// /v2/organizations/access/disablestate/update.
+// UpdateAccessDisableState calls POST /v2/organizations/access/disablestate/update: disable or
+// enable organizations.
 //
-// The contents of a disabled one are neither read nor written: FAILED_PRECONDITION; only operations on organizations and folders
-// go on. One that does not exist fails with NOT_FOUND.
+// Disables organizations, or enables them again, within 5 seconds. Requests that read or write the
+// content of a disabled organization fail with FAILED_PRECONDITION; operations on organizations and
+// folders continue. An item fails with NOT_FOUND if the organization does not exist.
 func (o Organizations) UpdateAccessDisableState(ctx context.Context, request *OrganizationsUpdateAccessDisableStateRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/access/disablestate/update", request, writing(options))
 	return data, err
 }
 
-// AddFolders adds folders, by POST /v2/organizations/folders/add.
+// AddFolders calls POST /v2/organizations/folders/add: add folders.
 //
-// They are made in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
-// ALREADY_EXISTS when it exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.
+// Adds folders in the order sent: a parent can precede its subfolders in the same request. There
+// are at most 10 levels. An item fails with ALREADY_EXISTS if the folder already exists, with
+// NOT_FOUND if its parent does not exist, and with FAILED_PRECONDITION if it would be too deep.
 func (o Organizations) AddFolders(ctx context.Context, request *OrganizationsAddFoldersRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/folders/add", request, writing(options))
 	return data, err
 }
 
-// GetFolders lists the folders of an organization, in pages, or one with its subfolders, by POST /v2/organizations/folders/get. It
-// asks for one page after the other. An error ends the items.
+// GetFolders calls POST /v2/organizations/folders/get: list folders. It requests pages as needed.
+// An error ends the iteration.
 //
-// Without folderId the response has all folders by id, or those at the top, without subFolders; else, in an array of one, the
-// folder of folderId with those in it, to maxDepth levels, each by id. Which folders are in another may be known a second late.
-// NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does
-// not hold the subfolders, or there are more than 10,000.
+// Lists the folders of an organization, in pages, or one folder with its subfolders. Without
+// folderId, the response has all folders, or the top-level ones, by id, without subFolders. With
+// folderId, it is an array with this folder and its subfolders, to maxDepth levels, each level by
+// id. Moves can appear a second late.
+//
+// The request fails with NOT_FOUND if the organization or the folder does not exist; 'root' is no
+// folder. It fails with FAILED_PRECONDITION if the response would exceed 5 MB or 10,000 subfolders.
 func (o Organizations) GetFolders(ctx context.Context, request *OrganizationsGetFoldersRequest) iter.Seq2[Folder, error] {
 	return items(request.PageToken, func(token string) (*Page[Folder], error) {
 		asked := *request
@@ -558,44 +662,48 @@ func (o Organizations) GetFoldersPage(ctx context.Context, request *Organization
 	return &Page[Folder]{Items: data, NextPageToken: next}, nil
 }
 
-// UpdateFolders renames folders, or moves them, by POST /v2/organizations/folders/update.
+// UpdateFolders calls POST /v2/organizations/folders/update: update folders.
 //
-// They change one after the other: a field left out stays. Another parent moves a folder with all that is in it; what inherits its
-// access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not exist, and with
-// FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.
+// Renames or moves folders, in the order sent. Absent fields are unchanged. Another parent moves a
+// folder with its content; inherited access then comes from the new place. An item fails with
+// NOT_FOUND if the folder or its parent does not exist. It fails with FAILED_PRECONDITION if the
+// folder would contain itself, or exceed ten levels.
 func (o Organizations) UpdateFolders(ctx context.Context, request *OrganizationsUpdateFoldersRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/folders/update", request, writing(options))
 	return data, err
 }
 
-// UpdateFoldersAccess says who may see what is in folders, by POST /v2/organizations/folders/access/update.
+// UpdateFoldersAccess calls POST /v2/organizations/folders/access/update: set folder access.
 //
-// It gives folders an access type, which holds for everything in them that has none of its own; or takes it away with
-// inheritFromParent, so that the parent's holds. With inheritFromParent false alone a folder keeps the type that holds for it as
-// its own. A folder that does not exist fails with NOT_FOUND.
+// Sets the access type of folders, for all content without a type of its own. inheritFromParent
+// removes the type, so that the parent's applies. If inheritFromParent is false and accessType is
+// absent, a folder keeps its effective type as its own. An item fails with NOT_FOUND if the folder
+// does not exist.
 func (o Organizations) UpdateFoldersAccess(ctx context.Context, request *OrganizationsUpdateFoldersAccessRequest, options ...Option,
 ) (Keyed[FolderAccess], error) {
 	data, _, err := call[Keyed[FolderAccess]](ctx, o.client, "/v2/organizations/folders/access/update", request, writing(options))
 	return data, err
 }
 
-// AddDocuments adds documents, by POST /v2/organizations/documents/add.
+// AddDocuments calls POST /v2/organizations/documents/add: add documents.
 //
-// Each may have any further fields (100,000 bytes of them), which documents/get returns beside its own; names that the service
-// uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a few seconds
-// later, and is empty. NOT_FOUND when the folder does not exist.
+// Adds documents to an organization. Each can have further fields of up to 100,000 bytes, which
+// 'documents/get' returns; reserved names are refused. An item fails with ALREADY_EXISTS if the
+// document already exists. A deleted document can be added again after a few seconds, and is empty.
+// The request fails with NOT_FOUND if the folder does not exist.
 func (o Organizations) AddDocuments(ctx context.Context, request *OrganizationsAddDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/add", request, writing(options))
 	return data, err
 }
 
-// GetDocuments lists documents, in pages, by POST /v2/organizations/documents/get. It asks for one page after the other. An error
-// ends the items.
+// GetDocuments calls POST /v2/organizations/documents/get: list documents. It requests pages as
+// needed. An error ends the iteration.
 //
-// The response has those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id.
-// Disabled ones are listed. A list by folder may lag by a second. NOT_FOUND when the folder does not exist.
+// Lists documents, in pages: the existing ones of documentIds in the order asked, without
+// duplicates; those directly in a folder; or all, by id. Disabled documents are included. A list by
+// folder can be a second late. The request fails with NOT_FOUND if the folder does not exist.
 func (o Organizations) GetDocuments(ctx context.Context, request *OrganizationsGetDocumentsRequest) iter.Seq2[Document, error] {
 	return items(request.PageToken, func(token string) (*Page[Document], error) {
 		asked := *request
@@ -613,126 +721,144 @@ func (o Organizations) GetDocumentsPage(ctx context.Context, request *Organizati
 	return &Page[Document]{Items: data, NextPageToken: next}, nil
 }
 
-// UpdateDocuments updates documents, by POST /v2/organizations/documents/update.
+// UpdateDocuments calls POST /v2/organizations/documents/update: update documents.
 //
-// A name or further field that is not sent stays, null takes a further field away. A document that does not exist fails with
-// NOT_FOUND.
+// Updates the names and further fields of documents. An absent field is unchanged, and 'null'
+// removes a further field. An item fails with NOT_FOUND if the document does not exist.
 func (o Organizations) UpdateDocuments(ctx context.Context, request *OrganizationsUpdateDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/update", request, writing(options))
 	return data, err
 }
 
-// MoveDocuments moves documents to another folder, or with root to none, by POST /v2/organizations/documents/move.
+// MoveDocuments calls POST /v2/organizations/documents/move: move documents.
 //
-// A document keeps its own access type; one without has the new folder's. A document that does not exist fails with NOT_FOUND; so
-// does the call, and nothing moves, when the folder does not exist.
+// Moves documents to another folder, or with 'root' out of all folders. A document keeps its own
+// access type, if it has one, else it inherits that of the new folder. An item fails with NOT_FOUND
+// if the document does not exist. The request fails with NOT_FOUND, and moves nothing, if the
+// folder does not exist.
 func (o Organizations) MoveDocuments(ctx context.Context, request *OrganizationsMoveDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/move", request, writing(options))
 	return data, err
 }
 
-// UpdateDocumentsAccess says who may see documents, by POST /v2/organizations/documents/access/update.
+// UpdateDocumentsAccess calls POST /v2/organizations/documents/access/update: set document access.
 //
-// It gives documents an access type of their own, whatever holds for their folders. A document that does not exist fails with
-// NOT_FOUND.
+// Sets the access type of documents, regardless of their folders. An item fails with NOT_FOUND if
+// the document does not exist.
 func (o Organizations) UpdateDocumentsAccess(ctx context.Context, request *OrganizationsUpdateDocumentsAccessRequest, options ...Option,
 ) (Keyed[DocumentAccess], error) {
 	data, _, err := call[Keyed[DocumentAccess]](ctx, o.client, "/v2/organizations/documents/access/update", request, writing(options))
 	return data, err
 }
 
-// UpdateDocumentsAccessDisableState disables documents, or enables them again, within 5 seconds, by POST
-// /v2/organizations/documents/access/disablestate/update.
+// UpdateDocumentsAccessDisableState calls POST
+// /v2/organizations/documents/access/disablestate/update: disable or enable documents.
 //
-// Requests about a disabled document alone are FAILED_PRECONDITION; those about its organization or folder leave it out. One that
-// does not exist fails with NOT_FOUND.
+// Disables documents, or enables them again, within 5 seconds. Requests about only a disabled
+// document fail with FAILED_PRECONDITION; requests about its organization or folder omit it. An
+// item fails with NOT_FOUND if the document does not exist.
 func (o Organizations) UpdateDocumentsAccessDisableState(ctx context.Context, request *OrganizationsUpdateDocumentsAccessDisableStateRequest, options ...Option,
 ) (Keyed[DocumentDisabled], error) {
 	data, _, err := call[Keyed[DocumentDisabled]](ctx, o.client, "/v2/organizations/documents/access/disablestate/update", request, writing(options))
 	return data, err
 }
 
-// AddUserGroups adds groups of users, or renames them, by POST /v2/organizations/usergroups/add.
+// AddUserGroups calls POST /v2/organizations/usergroups/add: add groups.
 //
-// One that is there already gets the name that is sent.
+// Adds groups of users. If a group already exists, it is renamed.
 func (o Organizations) AddUserGroups(ctx context.Context, request *OrganizationsAddUserGroupsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/usergroups/add", request, writing(options))
 	return data, err
 }
 
-// AddUserGroupsUsers puts users into a group, by POST /v2/organizations/usergroups/users/add.
+// AddUserGroupsUsers calls POST /v2/organizations/usergroups/users/add: add users to a group.
 //
-// They need not be users of the organization. NOT_FOUND when the group does not exist.
+// Adds users to a group. They need not be users of the organization. The request fails with
+// NOT_FOUND if the group does not exist.
 func (o Organizations) AddUserGroupsUsers(ctx context.Context, request *OrganizationsAddUserGroupsUsersRequest, options ...Option,
 ) (Keyed[GroupUser], error) {
 	data, _, err := call[Keyed[GroupUser]](ctx, o.client, "/v2/organizations/usergroups/users/add", request, writing(options))
 	return data, err
 }
 
-// DeleteUserGroupsUsers takes users out of a group, or all of it, by POST /v2/organizations/usergroups/users/delete.
+// DeleteUserGroupsUsers calls POST /v2/organizations/usergroups/users/delete: remove users from a
+// group.
 //
-// One who is not in it is no error. NOT_FOUND when the group does not exist; FAILED_PRECONDITION when deleteAll meets more than
-// 10,000 users.
+// Removes users, or all users, from a group. A user who is not in the group is no error. The
+// request fails with NOT_FOUND if the group does not exist, and with FAILED_PRECONDITION if
+// deleteAll is true and the group has more than 10,000 users.
 func (o Organizations) DeleteUserGroupsUsers(ctx context.Context, request *OrganizationsDeleteUserGroupsUsersRequest, options ...Option,
 ) (Keyed[GroupUser], error) {
 	data, _, err := call[Keyed[GroupUser]](ctx, o.client, "/v2/organizations/usergroups/users/delete", request, writing(options))
 	return data, err
 }
 
-// Delete deletes organizations with all that is in them, by POST /v2/organizations/delete.
+// Delete calls POST /v2/organizations/delete: delete organizations.
 //
-// That is folders, documents, users, groups, grants, comments, notifications and preferences. They are out of reach at once here,
-// and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not exist fails with NOT_FOUND.
-// Each is posted to webhooks as organization.deleted. The same id may be added again a few seconds later: new and empty.
+// Deletes organizations with all content: folders, documents, users, groups, grants, comments,
+// notifications and preferences. They are unavailable at once here, and within 5 seconds
+// everywhere. jobId is the job that removes the rest: see 'jobs/get'. An item fails with NOT_FOUND
+// if the organization does not exist. Each deletion is posted to webhooks as
+// 'organization.deleted'. The id can be reused after a few seconds.
 func (o Organizations) Delete(ctx context.Context, request *OrganizationsDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/delete", request, writing(options))
 	return data, err
 }
 
-// DeleteFolders deletes a folder with the folders and documents in it, by POST /v2/organizations/folders/delete.
+// DeleteFolders calls POST /v2/organizations/folders/delete: delete a folder.
 //
-// They are out of reach when the call answers. Where there are more than a thousand documents in it, the job deletes the others in
-// seconds. jobId names what does so, and sweeps the rest: see jobs/get. Posted to webhooks as folder.deleted. The same id may be
-// added again: new and empty; UNAVAILABLE until all that was in it is deleted. NOT_FOUND when the folder does not exist.
+// Deletes a folder with its folders and documents. They are unavailable when the request returns;
+// beyond 1,000 documents, the job deletes the others within seconds. jobId is this job, which also
+// removes the rest: see 'jobs/get'. The deletion is posted to webhooks as 'folder.deleted'. The id
+// can be reused; requests fail with UNAVAILABLE until all content is deleted. The request fails
+// with NOT_FOUND if the folder does not exist.
 func (o Organizations) DeleteFolders(ctx context.Context, request *OrganizationsDeleteFoldersRequest, options ...Option,
 ) (*OrganizationsDeleteFoldersData, error) {
 	data, _, err := call[*OrganizationsDeleteFoldersData](ctx, o.client, "/v2/organizations/folders/delete", request, writing(options))
 	return data, err
 }
 
-// DeleteDocuments deletes documents with all that is in them, by POST /v2/organizations/documents/delete.
+// DeleteDocuments calls POST /v2/organizations/documents/delete: delete documents.
 //
-// They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that
-// does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be added again a few
-// seconds later: new and empty.
+// Deletes documents with all content. They are unavailable at once here, and within 5 seconds
+// everywhere. jobId is the job that removes the rest: see 'jobs/get'. An item fails with NOT_FOUND
+// if the document does not exist. Each deletion is posted to webhooks as 'document.deleted'. The id
+// can be reused after a few seconds.
 func (o Organizations) DeleteDocuments(ctx context.Context, request *OrganizationsDeleteDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/delete", request, writing(options))
 	return data, err
 }
 
-// Add adds users to an organization, a folder or a document, by POST /v2/users/add.
+// Add calls POST /v2/users/add: add users.
 //
-// It adds them at one of these levels, or changes those who are there: a field that is not sent stays. Users of the organization
-// see what is organizationPrivate, and get what is for everyone. A user of a folder or document may see it, and what is in it,
-// whatever its access type. A user who was taken out before is back. NOT_FOUND when the organization, folder or document does not
-// exist.
+// Adds users to an organization, a folder or a document, or updates existing ones; absent fields
+// are unchanged. Users of the organization can see organizationPrivate content, and get
+// notifications to everyone. Users of a folder or document can see it and its content, regardless
+// of its access type. A removed user regains access. The request fails with NOT_FOUND if the
+// organization, folder or document does not exist.
 func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/add", request, writing(options))
 	return data, err
 }
 
-// Get lists users, in pages, by POST /v2/users/get. It asks for one page after the other. An error ends the items.
+// Get calls POST /v2/users/get: list users. It requests pages as needed. An error ends the
+// iteration.
 //
-// The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any document of
-// the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
-// group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than
-// 1,000 users, and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second. A person lists
-// those of a document, its folders and its organization who may see the document, by id, at most 30 on a page; a page looks at no
-// more than 1,000 users. NOT_FOUND when the organization, folder or document does not exist.
+// Lists the users of one level, in pages: of the organization, a folder or a document, or with
+// allDocuments of any document. They are sorted by id; those of userIds have the order asked,
+// without duplicates and missing ones; those of groups are listed group by group. All filters
+// combine: for groups, the response has only users of the level. With searchKey, a page examines at
+// most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document
+// can be a second late.
+//
+// For a person, the list has the users of a document, its folders and its organization that can see
+// the document, by id, at most 30 on a page. A page examines at most 1,000 users.
+//
+// The request fails with NOT_FOUND if the organization, folder or document does not exist.
 func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
 	return items(request.PageToken, func(token string) (*Page[UserWithRole], error) {
 		asked := *request
@@ -750,189 +876,219 @@ func (o Users) GetPage(ctx context.Context, request *UsersGetRequest) (*Page[Use
 	return &Page[UserWithRole]{Items: data, NextPageToken: next}, nil
 }
 
-// Update updates users, by POST /v2/users/update.
+// Update calls POST /v2/users/update: update users.
 //
-// It changes those at one level: a field that is not sent stays. A user who is not there fails with NOT_FOUND.
+// Updates the users of one level; absent fields are unchanged. An item fails with NOT_FOUND if the
+// user does not exist at this level.
 func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/update", request, writing(options))
 	return data, err
 }
 
-// Delete takes users away from an organization, a folder or a document, by POST /v2/users/delete.
+// Delete calls POST /v2/users/delete: remove users.
 //
-// They go at one of these levels. At that of the organization their access to everything in it ends: their grants on its folders
-// and documents go, and they leave its groups; what they wrote stays. A user who is taken out of the organization, or of a
-// document, is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what. At a folder its
-// access type decides. A user who is not there fails with NOT_FOUND.
+// Removes users from an organization, a folder or a document. From an organization, this also
+// removes their grants on its folders and documents, and their places in its groups; their content
+// remains. Users removed from an organization or document can no longer see it, regardless of its
+// access type, and are no longer notified: see [Permissions](#permissions). For a folder, its
+// access type decides. An item fails with NOT_FOUND if the user does not exist at this level.
 func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/delete", request, writing(options))
 	return data, err
 }
 
-// GetData lists the personal data that an organization has of a user, in pages, by POST /v2/users/data/get. The second result is
-// the pageToken of the next call, empty after the last.
+// GetData calls POST /v2/users/data/get: get personal data. The second result is the pageToken of
+// the next call, empty after the last.
 //
-// The response has the profile first, then annotations and comments by document, then notifications, newest first: of each at most
-// 100, all together at most 5 MB. A page looks at up to 10,000 things or 10 MB, so one may be empty and have a nextPageToken: of a
-// large organization there are many. The list may lag by a second. A user of whom there is nothing is no error. NOT_FOUND when the
-// organization does not exist; it may be disabled.
+// Lists a user's personal data in an organization, in pages: the profile, then annotations and
+// comments by document, then notifications, newest first. A page has at most 100 of each, and at
+// most 5 MB in total. It examines up to 10,000 items or 10 MB, so it can be empty and still have a
+// nextPageToken; a large organization has many such pages. The list can be a second late. A user
+// without data is no error. The request fails with NOT_FOUND if the organization does not exist; it
+// can be disabled.
 func (o Users) GetData(ctx context.Context, request *UsersGetDataRequest, options ...Option) (*Data, string, error) {
 	return call[*Data](ctx, o.client, "/v2/users/data/get", request, writing(options))
 }
 
-// DeleteData deletes the personal data of users, by POST /v2/users/data/delete.
+// DeleteData calls POST /v2/users/data/delete: delete personal data.
 //
-// When it answers, they are no longer members, and have no grants and no place in groups; nobody tells them anything more. A job
-// takes out of annotations, comments and notifications what they wrote and who they are: see Personal data above, and
-// users/data/delete/status for when it is done, some minutes later. A comment of theirs is deleted where nobody answered after it;
-// else it stays as one of erased-user, without content. Data added under the id of such a user after the response is new, and
-// stays. Posted to webhooks as user.erased, once for each user. A user of whom there is nothing is no error. NOT_FOUND when an
-// organization does not exist; it may be disabled.
+// Deletes the personal data of users. When the request returns, they are no longer members, have no
+// grants, belong to no groups, and are no longer notified. A job then removes their content and
+// identity from annotations, comments and notifications, within minutes: see Personal data above,
+// and 'users/data/delete/status' for its progress. A comment without later replies is deleted;
+// others remain without content, as comments of 'erased-user'.
+//
+// Later data with the user's id is new, and remains. Each deletion is posted to webhooks as
+// 'user.erased'. A user without data is no error. The request fails with NOT_FOUND if an
+// organization does not exist; it can be disabled.
 func (o Users) DeleteData(ctx context.Context, request *UsersDeleteDataRequest, options ...Option) (*DataDeletion, error) {
 	data, _, err := call[*DataDeletion](ctx, o.client, "/v2/users/data/delete", request, writing(options))
 	return data, err
 }
 
-// DeleteDataStatus says how far a deletion of personal data has come, by POST /v2/users/data/delete/status.
+// DeleteDataStatus calls POST /v2/users/data/delete/status: get deletion status.
 //
-// It begins a minute after users/data/delete, and reads all there is once. NOT_FOUND for a job that does not exist, or has been
-// done for 30 days.
+// Returns the progress of a deletion of personal data. The deletion begins a minute after
+// 'users/data/delete', and reads all data once. The request fails with NOT_FOUND if the job does
+// not exist, or was done more than 30 days ago.
 func (o Users) DeleteDataStatus(ctx context.Context, request *UsersDeleteDataStatusRequest) (*DataDeletionStatus, error) {
 	data, _, err := call[*DataDeletionStatus](ctx, o.client, "/v2/users/data/delete/status", request, nil)
 	return data, err
 }
 
-// AddPermissions gives a user grants on organizations, folders and documents, by POST /v2/auth/permissions/add.
+// AddPermissions calls POST /v2/auth/permissions/add: add permissions.
 //
-// All are given or none: on an organization (she is then one of its users), on a folder with all in it, or on a document. They
-// replace those on the same resources, role and end. An end in the past is accepted, and the grant is none. NOT_FOUND when a
-// resource does not exist.
+// Adds a user's grants on organizations, folders and documents, all or none. A grant on an
+// organization makes the user a member; a grant on a folder covers its content. Grants replace
+// earlier ones on the same resources, with role and expiry. A grant with an expiry in the past has
+// no effect. The request fails with NOT_FOUND if a resource does not exist.
 func (o Auth) AddPermissions(ctx context.Context, request *AuthAddPermissionsRequest, options ...Option) (json.RawMessage, error) {
 	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/add", request, writing(options))
 	return data, err
 }
 
-// GetPermissions says what users may do in an organization, and with its folders and documents, by POST /v2/auth/permissions/get.
+// GetPermissions calls POST /v2/auth/permissions/get: list permissions.
 //
-// The nearest grant that has not ended counts: on the thing itself, on its folder, on that one's parent and so on; then, but where
-// access is restricted, that of being a user of the organization. A user without one may still see and write what is public.
-// NOT_FOUND when a folder or document does not exist: error.details then has the same answer, with errorCode does_not_exist there;
-// skipResourceExistenceValidation answers that as a success.
+// Returns the permissions of users in an organization, and on its folders and documents. The
+// nearest unexpired grant applies: on the resource, its folder, the folder's parent, and so on;
+// then membership in the organization, except for restricted resources. A user without any can
+// still read and write public resources.
+//
+// The request fails with NOT_FOUND if a folder or document does not exist: then 'error.details' has
+// the same content, with the errorCode 'does_not_exist' for these. With
+// skipResourceExistenceValidation the request succeeds.
 func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsRequest) (Keyed[UserPermissions], error) {
 	data, _, err := call[Keyed[UserPermissions]](ctx, o.client, "/v2/auth/permissions/get", request, nil)
 	return data, err
 }
 
-// RemovePermissions takes grants from a user, by POST /v2/auth/permissions/remove.
+// RemovePermissions calls POST /v2/auth/permissions/remove: remove permissions.
 //
-// All are taken or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.
+// Removes a user's grants, all or none. A missing grant is no error. The request fails with
+// NOT_FOUND if a resource does not exist.
 func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissionsRequest, options ...Option) (json.RawMessage, error) {
 	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/remove", request, writing(options))
 	return data, err
 }
 
-// GenerateToken creates a token with which the page of a person calls the service, by POST /v2/auth/generate_token.
+// GenerateToken calls POST /v2/auth/generate_token: create an access token.
 //
-// Your back end calls it for a person whom it has signed in, and gives the token to the page of that person: see
-// [Persons](#persons). The token covers the resources, as far as the person may see them by the service's own rules. It holds
-// until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator rotates the signing keys
-// twice.
+// Creates a token for the page of a signed-in person. Your back end calls this operation after the
+// person has signed in, and passes the token to the page: see [Persons](#persons). The token covers
+// the resources, within the person's own access. It expires after 60 to 172,800 seconds. To end all
+// tokens of an account sooner, its operator rotates the signing keys twice.
 //
-// A person never creates an organization or a document: createOrganization and createDocument do it here. A token opens an
-// organization or a document only if the token was issued after that was added. Get another token for one that was added, or
-// deleted and added again, since.
+// A person never creates an organization or a document: use createOrganization and createDocument
+// here. A token covers an organization or a document only if it was created before the token. After
+// creating one, or deleting and creating it again, get another token.
 //
-// With userProperties the user is stored as by users/add, with name, email, picture, locale, time zone and role, at each resource
-// that exists. Only changes are written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the
-// call creates and stores nothing.
+// With userProperties, the user is stored at each existing resource, with name, email, picture,
+// locale, time zone and role, as by 'users/add'. Only changes are written. Quotas do not refuse
+// this request, but count its units. If writes are off in the deployment, nothing is created or
+// stored.
 //
-// INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents.
-// UNAVAILABLE if a document or an organization to create was deleted a moment ago.
+// The request fails with INVALID_ARGUMENT if the token would exceed 8,000 bytes: use a folder or
+// the organization instead of many documents. It fails with UNAVAILABLE if a document or an
+// organization to create was just deleted.
 func (o Auth) GenerateToken(ctx context.Context, request *AuthGenerateTokenRequest, options ...Option) (*PersonToken, error) {
 	data, _, err := call[*PersonToken](ctx, o.client, "/v2/auth/generate_token", request, writing(options))
 	return data, err
 }
 
-// Get says how far a job has come: what a deletion has left to be done, by POST /v2/jobs/get.
+// Get calls POST /v2/jobs/get: get a job.
 //
-// Where the call did not delete all that it means, as it was too much, the job does so first, at once: it is running then. Else
-// what was deleted is out of reach since the deletion was answered. The job sweeps what is still stored of it, two to three
-// minutes later, and is waiting until then. Data that it deletes itself is swept by further jobs, as long after that. NOT_FOUND
-// for a job that does not exist, or has been done for 30 days.
+// Returns the progress of a deletion job. Deleted data is unavailable once the deletion has
+// returned. If the deletion exceeded the limits of one request, the job first deletes the rest at
+// once; its state is 'running'. Two to three minutes later, the job removes the stored remains;
+// until then its state is 'waiting'. Data that the job itself deletes is removed by further jobs
+// after the same time.
+//
+// The request fails with NOT_FOUND if the job does not exist, or was done more than 30 days ago.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
 }
 
-// AddTickets lets a person's page connect, so that it is told when something changes instead of asking again and again, by POST
-// /v2/live/tickets/add.
+// AddTickets calls POST /v2/live/tickets/add: add a connection ticket.
 //
-// The answer's address takes one WebSocket connection, begun within 60 seconds; [Live](#live) says what goes over it. It takes no
-// Idempotency-Key. PERMISSION_DENIED when the person may not see one of the documents: what somebody set is asked, access type,
-// disabled state, permission provider, removal. NOT_FOUND when the organization or a document does not exist. RESOURCE_EXHAUSTED
-// when there are 20 connections of the person in the organization, 1,000 of a document, or as many of the account as its operator
-// lets it have (5,000): the page then asks by itself. Tickets that were not used do not count. FAILED_PRECONDITION where the
-// deployment has live switched off.
+// Creates a ticket with which a person's page connects and receives changes, instead of polling.
+// The address accepts one WebSocket connection, begun within 60 seconds; [Live](#live) describes
+// its messages. The operation takes no Idempotency-Key. The request fails with:
+//
+//   - PERMISSION_DENIED if the person cannot see one of the documents, according to access type,
+//     disabled state, permission provider or removal.
+//   - NOT_FOUND if the organization or a document does not exist.
+//   - RESOURCE_EXHAUSTED if the person has 20 connections in the organization, a document has
+//     1,000, or the account has reached its limit (default 5,000): then the page polls. Unused
+//     tickets do not count.
+//   - FAILED_PRECONDITION if live is switched off in this deployment.
 func (o Live) AddTickets(ctx context.Context, request *LiveAddTicketsRequest) (*Ticket, error) {
 	data, _, err := call[*Ticket](ctx, o.client, "/v2/live/tickets/add", request, nil)
 	return data, err
 }
 
-// Add adds a webhook endpoint, by POST /v2/webhooks/add.
+// Add calls POST /v2/webhooks/add: add a webhook endpoint.
 //
-// It is for the events of all organizations of the account. The response has the secret that signs what it gets, this once; only a
-// repeat under the same Idempotency-Key shows it again. It gets what happens from then on. The URL begins with https:// and has at
-// most 2,048 bytes; it names no user, and no private, local or reserved address.
+// Adds a webhook endpoint for the later events of all organizations of the account. The response
+// has the secret that signs its requests. The secret is shown only once; only a retry with the same
+// Idempotency-Key shows it again. The URL begins with 'https://', has at most 2,048 bytes and no
+// user, and its address is not private, local or reserved.
 //
-// ALREADY_EXISTS when there is an endpoint with its id; FAILED_PRECONDITION when the account has as many as its quota. NOT_FOUND
-// only when a repeat comes after its endpoint or secret is gone.
+// The request fails with ALREADY_EXISTS if the id already exists, and with FAILED_PRECONDITION if
+// the account has reached its quota. A retry fails with NOT_FOUND if the endpoint or its secret was
+// deleted.
 func (o Webhooks) Add(ctx context.Context, request *WebhooksAddRequest, options ...Option) (*WebhookWithSecret, error) {
 	data, _, err := call[*WebhookWithSecret](ctx, o.client, "/v2/webhooks/add", request, writing(options))
 	return data, err
 }
 
-// Get lists webhook endpoints, and how they have answered, by POST /v2/webhooks/get.
+// Get calls POST /v2/webhooks/get: list webhook endpoints.
 //
-// The response has those of webhookIds that exist, in the order asked and each once, or all by id, in one response.
+// Lists webhook endpoints with their state, in one response: the existing ones of webhookIds in the
+// order asked, without duplicates, or all, by id.
 func (o Webhooks) Get(ctx context.Context, request *WebhooksGetRequest) ([]Webhook, error) {
 	data, _, err := call[[]Webhook](ctx, o.client, "/v2/webhooks/get", request, nil)
 	return data, err
 }
 
-// Update updates a webhook endpoint, or enables it again, by POST /v2/webhooks/update.
+// Update calls POST /v2/webhooks/update: update a webhook endpoint.
 //
-// A field left out stays; null clears description, and as eventTypes means all. Every update forgets how the endpoint failed: it
-// begins afresh, also where it rested. disabled: false enables it again where you or the service had disabled it; posts that were
-// waiting go on. NOT_FOUND when there is no such endpoint.
+// Updates or enables a webhook endpoint. Absent fields are unchanged; 'null' clears 'description',
+// and means all types for eventTypes. Every update resets the endpoint's failures and ends its
+// rest. 'disabled: false' enables an endpoint that you or the service disabled; waiting deliveries
+// continue. The request fails with NOT_FOUND if the endpoint does not exist.
 func (o Webhooks) Update(ctx context.Context, request *WebhooksUpdateRequest, options ...Option) (*Webhook, error) {
 	data, _, err := call[*Webhook](ctx, o.client, "/v2/webhooks/update", request, writing(options))
 	return data, err
 }
 
-// Delete deletes a webhook endpoint with its secrets, by POST /v2/webhooks/delete.
+// Delete calls POST /v2/webhooks/delete: delete a webhook endpoint.
 //
-// Nothing is posted to it any more, and its deliveries are gone, even for one that is added later with the same id. A post that is
-// under way may still arrive. NOT_FOUND when there is no such endpoint.
+// Deletes a webhook endpoint with its secrets and deliveries. Nothing more is posted to it, and a
+// later endpoint with the same id does not get its deliveries. A request on its way can still
+// arrive. The request fails with NOT_FOUND if the endpoint does not exist.
 func (o Webhooks) Delete(ctx context.Context, request *WebhooksDeleteRequest, options ...Option) (*WebhooksDeleteData, error) {
 	data, _, err := call[*WebhooksDeleteData](ctx, o.client, "/v2/webhooks/delete", request, writing(options))
 	return data, err
 }
 
-// RotateSecrets gives a webhook endpoint a new secret, by POST /v2/webhooks/secrets/rotate.
+// RotateSecrets calls POST /v2/webhooks/secrets/rotate: rotate a webhook secret.
 //
-// The response has it, this once; only a repeat under the same Idempotency-Key shows it again. The one before signs beside it for
-// 24 hours: each post then has two signatures, and a receiver accepts either. NOT_FOUND when there is no such endpoint;
-// FAILED_PRECONDITION when five secrets sign already.
+// Adds a new secret to a webhook endpoint. The response shows it only once; only a retry with the
+// same Idempotency-Key shows it again. The previous secret also signs for 24 hours: each request
+// then has two signatures, and a receiver accepts either. The request fails with NOT_FOUND if the
+// endpoint does not exist, and with FAILED_PRECONDITION if it has five active secrets.
 func (o Webhooks) RotateSecrets(ctx context.Context, request *WebhooksRotateSecretsRequest, options ...Option) (*WebhookWithSecret, error) {
 	data, _, err := call[*WebhookWithSecret](ctx, o.client, "/v2/webhooks/secrets/rotate", request, writing(options))
 	return data, err
 }
 
-// GetDeliveries lists the deliveries to a webhook endpoint, in pages, by POST /v2/webhooks/deliveries/get. It asks for one page
-// after the other. An error ends the items.
+// GetDeliveries calls POST /v2/webhooks/deliveries/get: list deliveries. It requests pages as
+// needed. An error ends the iteration.
 //
-// The response says what became of the events of the last 30 days that were meant for it, newest event first. Filters combine;
-// times are those of the events, and inclusive. NOT_FOUND when there is no such endpoint.
+// Lists the deliveries to a webhook endpoint of the last 30 days, in pages, newest event first.
+// Filters combine; times are those of the events, and inclusive. The request fails with NOT_FOUND
+// if the endpoint does not exist.
 func (o Webhooks) GetDeliveries(ctx context.Context, request *WebhooksGetDeliveriesRequest) iter.Seq2[Delivery, error] {
 	return items(request.PageToken, func(token string) (*Page[Delivery], error) {
 		asked := *request
@@ -950,26 +1106,30 @@ func (o Webhooks) GetDeliveriesPage(ctx context.Context, request *WebhooksGetDel
 	return &Page[Delivery]{Items: data, NextPageToken: next}, nil
 }
 
-// ReplayDeliveries delivers events to a webhook endpoint again, by POST /v2/webhooks/deliveries/replay. The second result is the
-// pageToken of the next call, empty after the last.
+// ReplayDeliveries calls POST /v2/webhooks/deliveries/replay: replay deliveries. The second result
+// is the pageToken of the next call, empty after the last.
 //
-// They are pending again, whatever had become of them, with all their attempts before them: that of eventId alone, or those since
-// a time, oldest event first, a page of them per call. Posts begin within a minute or so. An endpoint may so get events again that
-// it has had, with the same webhook-id. A repeat after a call that did not finish counts what it makes pending itself.
+// Delivers events to a webhook endpoint again, regardless of their state: the event of eventId, or
+// the events since a time, oldest first, one page a request. Posts begin within about a minute. The
+// endpoint can get an event again, with the same 'webhook-id'. Earlier attempts remain listed. The
+// retry of an interrupted request counts only the deliveries that it makes pending itself.
 //
-// NOT_FOUND when there is no such endpoint, or no delivery of the event to it; FAILED_PRECONDITION when the endpoint is disabled.
+// The request fails with NOT_FOUND if the endpoint does not exist or has no delivery of the event,
+// and with FAILED_PRECONDITION if the endpoint is disabled.
 func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayDeliveriesRequest, options ...Option,
 ) (*WebhooksReplayDeliveriesData, string, error) {
 	return call[*WebhooksReplayDeliveriesData](ctx, o.client, "/v2/webhooks/deliveries/replay", request, writing(options))
 }
 
-// GetUserGroups lists groups of users, with their users, in pages, by POST /v2/organizations/usergroups/get. It asks for one page
-// after the other. An error ends the items.
+// GetUserGroups calls POST /v2/organizations/usergroups/get: list groups. It requests pages as
+// needed. An error ends the iteration.
 //
-// The response has all by id, each with its users by id. A group with more than 500 users comes again, each time with the next of
-// them. A page ends after 100 items. With searchKey the response has groups without their users, at most 30 on a page. Such a page
-// looks at no more than 1,000 groups, and may be short, or empty with a nextPageToken. A person is answered so without one, too,
-// and learns of groups as a member of the organization alone: for others there are none.
+// Lists groups of users with their users, in pages. Groups and users are sorted by id. A group with
+// more than 500 users appears again, with the next users. A page ends after 100 items.
+//
+// With searchKey, the response has groups without their users, at most 30 on a page. Such a page
+// examines at most 1,000 groups, and can be short, or empty with a nextPageToken. A person always
+// gets this form, and no groups unless the person is a member of the organization.
 func (o Organizations) GetUserGroups(ctx context.Context, request *OrganizationsGetUserGroupsRequest) iter.Seq2[Group, error] {
 	return items(request.PageToken, func(token string) (*Page[Group], error) {
 		asked := *request
@@ -987,12 +1147,16 @@ func (o Organizations) GetUserGroupsPage(ctx context.Context, request *Organizat
 	return &Page[Group]{Items: data, NextPageToken: next}, nil
 }
 
-// GetConfigUsers lists the notification preferences that users have set, in pages, by POST /v2/notifications/config/users/get. It
-// asks for one page after the other. An error ends the items.
+// GetConfigUsers calls POST /v2/notifications/config/users/get: list notification preferences. It
+// requests pages as needed. An error ends the iteration.
 //
-// The response has those for the organization, by user id, and then those for documents, each as it was set: see config/get for
-// what holds. Neither users nor documents need exist. A page may have fewer items than asked for, even none, and have a
-// nextPageToken. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+// Lists the notification preferences that users have set, in pages: first those for the
+// organization, by user id, then those for documents. Values are returned as set; 'config/get'
+// returns the effective preferences. Users and documents need not exist. A page can have fewer
+// items than asked, even none, and still have a nextPageToken.
+//
+// The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+// if it is disabled.
 func (o Notifications) GetConfigUsers(ctx context.Context, request *NotificationsGetConfigUsersRequest) iter.Seq2[UserConfig, error] {
 	return items(request.PageToken, func(token string) (*Page[UserConfig], error) {
 		asked := *request
@@ -1010,12 +1174,16 @@ func (o Notifications) GetConfigUsersPage(ctx context.Context, request *Notifica
 	return &Page[UserConfig]{Items: data, NextPageToken: next}, nil
 }
 
-// GetRead lists what users have said of having seen documents and their comment annotations, in pages, by POST
-// /v2/commentannotations/read/get. It asks for one page after the other. An error ends the items.
+// GetRead calls POST /v2/commentannotations/read/get: list read states. It requests pages as
+// needed. An error ends the iteration.
 //
-// The response has it as read/set takes it, document by document, and in each by user id. The latest state holds. A page may have
-// fewer items than asked for, even none, and have a nextPageToken. NOT_FOUND when the organization does not exist,
-// FAILED_PRECONDITION when it is disabled.
+// Lists the marks that users set on documents and threads, in pages. Each item has the form of a
+// 'read/set' request. Items are sorted by document in the order asked, then by user id. The latest
+// mark of several counts. A page can have fewer items than asked, even none, and still have a
+// nextPageToken.
+//
+// The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+// if it is disabled.
 func (o CommentAnnotations) GetRead(ctx context.Context, request *CommentAnnotationsGetReadRequest) iter.Seq2[ReadState, error] {
 	return items(request.PageToken, func(token string) (*Page[ReadState], error) {
 		asked := *request
@@ -1039,75 +1207,72 @@ type CommentAnnotationsAddRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// Make the document, named by its id, where it is missing; false where it is left out
+	// Create a missing document, with its id as name
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
-	// and actionUser; false where it is left out
+	// Fail if authors or other acting users cannot write in the document or see the annotation
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
-	// The annotations to add; at most 5,000 comments in all; required
+	// The annotations to add, with at most 5,000 comments in total; required
 	CommentAnnotations []NewAnnotation `json:"commentAnnotations"`
 }
 
-// NewAnnotation is the value of commentAnnotations: the annotations to add; at most 5,000 comments in all.
+// NewAnnotation is the value of commentAnnotations: the annotations to add, with at most 5,000
+// comments in total.
 type NewAnnotation struct {
-	// Unique in its document; generated where it is left out
+	// Unique in its document; generated if absent
 	AnnotationID string `json:"annotationId,omitzero"`
-	// Where in the document it belongs
+	// Its place in the document
 	Location *Location `json:"location,omitzero"`
-	// What it is anchored on
+	// The anchor
 	TargetElement *TargetElement `json:"targetElement,omitzero"`
-	// To whom the annotation is assigned
+	// The assignee
 	AssignedTo *User `json:"assignedTo,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context any `json:"context,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
-	// When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than
-	// lastUpdated
+	// Time of creation. Default: that of its annotation, else now. Not later than lastUpdated
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where
-	// it is earlier
+	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
 	// Its status
 	Status *Status `json:"status,omitzero"`
-	// The comments, at most 90; further ones are added by comments/add
+	// The comments, at most 90; add more with comments/add
 	CommentData []AnnotationComment `json:"commentData,omitzero"`
-	// Another name of commentData: only one of the two; at most 90
+	// Another name of commentData: send only one; at most 90
 	Comments []AnnotationComment `json:"comments,omitzero"`
-	// Who may see it, of those who may see the document: all of them where it is left out
+	// Its audience, within that of the document. Default: all of it
 	Visibility *Visibility `json:"visibility,omitzero"`
-	// Another name of visibility: only one of the two
+	// Another name of visibility: send only one
 	VisibilityConfig *Visibility `json:"visibilityConfig,omitzero"`
-	// The kind of annotation: comment where it is left out
+	// The kind of annotation. Default: comment
 	Type AnnotationType `json:"type,omitzero"`
-	// The kind of its target: manual where it is left out
+	// The kind of its target. Default: manual
 	CommentType CommentType `json:"commentType,omitzero"`
-	// The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status
-	// (pending, accepted or rejected); passed over unless type is suggestion
+	// The suggested change: free-form, with some checked fields. Ignored unless type is suggestion
 	Suggestion any `json:"suggestion,omitzero"`
-	// The page that it was made on: free-form, of your own
+	// Its page: free-form
 	PageInfo any `json:"pageInfo,omitzero"`
 	// It is on the page as a whole
 	IsPageAnnotation *bool `json:"isPageAnnotation,omitzero"`
-	// Where it was made, from the left
+	// Horizontal position, from the left
 	PositionX json.Number `json:"positionX,omitzero"`
-	// Where it was made, from the top
+	// Vertical position, from the top
 	PositionY json.Number `json:"positionY,omitzero"`
-	// Of the screen that it was made on
+	// Width of the author's screen
 	ScreenWidth json.Number `json:"screenWidth,omitzero"`
-	// Of the screen that it was made on
+	// Height of the author's screen
 	ScreenHeight json.Number `json:"screenHeight,omitzero"`
-	// Of the page that it was made on
+	// Height of the page
 	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
-	// How far the page was scrolled
+	// Scroll position of the page
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own; at most 20
+	// Actions that your pages offer: free-form; at most 20
 	Actions []any `json:"actions,omitzero"`
 }
 
-// Location is the value of location: where in the document it belongs.
+// Location is the value of location: its place in the document.
 type Location struct {
 	// Its id; required
 	ID string `json:"id"`
@@ -1115,15 +1280,15 @@ type Location struct {
 	LocationName string `json:"locationName,omitzero"`
 }
 
-// TargetElement is the value of targetElement: what it is anchored on.
+// TargetElement is the value of targetElement: the anchor.
 type TargetElement struct {
 	// Id of a DOM element
 	ElementID string `json:"elementId,omitzero"`
-	// The text that it is anchored on
+	// The text of the anchor
 	TargetText string `json:"targetText,omitzero"`
 	// Which occurrence of targetText
 	Occurrence int64 `json:"occurrence,omitzero"`
-	// It is anchored on the whole text of the element
+	// The anchor is the whole text of the element
 	SelectAllContent *bool `json:"selectAllContent,omitzero"`
 }
 
@@ -1133,7 +1298,7 @@ type User struct {
 	UserID string `json:"userId"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// E-mail address
+	// Email address
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
@@ -1169,7 +1334,7 @@ type Priority struct {
 	ID string `json:"id"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// Of the text, and of the pin
+	// Color of the text and the pin
 	Color string `json:"color,omitzero"`
 	// Background color
 	LightColor string `json:"lightColor,omitzero"`
@@ -1183,17 +1348,17 @@ type Status struct {
 	Type StatusType `json:"type,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// Of the text, and of the pin
+	// Color of the text and the pin
 	Color string `json:"color,omitzero"`
 	// Background color
 	LightColor string `json:"lightColor,omitzero"`
-	// Its icon as SVG; a status of your own has this or iconUrl
+	// Its icon as SVG; a custom status has this or iconUrl
 	SVG string `json:"svg,omitzero"`
-	// Address of its icon; a status of your own has this or svg
+	// Address of its icon; a custom status has this or svg
 	IconURL string `json:"iconUrl,omitzero"`
 }
 
-// StatusType is one of these texts.
+// StatusType is one of the values below.
 type StatusType string
 
 // The values of StatusType.
@@ -1205,56 +1370,53 @@ const (
 
 // AnnotationComment is the value of commentData, comments.
 type AnnotationComment struct {
-	// Unique in its annotation; generated where it is left out
+	// Unique in its annotation; generated if absent
 	CommentID int64 `json:"commentId,omitzero"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed *bool `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable *bool `json:"isCommentTextAvailable,omitzero"`
 	// The author; required
 	From User `json:"from"`
-	// When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than
-	// lastUpdated
+	// Time of creation. Default: that of its annotation, else now. Not later than lastUpdated
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where
-	// it is earlier
+	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context any `json:"context,omitzero"`
-	// Tell those concerned in the app, by mail and by webhook; false where it is left out
+	// Notify the users concerned in the app, by email and by webhook
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
-	// Accepted; nothing is kept of what users did yet
+	// Accepted and ignored
 	TriggerActivities bool `json:"triggerActivities,omitzero"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
-	// Files that the comment carries
+	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of
-	// whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
-	// The agent that wrote it: free-form, of your own
+	// The agent that wrote it: free-form
 	Agent any `json:"agent,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own; at most 20
+	// Actions that your pages offer: free-form; at most 20
 	Actions []any `json:"actions,omitzero"`
-	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
 }
 
-// TaggedUser is the value of taggedUserContacts: users whom the comment tags, for each {{userId}} in its content.
+// TaggedUser is the value of taggedUserContacts: tagged users, for each {{userId}} in the content.
 type TaggedUser struct {
-	// The user; required unless there is an organizationUserGroupId
+	// The user; required without organizationUserGroupId
 	UserID string `json:"userId,omitzero"`
-	// The tagged user, of the same userId
+	// The tagged user, with the same userId
 	Contact *User `json:"contact,omitzero"`
-	// In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified
+	// A group, instead of a user: up to 200 of its users with access to the annotation are notified
 	OrganizationUserGroupID string `json:"organizationUserGroupId,omitzero"`
 }
 
-// Attachment is the value of attachments: files that the comment carries.
+// Attachment is the value of attachments: files of the comment.
 type Attachment struct {
 	// Unique in its comment; required
 	AttachmentID int64 `json:"attachmentId"`
@@ -1272,25 +1434,25 @@ type Attachment struct {
 	Thumbnail string `json:"thumbnail,omitzero"`
 	// Its MIME type
 	MimeType string `json:"mimeType,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Metadata json.RawMessage `json:"metadata,omitzero"`
 }
 
-// Progress is the value of progress: how far what it is about has come; left out of what a person reads (asUserId) who is not
-// among visibleToUserIds.
+// Progress is the value of progress: progress of a task. With asUserId, omitted if visibleToUserIds
+// excludes the user.
 type Progress struct {
-	// Any value of your own
+	// Any value
 	State json.RawMessage `json:"state,omitzero"`
-	// Any values of your own; at most 100
+	// Any values; at most 100
 	Steps []any `json:"steps,omitzero"`
-	// The users who may see it, of those who may see the comment: left out, all of them; empty, nobody; at most 100
+	// Its audience, within that of the comment. Default: all of it; empty: nobody; at most 100
 	VisibleToUserIDs []string `json:"visibleToUserIds,omitzero"`
 }
 
 // Visibility is the value of visibility, visibilityConfig.
 type Visibility struct {
-	// public: everyone who may see the document; organizationPrivate: of these, the members of the organization; restricted: of these,
-	// userIds and the annotation's creator; required
+	// public: everyone who may see the document; organizationPrivate: of these, the members of the
+	// organization; restricted: of these, userIds and the annotation's creator; required
 	Type VisibilityType `json:"type"`
 	// The organization of the request; required for organizationPrivate
 	OrganizationID string `json:"organizationId,omitzero"`
@@ -1298,7 +1460,7 @@ type Visibility struct {
 	UserIDs []string `json:"userIds,omitzero"`
 }
 
-// VisibilityType is one of these texts.
+// VisibilityType is one of the values below.
 type VisibilityType string
 
 // The values of VisibilityType.
@@ -1308,7 +1470,7 @@ const (
 	VisibilityTypeRestricted          VisibilityType = "restricted"
 )
 
-// AnnotationType is one of these texts.
+// AnnotationType is one of the values below.
 type AnnotationType string
 
 // The values of AnnotationType.
@@ -1317,7 +1479,7 @@ const (
 	AnnotationTypeSuggestion AnnotationType = "suggestion"
 )
 
-// CommentType is one of these texts.
+// CommentType is one of the values below.
 type CommentType string
 
 // The values of CommentType.
@@ -1326,23 +1488,23 @@ const (
 	CommentTypeChart  CommentType = "chart"
 )
 
-// CommentAnnotationsAddItem is what became of one item of CommentAnnotations.Add.
+// CommentAnnotationsAddItem is the outcome of one item of CommentAnnotations.Add.
 type CommentAnnotationsAddItem struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
-	// Its id; empty where it was refused before it was given one
+	// Its id; empty if it was refused before it got one
 	AnnotationID string `json:"annotationId"`
-	// Its comments, in the order sent; none where it failed
+	// Ids of its comments, in the order sent; empty if it failed
 	CommentIDs []int64 `json:"commentIds"`
-	// That of agent.reason of its first comment
+	// The id in agent.reason of the first comment
 	FindingID string `json:"findingId,omitzero"`
 }
 
-// Code is one of these texts.
+// Code is one of the values below.
 type Code string
 
 // The values of Code.
@@ -1366,37 +1528,36 @@ type CommentAnnotationsAddV1Request struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// Make the document, named by its id, where it is missing; false where it is left out
+	// Create a missing document, with its id as name
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// The annotations to add; at most 5,000 comments in all; required
+	// The annotations to add, with at most 5,000 comments in total; required
 	CommentAnnotations []NewAnnotationV1 `json:"commentAnnotations"`
 }
 
-// NewAnnotationV1 is the value of commentAnnotations: the annotations to add; at most 5,000 comments in all.
+// NewAnnotationV1 is the value of commentAnnotations: the annotations to add, with at most 5,000
+// comments in total.
 type NewAnnotationV1 struct {
-	// Unique in its document; generated where it is left out
+	// Unique in its document; generated if absent
 	AnnotationID string `json:"annotationId,omitzero"`
-	// Where in the document it belongs
+	// Its place in the document
 	Location *Location `json:"location,omitzero"`
-	// What it is anchored on
+	// The anchor
 	TargetElement *TargetElement `json:"targetElement,omitzero"`
-	// To whom the annotation is assigned
+	// The assignee
 	AssignedTo *User `json:"assignedTo,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context any `json:"context,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
-	// When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than
-	// lastUpdated
+	// Time of creation. Default: that of its annotation, else now. Not later than lastUpdated
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where
-	// it is earlier
+	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
 	// Its status
 	Status *StatusV1 `json:"status,omitzero"`
-	// The comments, at most 90; further ones are added by comments/add
+	// The comments, at most 90; add more with comments/add
 	CommentData []AnnotationCommentV1 `json:"commentData,omitzero"`
 }
 
@@ -1404,53 +1565,52 @@ type NewAnnotationV1 struct {
 type StatusV1 struct {
 	// Its id; required
 	ID string `json:"id"`
-	// default, ongoing or terminal, or an object of your own
+	// default, ongoing or terminal, or a custom object
 	Type any `json:"type,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// Of the text, and of the pin
+	// Color of the text and the pin
 	Color string `json:"color,omitzero"`
 	// Background color
 	LightColor string `json:"lightColor,omitzero"`
-	// Its icon as SVG; a status of your own has this or iconUrl
+	// Its icon as SVG; a custom status has this or iconUrl
 	SVG string `json:"svg,omitzero"`
-	// Address of its icon; a status of your own has this or svg
+	// Address of its icon; a custom status has this or svg
 	IconURL string `json:"iconUrl,omitzero"`
 }
 
-// AnnotationCommentV1 is the value of commentData: the comments, at most 90; further ones are added by comments/add.
+// AnnotationCommentV1 is the value of commentData: the comments, at most 90; add more with
+// comments/add.
 type AnnotationCommentV1 struct {
-	// Unique in its annotation; generated where it is left out
+	// Unique in its annotation; generated if absent
 	CommentID int64 `json:"commentId,omitzero"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed *bool `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable *bool `json:"isCommentTextAvailable,omitzero"`
 	// The author; required
 	From User `json:"from"`
-	// When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than
-	// lastUpdated
+	// Time of creation. Default: that of its annotation, else now. Not later than lastUpdated
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where
-	// it is earlier
+	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 }
 
-// Tag is the value of taggedUserContacts: users whom the comment tags, for each {{userId}} in its content.
+// Tag is the value of taggedUserContacts: tagged users, for each {{userId}} in the content.
 type Tag struct {
-	// The user; required unless there is an organizationUserGroupId
+	// The user; required without organizationUserGroupId
 	UserID string `json:"userId,omitzero"`
-	// The tagged user, of the same userId
+	// The tagged user, with the same userId
 	Contact *User `json:"contact,omitzero"`
-	// In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified
+	// A group, instead of a user: up to 200 of its users with access to the annotation are notified
 	OrganizationUserGroupID string `json:"organizationUserGroupId,omitzero"`
-	// How the tag is written
+	// The text of the tag
 	Text string `json:"text,omitzero"`
 }
 
@@ -1458,53 +1618,53 @@ type Tag struct {
 type CommentAnnotationsGetRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Only what this person may see: what they may not see is as if it did not exist. Left out, everything
+	// Only content that this person can see; other content does not exist. Default: everything
 	AsUserID string `json:"asUserId,omitzero"`
-	// As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND
+	// Added to documentIds, at most 30 together; alone, a missing document is NOT_FOUND
 	DocumentID string `json:"documentId,omitzero"`
-	// In the order of the answer; missing ones are passed over; without any, all documents of the organization; at most 30
+	// In the order of the response; missing ones are skipped. Default: all documents; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// Those at any of these locations; at most 30
+	// At any of these locations; at most 30
 	LocationIDs []string `json:"locationIds,omitzero"`
-	// Those in documents directly in this folder; root: in documents in no folder
+	// In documents directly in this folder; root: in documents without a folder
 	FolderID string `json:"folderId,omitzero"`
-	// As annotationIds, before which it comes, and with which it makes a union of at most 30
+	// Added before annotationIds, at most 30 together
 	AnnotationID string `json:"annotationId,omitzero"`
-	// Comment annotations, in whose order the response is; at most 30
+	// Comment annotations; the response has their order; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
-	// Those created by any of these users; at most 30
+	// Created by any of these users; at most 30
 	UserIDs []string `json:"userIds,omitzero"`
-	// One more of statusIds
+	// Added to statusIds
 	StatusID string `json:"statusId,omitzero"`
-	// Those in any of these statuses; at most 100
+	// With any of these statuses; at most 100
 	StatusIDs []string `json:"statusIds,omitzero"`
-	// Those in which a comment tags any of these users; at most 30
+	// With a comment that tags any of these users; at most 30
 	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
-	// Those that this user resolved: see resolvedByUserId
+	// Resolved by this user: see resolvedByUserId
 	ResolvedBy string `json:"resolvedBy,omitzero"`
-	// Each annotation says as unread whether it has comments that this user has not seen: see read/set
+	// Sets unread: whether an annotation has comments that this user has not seen, see read/set
 	UnreadFor string `json:"unreadFor,omitzero"`
-	// Those alone that are unread; with unreadFor
+	// Only unread annotations; requires unreadFor
 	UnreadOnly bool `json:"unreadOnly,omitzero"`
-	// By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above
+	// By lastUpdated, earliest first (asc) or latest first (desc). Default: see Order above
 	Order Order `json:"order,omitzero"`
 	// Last updated then or later
 	UpdatedAfter time.Time `json:"updatedAfter,omitzero"`
 	// Last updated then or earlier
 	UpdatedBefore time.Time `json:"updatedBefore,omitzero"`
-	// Also annotations that were deleted since updatedAfter: see Deleted above. Only with documentId alone and updatedAfter
+	// Also annotations deleted since updatedAfter. Requires updatedAfter and only documentId
 	IncludeDeleted bool `json:"includeDeleted,omitzero"`
 	// Created then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Created then or earlier
 	CreatedBefore time.Time `json:"createdBefore,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Order is one of these texts.
+// Order is one of the values below.
 type Order string
 
 // The values of Order.
@@ -1513,83 +1673,81 @@ const (
 	OrderDesc Order = "desc"
 )
 
-// Annotation is the value of annotations: that the person made, or is assigned to, each without its comments.
+// Annotation is the value of annotations: created by or assigned to the person, without comments.
 type Annotation struct {
 	// The comment annotation
 	AnnotationID string `json:"annotationId"`
 	// The document
 	DocumentID string `json:"documentId"`
-	// The creator: the author of its first comment
+	// The creator: the author of the first comment
 	From *User `json:"from,omitzero"`
-	// The color of its status
+	// The color of the status
 	Color string `json:"color,omitzero"`
 	// Its status
 	Status AnnotationStatus `json:"status"`
-	// Where in the document it belongs
+	// Its place in the document
 	Location *Location `json:"location,omitzero"`
-	// What it is anchored on
+	// The anchor
 	TargetElement *TargetElement `json:"targetElement,omitzero"`
-	// To whom the annotation is assigned
+	// The assignee
 	AssignedTo *User `json:"assignedTo,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context json.RawMessage `json:"context,omitzero"`
-	// The kind of annotation: comment where it is left out
+	// The kind of annotation. Default: comment
 	Type AnnotationType `json:"type,omitzero"`
-	// The kind of its target: manual where it is left out
+	// The kind of its target. Default: manual
 	CommentType CommentType `json:"commentType,omitzero"`
-	// The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status
-	// (pending, accepted or rejected); passed over unless type is suggestion
+	// The suggested change: free-form, with some checked fields. Ignored unless type is suggestion
 	Suggestion json.RawMessage `json:"suggestion,omitzero"`
-	// The page that it was made on: free-form, of your own
+	// Its page: free-form
 	PageInfo json.RawMessage `json:"pageInfo,omitzero"`
 	// It is on the page as a whole
 	IsPageAnnotation bool `json:"isPageAnnotation,omitzero"`
-	// Where it was made, from the left
+	// Horizontal position, from the left
 	PositionX json.Number `json:"positionX,omitzero"`
-	// Where it was made, from the top
+	// Vertical position, from the top
 	PositionY json.Number `json:"positionY,omitzero"`
-	// Of the screen that it was made on
+	// Width of the author's screen
 	ScreenWidth json.Number `json:"screenWidth,omitzero"`
-	// Of the screen that it was made on
+	// Height of the author's screen
 	ScreenHeight json.Number `json:"screenHeight,omitzero"`
-	// Of the page that it was made on
+	// Height of the page
 	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
-	// How far the page was scrolled
+	// Scroll position of the page
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own
+	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
-	// The user who changed its status, where an update said so
+	// Author of the status change, if an update set one
 	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
-	// The user who resolved it, where an update said so
+	// The resolver, if an update set one
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
-	// agent where its first comment had an agent when it was added, else rest-api
+	// agent if the first comment had an agent when added, else rest-api
 	SourceType SourceType `json:"sourceType"`
-	// By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or
-	// assigned. A person sees the own entry alone
+	// By id, users with level all from notifications/config/set. A person sees only their own entry
 	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
-	// As subscribedUsers, those with level mentions or none
+	// By id, users with level mentions or none. A person sees only their own entry
 	UnsubscribedUsers json.RawMessage `json:"unsubscribedUsers"`
-	// The people who may see it, of those who may see the document
+	// Its audience, within that of the document
 	Visibility Visibility `json:"visibility"`
-	// The same
+	// Same as visibility
 	VisibilityConfig Visibility `json:"visibilityConfig"`
 	// Always false: drafts are not stored
 	HasDraftComments bool `json:"hasDraftComments"`
-	// Where it is
+	// Its organization and document
 	Metadata AnnotationMetadata `json:"metadata"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// The latest of its own and of every comment written
+	// The latest change of the annotation and its comments
 	LastUpdated time.Time `json:"lastUpdated"`
-	// By comment id
+	// Sorted by comment id
 	Comments []Comment `json:"comments"`
 	// With unreadFor: whether it has comments that this user has not seen
 	Unread bool `json:"unread,omitzero"`
-	// With includeDeleted: it is gone
+	// With includeDeleted: the annotation was deleted
 	Deleted bool `json:"deleted,omitzero"`
-	// True where the thread is larger than a response: read its further comments by comments/get
+	// True if the thread is larger than a response: read further comments with comments/get
 	CommentsTruncated bool `json:"commentsTruncated,omitzero"`
 }
 
@@ -1597,21 +1755,21 @@ type Annotation struct {
 type AnnotationStatus struct {
 	// Its id
 	ID string `json:"id"`
-	// default, ongoing or terminal; an object where version 1 gave one
+	// default, ongoing or terminal; an object if version 1 sent one
 	Type json.RawMessage `json:"type,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// Of the text, and of the pin
+	// Color of the text and the pin
 	Color string `json:"color,omitzero"`
 	// Background color
 	LightColor string `json:"lightColor,omitzero"`
-	// Its icon as SVG; a status of your own has this or iconUrl
+	// Its icon as SVG; a custom status has this or iconUrl
 	SVG string `json:"svg,omitzero"`
-	// Address of its icon; a status of your own has this or svg
+	// Address of its icon; a custom status has this or svg
 	IconURL string `json:"iconUrl,omitzero"`
 }
 
-// SourceType is one of these texts.
+// SourceType is one of the values below.
 type SourceType string
 
 // The values of SourceType.
@@ -1622,21 +1780,21 @@ const (
 
 // Subscription is the value of subscribedUsers, unsubscribedUsers.
 type Subscription struct {
-	// By id
+	// Only the id
 	User SubscribedUser `json:"user"`
-	// manual: it was set
+	// manual: set by the user
 	Type SubscriptionType `json:"type"`
-	// The level that was set
+	// The level set by the user
 	Level Level `json:"level"`
 }
 
-// SubscribedUser is the value of user: by id.
+// SubscribedUser is the value of user: only the id.
 type SubscribedUser struct {
 	// The user
 	UserID string `json:"userId"`
 }
 
-// SubscriptionType is one of these texts.
+// SubscriptionType is one of the values below.
 type SubscriptionType string
 
 // The values of SubscriptionType.
@@ -1645,7 +1803,7 @@ const (
 	SubscriptionTypeManual SubscriptionType = "manual"
 )
 
-// Level is one of these texts.
+// Level is one of the values below.
 type Level string
 
 // The values of Level.
@@ -1656,7 +1814,7 @@ const (
 	LevelDefault  Level = "default"
 )
 
-// AnnotationMetadata is the value of metadata: where it is.
+// AnnotationMetadata is the value of metadata: its organization and document.
 type AnnotationMetadata struct {
 	// The API key of the request
 	APIKey string `json:"apiKey"`
@@ -1666,37 +1824,37 @@ type AnnotationMetadata struct {
 	DocumentID string `json:"documentId"`
 }
 
-// Comment is the value of comments: by comment id.
+// Comment is the value of comments: sorted by comment id.
 type Comment struct {
 	// The comment
 	CommentID int64 `json:"commentId"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context json.RawMessage `json:"context,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable bool `json:"isCommentTextAvailable,omitzero"`
 	// The author
 	From User `json:"from"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
-	// Files that the comment carries
+	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// The agent that wrote it: free-form, of your own
+	// The agent that wrote it: free-form
 	Agent json.RawMessage `json:"agent,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own
+	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
-	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
+	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
@@ -1706,11 +1864,11 @@ type CommentAnnotationsGetV1Request struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Those at any of these locations; at most 30
+	// At any of these locations; at most 30
 	LocationIDs []string `json:"locationIds,omitzero"`
-	// Comment annotations, in whose order the response is; at most 30
+	// Comment annotations; the response has their order; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
-	// Those created by any of these users; at most 30
+	// Created by any of these users; at most 30
 	UserIDs []string `json:"userIds,omitzero"`
 }
 
@@ -1720,60 +1878,60 @@ type CommentAnnotationsUpdateRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
-	// and actionUser; false where it is left out
+	// Fail if authors or other acting users cannot write in the document or see the annotation
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
-	// These; the answer is in their order; at most 10000
+	// Only these annotations; the response has their order; at most 10000
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
-	// Those at any of these locations; at most 500
+	// At any of these locations; at most 500
 	LocationIDs []string `json:"locationIds,omitzero"`
-	// Those created by any of these users; at most 500
+	// Created by any of these users; at most 500
 	UserIDs []string `json:"userIds,omitzero"`
-	// What to change: a field left out stays, null clears it
+	// The changes: an absent field is unchanged, null clears it
 	UpdatedData *UpdatedData `json:"updatedData,omitzero"`
-	// Users to replace, all at once: two may be swapped; at most 500
+	// Users to replace, all at once: two can be swapped; at most 500
 	UpdateUsers []UserReplacement `json:"updateUsers,omitzero"`
-	// The user who makes the change: named to those who are notified of it, and not notified
+	// The acting user: shown in notifications, and not notified
 	ActionUser *User `json:"actionUser,omitzero"`
-	// Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out
+	// Notify the users concerned, in the app, by email and by webhook
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
 
-// UpdatedData is the value of updatedData: what to change: a field left out stays, null clears it.
+// UpdatedData is the value of updatedData: the changes: an absent field is unchanged, null clears
+// it.
 type UpdatedData struct {
-	// Where in the document it belongs
+	// Its place in the document
 	Location Field[LocationChange] `json:"location,omitzero"`
-	// What it is anchored on
+	// The anchor
 	TargetElement Field[TargetElement] `json:"targetElement,omitzero"`
 	// The author
 	From *UserChange `json:"from,omitzero"`
 	// Its status
 	Status Field[StatusChange] `json:"status,omitzero"`
-	// To whom the annotation is assigned
+	// The assignee
 	AssignedTo Field[UserChange] `json:"assignedTo,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context Field[any] `json:"context,omitzero"`
 	// Its priority
 	Priority Field[PriorityChange] `json:"priority,omitzero"`
-	// The user who changed the status
+	// Author of the status change
 	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
-	// The user who resolved the annotation; a status that is not terminal clears it, whatever is sent
+	// The resolver; always cleared by a status that is not terminal
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
-	// Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion
+	// Replaced; status is pending, accepted or rejected. Ignored if the annotation is no suggestion
 	Suggestion Field[any] `json:"suggestion,omitzero"`
-	// Replaced whole; at most 20
+	// Replaced; at most 20
 	Actions Field[[]any] `json:"actions,omitzero"`
-	// Replaced whole; null: public
+	// Replaced; null: public
 	Visibility Field[Visibility] `json:"visibility,omitzero"`
-	// Another name of visibility: only one of the two
+	// Another name of visibility: send only one
 	VisibilityConfig Field[Visibility] `json:"visibilityConfig,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed: now where it is left out; never moves back
+	// Time of the last change: default now; never moves back
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
 }
 
-// LocationChange is a change of a location: what is left out stays.
+// LocationChange is a change of a location: absent fields are unchanged.
 type LocationChange struct {
 	// Its id
 	ID string `json:"id,omitzero"`
@@ -1781,13 +1939,13 @@ type LocationChange struct {
 	LocationName string `json:"locationName,omitzero"`
 }
 
-// UserChange is a change of a user: what is left out stays.
+// UserChange is a change of a user: absent fields are unchanged.
 type UserChange struct {
 	// The user
 	UserID string `json:"userId,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// E-mail address
+	// Email address
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
@@ -1817,7 +1975,7 @@ type UserChange struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 }
 
-// StatusChange is a change of a status: what is left out stays.
+// StatusChange is a change of a status: absent fields are unchanged.
 type StatusChange struct {
 	// Its id
 	ID string `json:"id,omitzero"`
@@ -1825,41 +1983,41 @@ type StatusChange struct {
 	Type StatusType `json:"type,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// Of the text, and of the pin
+	// Color of the text and the pin
 	Color string `json:"color,omitzero"`
 	// Background color
 	LightColor string `json:"lightColor,omitzero"`
-	// Its icon as SVG; a status of your own has this or iconUrl
+	// Its icon as SVG; a custom status has this or iconUrl
 	SVG string `json:"svg,omitzero"`
-	// Address of its icon; a status of your own has this or svg
+	// Address of its icon; a custom status has this or svg
 	IconURL string `json:"iconUrl,omitzero"`
 }
 
-// PriorityChange is a change of a priority: what is left out stays.
+// PriorityChange is a change of a priority: absent fields are unchanged.
 type PriorityChange struct {
 	// Its id
 	ID string `json:"id,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// Of the text, and of the pin
+	// Color of the text and the pin
 	Color string `json:"color,omitzero"`
 	// Background color
 	LightColor string `json:"lightColor,omitzero"`
 }
 
-// UserReplacement is the value of updateUsers: users to replace, all at once: two may be swapped.
+// UserReplacement is the value of updateUsers: users to replace, all at once: two can be swapped.
 type UserReplacement struct {
-	// The user to replace, by the id alone; required
+	// The user to replace: only the id; required
 	OldUser User `json:"oldUser"`
-	// The user to put in that one's place, whole; required
+	// The new user, complete; required
 	NewUser User `json:"newUser"`
 }
 
-// CommentAnnotationsUpdateItem is what became of one item of CommentAnnotations.Update.
+// CommentAnnotationsUpdateItem is the outcome of one item of CommentAnnotations.Update.
 type CommentAnnotationsUpdateItem struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
@@ -1873,22 +2031,24 @@ type CommentAnnotationsDeleteRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// These, at most 500; the answer is in their order
+	// Only these, at most 500; the response has their order
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
-	// Those at any of these locations; at most 500
+	// At any of these locations; at most 500
 	LocationIDs []string `json:"locationIds,omitzero"`
-	// Those created by any of these users; at most 500
+	// Created by any of these users; at most 500
 	UserIDs []string `json:"userIds,omitzero"`
 }
 
-// Item is an answer, or a part of one, of CommentAnnotations.Delete, CommentAnnotations.SetRead, Notifications.Update,
-// Notifications.Delete, Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders,
-// Organizations.UpdateFolders, Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments,
-// Organizations.AddUserGroups, Organizations.Delete, Organizations.DeleteDocuments, Users.Add, Users.Update, Users.Delete.
+// Item is part of the responses of CommentAnnotations.Delete, CommentAnnotations.SetRead,
+// Notifications.Update, Notifications.Delete, Organizations.Add, Organizations.Update,
+// Organizations.UpdateAccessDisableState, Organizations.AddFolders, Organizations.UpdateFolders,
+// Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments,
+// Organizations.AddUserGroups, Organizations.Delete, Organizations.DeleteDocuments, Users.Add,
+// Users.Update, Users.Delete.
 type Item struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
@@ -1902,57 +2062,53 @@ type CommentAnnotationsAddCommentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// Make the document, named by its id, where it is missing; false where it is left out
+	// Create a missing document, with its id as name
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
-	// and actionUser; false where it is left out
+	// Fail if authors or other acting users cannot write in the document or see the annotation
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
-	// The comments, at most 90, of which there must be one; send further ones in another request
+	// The comments, 1 to 90; send more in another request; at most 90
 	CommentData []NewComment `json:"commentData,omitzero"`
-	// Another name of commentData: exactly one of the two; at most 90
+	// Another name of commentData: send exactly one; at most 90
 	Comments []NewComment `json:"comments,omitzero"`
 }
 
 // NewComment is the value of commentData, comments.
 type NewComment struct {
-	// Unique in its annotation; generated where it is left out
+	// Unique in its annotation; generated if absent
 	CommentID int64 `json:"commentId,omitzero"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed *bool `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable *bool `json:"isCommentTextAvailable,omitzero"`
 	// The author; required
 	From User `json:"from"`
-	// When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than
-	// lastUpdated
+	// Time of creation. Default: that of its annotation, else now. Not later than lastUpdated
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where
-	// it is earlier
+	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context any `json:"context,omitzero"`
-	// Tell those concerned in the app, by mail and by webhook; false where it is left out
+	// Notify the users concerned in the app, by email and by webhook
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
-	// Files that the comment carries
+	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of
-	// whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
-	// The agent that wrote it: free-form, of your own
+	// The agent that wrote it: free-form
 	Agent any `json:"agent,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own; at most 20
+	// Actions that your pages offer: free-form; at most 20
 	Actions []any `json:"actions,omitzero"`
-	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
 }
 
@@ -1962,56 +2118,57 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it,
-	// and actionUser; false where it is left out
+	// Fail if authors or other acting users cannot write in the document or see the annotation
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
-	// The comments to change; repeats count once; this or userIds is required; at most 500
+	// The comments to update; this or userIds is required; at most 500
 	CommentIDs []int64 `json:"commentIds,omitzero"`
-	// Only comments that any of these users wrote; without commentIds all of them, at most 500
+	// Only comments by these users; without commentIds, all of them, at most 500
 	UserIDs []string `json:"userIds,omitzero"`
-	// What to change: a field left out stays, null clears it; required
+	// The changes: an absent field is unchanged, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
-	// The user who makes the change: named to those who are notified of it, and not notified
+	// The acting user: shown in notifications, and not notified
 	ActionUser *User `json:"actionUser,omitzero"`
-	// Notify those whom the change newly mentions, in the app and by email, and post it to webhooks; false where it is left out
+	// Notify newly mentioned users in the app and by email, and post the change to webhooks
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
 
-// CommentData is the value of updatedData: what to change: a field left out stays, null clears it.
+// CommentData is the value of updatedData: the changes: an absent field is unchanged, null clears
+// it.
 type CommentData struct {
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText Field[string] `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML Field[string] `json:"commentHtml,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context Field[any] `json:"context,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed Field[bool] `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable Field[bool] `json:"isCommentTextAvailable,omitzero"`
 	// The author
 	From *UserChange `json:"from,omitzero"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts Field[[]Tag] `json:"taggedUserContacts,omitzero"`
-	// Files that the comment carries
+	// Files of the comment
 	Attachments Field[[]Attachment] `json:"attachments,omitzero"`
 	// Replaced whole; at most 20
 	Actions Field[[]any] `json:"actions,omitzero"`
 	// Replaced whole
 	Progress Field[Progress] `json:"progress,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	// When it was last changed: now where it is left out; never moves back
+	// Time of the last change: default now; never moves back
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
 }
 
-// CommentAnnotationsUpdateCommentsItem is what became of one item of CommentAnnotations.UpdateComments.
+// CommentAnnotationsUpdateCommentsItem is the outcome of one item of
+// CommentAnnotations.UpdateComments.
 type CommentAnnotationsUpdateCommentsItem struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
@@ -2025,61 +2182,61 @@ type CommentAnnotationsGetCommentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Only what this person may see: what they may not see is as if it did not exist. Left out, everything
+	// Only content that this person can see; other content does not exist. Default: everything
 	AsUserID string `json:"asUserId,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
-	// These, in whose order the response is; null stands for one that does not exist; at most 30
+	// Only these, in this order; null stands for one that does not exist; at most 30
 	CommentIDs []int64 `json:"commentIds,omitzero"`
-	// Those that any of these users wrote; at most 30
+	// Only comments by any of these users; at most 30
 	UserIDs []string `json:"userIds,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// ListedComment is an answer, or a part of one, of CommentAnnotations.GetComments.
+// ListedComment is part of the responses of CommentAnnotations.GetComments.
 type ListedComment struct {
 	// The comment
 	CommentID int64 `json:"commentId"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context json.RawMessage `json:"context,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable bool `json:"isCommentTextAvailable,omitzero"`
 	// The author
 	From User `json:"from"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
-	// Files that the comment carries
+	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// The agent that wrote it: free-form, of your own
+	// The agent that wrote it: free-form
 	Agent json.RawMessage `json:"agent,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own
+	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
-	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
+	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// Always text
 	Type CommentKind `json:"type"`
-	// updated where it was changed after it was made
+	// updated if it was changed after its creation
 	Status CommentStatus `json:"status"`
 	// Always false: drafts are not stored
 	IsDraft bool `json:"isDraft"`
 }
 
-// CommentKind is one of these texts.
+// CommentKind is one of the values below.
 type CommentKind string
 
 // The values of CommentKind.
@@ -2087,7 +2244,7 @@ const (
 	CommentKindText CommentKind = "text"
 )
 
-// CommentStatus is one of these texts.
+// CommentStatus is one of the values below.
 type CommentStatus string
 
 // The values of CommentStatus.
@@ -2100,25 +2257,25 @@ const (
 type CommentAnnotationsGetCountRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Only what this person may see: what they may not see is as if it did not exist. Left out, everything
+	// Only content that this person can see; other content does not exist. Default: everything
 	AsUserID string `json:"asUserId,omitzero"`
-	// In the order of the response; of those that do not exist there are 0; required; at most 30
+	// In the order of the response; a missing document has 0; required; at most 30
 	DocumentIDs []string `json:"documentIds"`
-	// Of whom unread is counted; where it is left out, of asUserId; without either there is no unread
+	// Count unread annotations for this user. Default: asUserId; without either, unread is absent
 	UserID string `json:"userId,omitzero"`
-	// Only annotations in any of these statuses; at most 30
+	// Only annotations with one of these statuses; at most 30
 	StatusIDs []string `json:"statusIds,omitzero"`
 }
 
-// DocumentCount is an answer, or a part of one, of CommentAnnotations.GetCount.
+// DocumentCount is part of the responses of CommentAnnotations.GetCount.
 type DocumentCount struct {
-	// Its annotations
+	// Number of annotations
 	Total int64 `json:"total"`
-	// True where counting ended before the end
+	// True if counting stopped early
 	TotalIsAtLeast bool `json:"totalIsAtLeast,omitzero"`
-	// Those with a comment that the user has not seen; one's own comments are seen
+	// Annotations with unread comments; a user's own comments are read
 	Unread int64 `json:"unread,omitzero"`
-	// As totalIsAtLeast
+	// True if counting stopped early
 	UnreadIsAtLeast bool `json:"unreadIsAtLeast,omitzero"`
 }
 
@@ -2128,14 +2285,13 @@ type CommentAnnotationsSetReadRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// The user who has seen it, or not; required
+	// The user; required
 	UserID string `json:"userId"`
-	// The annotations; without them all of the document. Repeats count once; at most 500
+	// The annotations; without them, the whole document; at most 500
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
-	// True: all comments so far are seen. False: none is; required
+	// True: all comments so far are read. False: none is; required
 	Read bool `json:"read"`
-	// Say it as of then: of comments that were made until then. Passed over where the user has said something of the same since. Left
-	// out: now
+	// Mark comments up to this time. Ignored if the user has a later mark. Default: now
 	ReadAt time.Time `json:"readAt,omitzero"`
 }
 
@@ -2147,17 +2303,18 @@ type CommentAnnotationsDeleteCommentsRequest struct {
 	DocumentID string `json:"documentId"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
-	// The comments to delete; repeats count once; left out: all of the annotation; at most 500
+	// The comments to delete; without them, all of the annotation; at most 500
 	CommentIDs []int64 `json:"commentIds,omitzero"`
-	// Only comments that any of these users wrote; at most 500
+	// Only comments by any of these users; at most 500
 	UserIDs []string `json:"userIds,omitzero"`
 }
 
-// CommentAnnotationsDeleteCommentsItem is what became of one item of CommentAnnotations.DeleteComments.
+// CommentAnnotationsDeleteCommentsItem is the outcome of one item of
+// CommentAnnotations.DeleteComments.
 type CommentAnnotationsDeleteCommentsItem struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
@@ -2167,21 +2324,21 @@ type CommentAnnotationsDeleteCommentsItem struct {
 
 // OrganizationsGetRequest is the request of Organizations.Get.
 type OrganizationsGetRequest struct {
-	// These organizations, in this order; those that do not exist are left out; at most 30
+	// Only these, in this order; missing ones are skipped; at most 30
 	OrganizationIDs []string `json:"organizationIds,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Organization is an answer, or a part of one, of Organizations.Get.
+// Organization is part of the responses of Organizations.Get.
 type Organization struct {
 	// Its id
 	ID string `json:"id"`
 	// Its name
 	OrganizationName string `json:"organizationName"`
-	// Whether it is switched off
+	// Whether it is disabled
 	Disabled bool `json:"disabled"`
 
 	// Its further fields
@@ -2192,11 +2349,11 @@ type Organization struct {
 type OrganizationsGetFoldersV1Request struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// This folder alone, with the folders directly in it; left out: all folders
+	// Only this folder and its direct subfolders. Default: all folders
 	FolderID string `json:"folderId,omitzero"`
 }
 
-// FolderV1 is the value of subFolders: the folders directly in it, where one folder was asked for.
+// FolderV1 is the value of subFolders: its direct subfolders, if the request has a folderId.
 type FolderV1 struct {
 	// The folder
 	FolderID string `json:"folderId"`
@@ -2204,13 +2361,13 @@ type FolderV1 struct {
 	FolderName string `json:"folderName"`
 	// The organization
 	OrganizationID string `json:"organizationId"`
-	// The folder in which it is; root for none
+	// The parent folder; root for none
 	ParentFolderID string `json:"parentFolderId"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// The folders directly in it, where one folder was asked for
+	// Its direct subfolders, if the request has a folderId
 	SubFolders []FolderV1 `json:"subFolders,omitzero"`
 }
 
@@ -2218,43 +2375,42 @@ type FolderV1 struct {
 type NotificationsGetConfigRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The documents, which need not exist, in the order of the answer; required unless getOrganizationConfig is true; at most 30
+	// The documents, which need not exist; required unless getOrganizationConfig is true; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// Return what the user prefers in the organization, and that alone
+	// Return only the user's preferences for the organization
 	GetOrganizationConfig bool `json:"getOrganizationConfig,omitzero"`
 	// The user; required
 	UserID string `json:"userId"`
 }
 
-// NotificationConfig is an answer, or a part of one, of Notifications.GetConfig.
+// NotificationConfig is part of the responses of Notifications.GetConfig.
 type NotificationConfig struct {
 	// By channel
 	Config Channels `json:"config"`
-	// The document or the location that it is of
+	// Its document or organization
 	Metadata Metadata `json:"metadata"`
-	// all: the user follows the document; left out if not
+	// all: the user follows the document; otherwise absent
 	Level Level `json:"level,omitzero"`
-	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
-	// not seen. None is instant
+	// instant: as set for the account; hourly or daily: about unread content. Default: instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// Of daily: 0 to 23, in timeZone
+	// With daily: 0 to 23, in timeZone
 	MailHour int64 `json:"mailHour,omitzero"`
-	// Of the IANA database, such as Europe/Berlin; none is UTC
+	// IANA time zone, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // Channels is the value of config: by channel.
 type Channels struct {
-	// ALL: everything; MINE: what concerns the user; NONE
+	// ALL, MINE (only if the user is concerned) or NONE
 	Inbox Preference `json:"inbox"`
-	// ALL: everything; MINE: what concerns the user; NONE
+	// ALL, MINE (only if the user is concerned) or NONE
 	Email Preference `json:"email"`
 
 	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
-// Preference is one of these texts.
+// Preference is one of the values below.
 type Preference string
 
 // The values of Preference.
@@ -2264,19 +2420,19 @@ const (
 	PreferenceNone Preference = "NONE"
 )
 
-// Metadata is the value of metadata: the document or the location that it is of.
+// Metadata is the value of metadata: its document or organization.
 type Metadata struct {
 	// The API key of the request
 	APIKey string `json:"apiKey"`
 	// The organization
 	OrganizationID string `json:"organizationId"`
-	// The document; none for the organization
+	// The document; absent for the organization
 	DocumentID string `json:"documentId,omitzero"`
 	// The user
 	UserID string `json:"userId"`
 }
 
-// MailFrequency is one of these texts.
+// MailFrequency is one of the values below.
 type MailFrequency string
 
 // The values of MailFrequency.
@@ -2290,53 +2446,53 @@ const (
 type NotificationsAddRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Make the document, named by its id, where it is missing; false where it is left out
+	// Create a missing document, with its id as name
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Who acted; required
+	// The acting user; required
 	ActionUser User `json:"actionUser"`
-	// Generated where it is left out; one that is there already is a success, and nothing is sent twice
+	// Generated if absent. If it already exists, the request succeeds and sends nothing
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
-	// isNotificationResolverUsed is true
+	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is
+	// true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
-	// who reads it
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
-	// Whom it is for where notifyAll is false, at least one then; ignored where notifyAll is true; at most 1000
+	// The recipients, at least one, if notifyAll is false; otherwise ignored; at most 1000
 	NotifyUsers []User `json:"notifyUsers,omitzero"`
-	// It is for everyone of the organization; true where it is left out
+	// Notify everyone in the organization. Default: true
 	NotifyAll *bool `json:"notifyAll,omitzero"`
-	// Free-form, sent back when a user clicks the notification
+	// Free-form, returned when a user clicks the notification
 	NotificationSourceData any `json:"notificationSourceData,omitzero"`
-	// Tell only users who may see the document; false where it is left out
+	// Notify only users who can see the document
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
-	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
+	// Template of the secondary text, replacing displayBodyMessage; {name} is a value
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
-	// Values for that template, as for the headline's
+	// Values of this template, as for the headline
 	DisplayBodyMessageTemplateData any `json:"displayBodyMessageTemplateData,omitzero"`
-	// Its source, such as custom or a name of your own: at most 200 bytes
+	// Its source, such as custom, or your own name: at most 200 bytes
 	NotificationSource string `json:"notificationSource,omitzero"`
-	// Your application shows the texts: they may be left out
+	// Your application provides the texts: they are optional
 	IsNotificationResolverUsed bool `json:"isNotificationResolverUsed,omitzero"`
-	// Where in the document it belongs: an object with an id
+	// Its place in the document: an object with an id
 	Location any `json:"location,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Metadata any `json:"metadata,omitzero"`
 }
 
-// NotificationsAddData is the answer of Notifications.Add.
+// NotificationsAddData is the response of Notifications.Add.
 type NotificationsAddData struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// The notification, as generated where it was left out
+	// The notification
 	NotificationID string `json:"notificationId"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 }
 
@@ -2344,29 +2500,29 @@ type NotificationsAddData struct {
 type NotificationsAddV1Request struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Make the document, named by its id, where it is missing; false where it is left out
+	// Create a missing document, with its id as name
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Who acted; required
+	// The acting user; required
 	ActionUser User `json:"actionUser"`
-	// Generated where it is left out; one that is there already is a success, and nothing is sent twice
+	// Generated if absent. If it already exists, the request succeeds and sends nothing
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
-	// isNotificationResolverUsed is true
+	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is
+	// true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
-	// who reads it
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
-	// Whom it is for where notifyAll is false, at least one then; ignored where notifyAll is true; at most 1000
+	// The recipients, at least one, if notifyAll is false; otherwise ignored; at most 1000
 	NotifyUsers []User `json:"notifyUsers,omitzero"`
-	// It is for everyone of the organization; true where it is left out
+	// Notify everyone in the organization. Default: true
 	NotifyAll *bool `json:"notifyAll,omitzero"`
-	// Free-form, sent back when a user clicks the notification
+	// Free-form, returned when a user clicks the notification
 	NotificationSourceData any `json:"notificationSourceData,omitzero"`
 }
 
@@ -2374,25 +2530,26 @@ type NotificationsAddV1Request struct {
 type NotificationsGetRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Those of this document; required unless userId is there
+	// Of this document; this or userId is required
 	DocumentID string `json:"documentId,omitzero"`
-	// Those in the inbox of this user; required unless documentId is there
+	// In the inbox of this user; this or documentId is required
 	UserID string `json:"userId,omitzero"`
-	// Those at this location alone
+	// Only at this location
 	LocationID string `json:"locationId,omitzero"`
-	// These alone; those that do not exist are left out; at most 30
+	// Only these; missing ones are skipped; at most 30
 	NotificationIDs []string `json:"notificationIds,omitzero"`
-	// Made then or later
+	// Created then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
-	// Those that the user has not read alone; with userId
+	// Only those unread by the user; requires userId
 	UnreadOnly bool `json:"unreadOnly,omitzero"`
-	// The language of the headlines of comments, as a BCP 47 tag such as pt-BR; by default the user's, else the account's
+	// Language of comment headlines, a BCP 47 tag such as pt-BR. Default: the user's, else the
+	// account's
 	Locale string `json:"locale,omitzero"`
-	// By time: asc for the earliest first, desc for the newest first, also where it is left out
+	// By time: asc is earliest first, desc newest first. Default: desc
 	Order Order `json:"order,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
@@ -2404,57 +2561,56 @@ type Notification struct {
 	NotificationID string `json:"notificationId"`
 	// The document
 	DocumentID string `json:"documentId"`
-	// Of one that a comment made
+	// The thread, for a notification of a comment
 	AnnotationID string `json:"annotationId,omitzero"`
-	// Of one that comments made: the first of these, at most 3
+	// The first comments, at most 3, for a notification of comments
 	CommentIDs []int64 `json:"commentIds,omitzero"`
-	// custom, comment for one that a comment made, or what was sent
+	// custom, comment if a comment created it, or the sent value
 	NotificationSource string `json:"notificationSource"`
-	// Free-form, sent back when a user clicks the notification
+	// Free-form, returned when a user clicks the notification
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
-	// The name of the document; none if it has none
+	// The name of the document, if it has one
 	DocumentName string `json:"documentName,omitzero"`
-	// Of one that a comment made: the text that the thread is about, at most 200 characters
+	// For comments: the text the thread is about, at most 200 characters
 	TargetText string `json:"targetText,omitzero"`
-	// The acting user: of one that a comment made, with the fields that the thread or the organization has, such as a picture
+	// The acting user; for comments, with all known fields, such as a picture
 	ActionUser User `json:"actionUser"`
-	// The headline for this user, as plain text; without a user, {recipientUser} stays
+	// The headline for this user, as plain text; without a user, {recipientUser} remains
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
-	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
+	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
-	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
-	// who reads it
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
-	// Of one that a comment made: the first 2,000 characters of its text, or those around the first mention of the user if it comes
-	// later, with … for what is missing
+	// For comments: 2,000 characters of text, from the start or around the first mention
 	DisplayBodyMessage string `json:"displayBodyMessage"`
-	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
+	// Template of the secondary text, replacing displayBodyMessage; {name} is a value
 	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
-	// Values for that template, as for the headline's
+	// Values of this template, as for the headline
 	DisplayBodyMessageTemplateData json.RawMessage `json:"displayBodyMessageTemplateData,omitzero"`
-	// Where in the document it belongs
+	// Its place in the document
 	Location json.RawMessage `json:"location,omitzero"`
-	// apiKey, organizationId and documentId, beside what was sent
+	// apiKey, organizationId and documentId, and the sent values
 	Metadata json.RawMessage `json:"metadata"`
-	// Kept for your application
+	// Stored for your application
 	PersistReadForUsers bool `json:"persistReadForUsers,omitzero"`
-	// Your application shows the texts
+	// Your application provides the texts
 	IsNotificationResolverUsed bool `json:"isNotificationResolverUsed,omitzero"`
-	// It is for everyone of the organization
+	// It is for everyone in the organization
 	NotifyAll bool `json:"notifyAll"`
-	// The recipients by user id, each true: at most 200 of them
+	// The recipients by user id, at most 200; each value is true
 	NotifyUsers json.RawMessage `json:"notifyUsers"`
-	// The same
+	// Same as notifyUsers
 	NotifyUsersByUserID json.RawMessage `json:"notifyUsersByUserId"`
-	// When it was made, in milliseconds since epoch
+	// Time of creation, in milliseconds since epoch
 	Timestamp int64 `json:"timestamp"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// Whether the user read it; none without a user
+	// Whether the user read it; absent without a user
 	Read bool `json:"read,omitzero"`
 	// When the user first read it
 	ReadAt time.Time `json:"readAt,omitzero"`
-	// Whether the user clicked it; none without a user
+	// Whether the user clicked it; absent without a user
 	Clicked bool `json:"clicked,omitzero"`
 	// When the user first clicked it
 	ClickedAt time.Time `json:"clickedAt,omitzero"`
@@ -2464,49 +2620,49 @@ type Notification struct {
 type NotificationsUpdateRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Those of this document alone
+	// Only of this document
 	DocumentID string `json:"documentId,omitzero"`
-	// Those at this location alone
+	// Only at this location
 	LocationID string `json:"locationId,omitzero"`
-	// Those in the inbox of this user alone
+	// Only in the inbox of this user
 	UserID string `json:"userId,omitzero"`
-	// Each user who read or clicked must be one who may see the document; false where it is left out
+	// Require that readers can see the document
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
-	// The changes; they name at most 1,000 users in all; required unless readUntil is there
+	// The changes, with at most 1,000 users in total; this or readUntil is required
 	Notifications []NotificationUpdate `json:"notifications,omitzero"`
-	// The user of userId has read everything until then, and not later than now; one write, whatever was there
+	// Mark everything up to this time, at most now, as read for the user of userId
 	ReadUntil time.Time `json:"readUntil,omitzero"`
 }
 
-// NotificationUpdate is the value of notifications: the changes; they name at most 1,000 users in all; required unless readUntil
-// is there.
+// NotificationUpdate is the value of notifications: the changes, with at most 1,000 users in total;
+// this or readUntil is required.
 type NotificationUpdate struct {
 	// Its id; required
 	ID string `json:"id"`
-	// Who acted
+	// The acting user
 	ActionUser *User `json:"actionUser,omitzero"`
-	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
+	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate Field[string] `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
-	// who reads it
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData Field[any] `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage Field[string] `json:"displayBodyMessage,omitzero"`
-	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
+	// Template of the secondary text, replacing displayBodyMessage; {name} is a value
 	DisplayBodyMessageTemplate Field[string] `json:"displayBodyMessageTemplate,omitzero"`
-	// Values for that template, as for the headline's
+	// Values of this template, as for the headline
 	DisplayBodyMessageTemplateData Field[any] `json:"displayBodyMessageTemplateData,omitzero"`
-	// Free-form, sent back when a user clicks the notification
+	// Free-form, returned when a user clicks the notification
 	NotificationSourceData Field[any] `json:"notificationSourceData,omitzero"`
-	// Where in the document it belongs: an object with an id
+	// Its place in the document: an object with an id
 	Location Field[any] `json:"location,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Metadata Field[any] `json:"metadata,omitzero"`
 	// These users read it; an empty list marks it as unread for the user of userId
 	ReadByUserIDs []string `json:"readByUserIds,omitzero"`
-	// These users clicked it, which is reading it too; it stays so
+	// These users clicked it, and thereby read it; this cannot be undone
 	ClickedByUserIDs []string `json:"clickedByUserIds,omitzero"`
-	// Kept for your application
+	// Stored for your application
 	PersistReadForUsers *bool `json:"persistReadForUsers,omitzero"`
 }
 
@@ -2514,13 +2670,13 @@ type NotificationUpdate struct {
 type NotificationsDeleteRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Those of this document alone
+	// Only of this document
 	DocumentID string `json:"documentId,omitzero"`
-	// Those at this location alone
+	// Only at this location
 	LocationID string `json:"locationId,omitzero"`
-	// Those in the inbox of this user, and out of that alone; where it is left out, for everyone
+	// Only from the inbox of this user. Default: for everyone
 	UserID string `json:"userId,omitzero"`
-	// These, at most 500; the answer is in their order
+	// Only these, at most 500; the response has their order
 	NotificationIDs []string `json:"notificationIds,omitzero"`
 }
 
@@ -2528,63 +2684,62 @@ type NotificationsDeleteRequest struct {
 type NotificationsSetConfigRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The documents for which it holds, which need not exist; left out: the whole organization; at most 30
+	// The documents, which need not exist. Default: the whole organization; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// With level: the annotations of the one document for which it holds; left out: all of documentIds; at most 30
+	// With level: annotations of the one document; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
-	// The users whose preferences they are; required; at most 30
+	// The users; required; at most 30
 	UserIDs []string `json:"userIds"`
-	// With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail;
-	// default: no level. With documentIds alone: all: every event of every annotation that the user may see; default: no level
+	// For annotations: all, mentions (only mentions), none, default. For documents: all or default
 	Level Level `json:"level,omitzero"`
-	// Which notifications the users get; left out: as it is
+	// The preferences by channel. Default: unchanged
 	Config *ChannelsChange `json:"config,omitzero"`
-	// When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at
-	// mailHour. Left out: as it is
+	// Frequency of emails: instant, hourly, or daily at mailHour; not with documentIds. Default:
+	// unchanged
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// With daily: the hour of the day, in timeZone; 8 where it is left out
+	// With daily: the hour of the day in timeZone. Default: 8
 	MailHour *int64 `json:"mailHour,omitzero"`
-	// With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization,
-	// else UTC
+	// With mailFrequency: an IANA time zone, such as Europe/Berlin. Default: the user's, else UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
-// ChannelsChange is a change of a channels: what is left out stays.
+// ChannelsChange is a change of a channels: absent fields are unchanged.
 type ChannelsChange struct {
-	// ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL
+	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else ALL
 	Inbox Field[Preference] `json:"inbox,omitzero"`
-	// ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE
+	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else MINE
 	Email Field[Preference] `json:"email,omitzero"`
 
 	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
-// NotificationsSetConfigItem is what became of one item of Notifications.SetConfig.
+// NotificationsSetConfigItem is the outcome of one item of Notifications.SetConfig.
 type NotificationsSetConfigItem struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
 	// The user
 	UserID string `json:"userId"`
-	// Where the request names a single one
+	// If the request has a single document
 	DocumentID string `json:"documentId,omitzero"`
 }
 
 // OrganizationsAddRequest is the request of Organizations.Add.
 type OrganizationsAddRequest struct {
-	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	// At most 500. Further fields are stored and returned; required; at most 500
 	Organizations []NewOrganization `json:"organizations"`
 }
 
-// NewOrganization is the value of organizations: at most 500, each with any further fields, which are kept and given back.
+// NewOrganization is the value of organizations: at most 500. Further fields are stored and
+// returned.
 type NewOrganization struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Its name; a new one without has its id for a name: at most 1000 bytes
+	// Its name. Default for a new organization: its id: at most 1000 bytes
 	OrganizationName string `json:"organizationName,omitzero"`
 
 	// Its further fields
@@ -2593,15 +2748,16 @@ type NewOrganization struct {
 
 // OrganizationsUpdateRequest is the request of Organizations.Update.
 type OrganizationsUpdateRequest struct {
-	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	// At most 500. Further fields are stored and returned; required; at most 500
 	Organizations []NewOrganization `json:"organizations"`
 }
 
-// OrganizationsUpdateAccessDisableStateRequest is the request of Organizations.UpdateAccessDisableState.
+// OrganizationsUpdateAccessDisableStateRequest is the request of
+// Organizations.UpdateAccessDisableState.
 type OrganizationsUpdateAccessDisableStateRequest struct {
 	// At most 500; required; at most 500
 	OrganizationIDs []string `json:"organizationIds"`
-	// true: nobody reads or writes in them; false: they are as before; required
+	// true: nobody can read or write; false: enabled again; required
 	Disabled bool `json:"disabled"`
 }
 
@@ -2609,25 +2765,25 @@ type OrganizationsUpdateAccessDisableStateRequest struct {
 type OrganizationsAddFoldersRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// At most 500; a parent may come before in the same call; required; at most 500
+	// At most 500; a parent can precede its subfolders; required; at most 500
 	Folders []NewFolder `json:"folders"`
 }
 
-// NewFolder is the value of folders: at most 500; a parent may come before in the same call.
+// NewFolder is the value of folders: at most 500; a parent can precede its subfolders.
 type NewFolder struct {
-	// The folder; root is none; required
+	// The folder; not root; required
 	FolderID string `json:"folderId"`
-	// Its name; a new one without has its id for a name: at most 1000 bytes
+	// Its name. Default for a new folder: its id: at most 1000 bytes
 	FolderName string `json:"folderName,omitzero"`
-	// The folder that it is in; root: at the top, where a new one is without
+	// The parent folder; root: the top, the default for a new folder
 	ParentFolderID string `json:"parentFolderId,omitzero"`
-	// The people who may see documents and folders in it that have no type of their own; left out: as its parent
+	// The audience of content without a type of its own. Default: as its parent
 	AccessType Access `json:"accessType,omitzero"`
 }
 
-// Access is one of these texts.
+// Access is one of the values below.
 type Access string
 
 // The values of Access.
@@ -2642,19 +2798,20 @@ const (
 type OrganizationsGetFoldersRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// This folder alone, with the folders directly in it; left out: all folders
+	// Only this folder and its direct subfolders. Default: all folders
 	FolderID string `json:"folderId,omitzero"`
-	// Those at the top alone; not beside folderId; false where it is left out
+	// Only top-level folders; not with folderId
 	RootFoldersOnly bool `json:"rootFoldersOnly,omitzero"`
-	// With folderId: how many levels of subfolders; 1 where it is left out
+	// With folderId: the levels of subfolders. Default: 1
 	MaxDepth int64 `json:"maxDepth,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Folder is the value of subFolders: the folders in it, to maxDepth levels, where one folder was asked for.
+// Folder is the value of subFolders: its subfolders, to maxDepth levels, if the request has a
+// folderId.
 type Folder struct {
 	// The folder
 	FolderID string `json:"folderId"`
@@ -2662,21 +2819,21 @@ type Folder struct {
 	FolderName string `json:"folderName"`
 	// The organization
 	OrganizationID string `json:"organizationId"`
-	// The folder in which it is; root for none
+	// The parent folder; root for none
 	ParentFolderID string `json:"parentFolderId"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
 	// The API key of the request
 	APIKey string `json:"apiKey"`
-	// The folders above it, from root down to its parent
+	// The folders above it, from root to its parent
 	Ancestors []string `json:"ancestors"`
-	// The type that holds for it
+	// The effective access type
 	AccessType Access `json:"accessType"`
-	// That type is its parent's, or the account's default
+	// The access type comes from its parent, or the account's default
 	InheritAccessFromParent bool `json:"inheritAccessFromParent"`
-	// The folders in it, to maxDepth levels, where one folder was asked for
+	// Its subfolders, to maxDepth levels, if the request has a folderId
 	SubFolders []Folder `json:"subFolders,omitzero"`
 }
 
@@ -2684,17 +2841,17 @@ type Folder struct {
 type OrganizationsUpdateFoldersRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At most 500, carried out one after the other; required; at most 500
+	// At most 500, applied in order; required; at most 500
 	Folders []FolderChange `json:"folders"`
 }
 
-// FolderChange is a change of a folder: what is left out stays.
+// FolderChange is a change of a folder: absent fields are unchanged.
 type FolderChange struct {
-	// The folder; root is none; required
+	// The folder; not root; required
 	FolderID string `json:"folderId"`
-	// Its name; a new one without has its id for a name: at most 1000 bytes
+	// Its name. Default for a new folder: its id: at most 1000 bytes
 	FolderName string `json:"folderName,omitzero"`
-	// The folder that it is in; root: at the top, where a new one is without
+	// The parent folder; root: the top, the default for a new folder
 	ParentFolderID string `json:"parentFolderId,omitzero"`
 }
 
@@ -2704,24 +2861,23 @@ type OrganizationsUpdateFoldersAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	FolderIDs []string `json:"folderIds"`
-	// The people who may see documents and folders in them that have no type of their own; required unless inheritFromParent is there
+	// The audience of content without a type of its own; this or inheritFromParent is required
 	AccessType Access `json:"accessType,omitzero"`
-	// true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for
-	// them
+	// true: use the parent's type; false: without accessType, keep the effective type
 	InheritFromParent *bool `json:"inheritFromParent,omitzero"`
 }
 
-// FolderAccess is an answer, or a part of one, of Organizations.UpdateFoldersAccess.
+// FolderAccess is part of the responses of Organizations.UpdateFoldersAccess.
 type FolderAccess struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
-	// The one that it has now, or that was asked for; null for the parent's
+	// The current or requested type; null for the parent's
 	AccessType Access `json:"accessType"`
-	// Its type is its parent's
+	// The type comes from its parent
 	InheritFromParent bool `json:"inheritFromParent,omitzero"`
 }
 
@@ -2729,21 +2885,21 @@ type FolderAccess struct {
 type OrganizationsAddDocumentsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	// At most 500. Further fields are stored and returned; required; at most 500
 	Documents []NewDocument `json:"documents"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// The folder that they are put in; left out, or root: none
+	// The folder of the documents. Default: root, no folder
 	FolderID string `json:"folderId,omitzero"`
-	// Make the folder, at the top and named by its id, where it is missing; false where it is left out
+	// Create a missing folder at the top, with its id as name
 	CreateFolder bool `json:"createFolder,omitzero"`
 }
 
-// NewDocument is the value of documents: at most 500, each with any further fields, which are kept and given back.
+// NewDocument is the value of documents: at most 500. Further fields are stored and returned.
 type NewDocument struct {
 	// The document; required
 	DocumentID string `json:"documentId"`
-	// Its name; a new one without has its id for a name: at most 1000 bytes
+	// Its name. Default for a new document: its id: at most 1000 bytes
 	DocumentName string `json:"documentName,omitzero"`
 
 	// Its further fields
@@ -2754,33 +2910,33 @@ type NewDocument struct {
 type OrganizationsGetDocumentsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// These documents, in this order; those that do not exist are left out; at most 30
+	// Only these, in this order; missing ones are skipped; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// Those directly in this folder; root: those in none
+	// Directly in this folder; root: in no folder
 	FolderID string `json:"folderId,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Document is an answer, or a part of one, of Organizations.GetDocuments.
+// Document is part of the responses of Organizations.GetDocuments.
 type Document struct {
 	// Its id
 	ID string `json:"id"`
 	// Its name
 	DocumentName string `json:"documentName"`
-	// Whether it is switched off
+	// Whether it is disabled
 	Disabled bool `json:"disabled"`
-	// The type that holds for it
+	// The effective access type
 	AccessType Access `json:"accessType"`
-	// That type is its folder's, or the account's default
+	// The access type comes from its folder, or the account's default
 	InheritAccessFromParent bool `json:"inheritAccessFromParent"`
-	// The folder that it is in; root for none
+	// Its folder; root for none
 	FolderID string `json:"folderId"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
 
 	// Its further fields
@@ -2791,7 +2947,7 @@ type Document struct {
 type OrganizationsUpdateDocumentsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	// At most 500. Further fields are stored and returned; required; at most 500
 	Documents []NewDocument `json:"documents"`
 }
 
@@ -2801,7 +2957,7 @@ type OrganizationsMoveDocumentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 30; required; at most 30
 	DocumentIDs []string `json:"documentIds"`
-	// Where they are put; root: in no folder; required
+	// The new folder; root: no folder; required
 	FolderID string `json:"folderId"`
 }
 
@@ -2811,41 +2967,42 @@ type OrganizationsUpdateDocumentsAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	DocumentIDs []string `json:"documentIds"`
-	// The people who may see them, whatever holds for their folders; required
+	// Their audience, regardless of their folders; required
 	AccessType Access `json:"accessType"`
 }
 
-// DocumentAccess is an answer, or a part of one, of Organizations.UpdateDocumentsAccess.
+// DocumentAccess is part of the responses of Organizations.UpdateDocumentsAccess.
 type DocumentAccess struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
-	// The one that was asked for
+	// The requested type
 	AccessType Access `json:"accessType"`
 }
 
-// OrganizationsUpdateDocumentsAccessDisableStateRequest is the request of Organizations.UpdateDocumentsAccessDisableState.
+// OrganizationsUpdateDocumentsAccessDisableStateRequest is the request of
+// Organizations.UpdateDocumentsAccessDisableState.
 type OrganizationsUpdateDocumentsAccessDisableStateRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	DocumentIDs []string `json:"documentIds"`
-	// true: nobody reads or writes in them; false: they are as before; required
+	// true: nobody can read or write; false: enabled again; required
 	Disabled bool `json:"disabled"`
 }
 
-// DocumentDisabled is an answer, or a part of one, of Organizations.UpdateDocumentsAccessDisableState.
+// DocumentDisabled is part of the responses of Organizations.UpdateDocumentsAccessDisableState.
 type DocumentDisabled struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
-	// The state that was asked for
+	// The requested state
 	Disabled bool `json:"disabled"`
 }
 
@@ -2853,7 +3010,7 @@ type DocumentDisabled struct {
 type OrganizationsAddUserGroupsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// At most 500; required; at most 500
 	OrganizationUserGroups []NewGroup `json:"organizationUserGroups"`
@@ -2863,7 +3020,7 @@ type OrganizationsAddUserGroupsRequest struct {
 type NewGroup struct {
 	// The group; required
 	GroupID string `json:"groupId"`
-	// Its name; a new one without has its id for a name: at most 1000 bytes
+	// Its name. Default for a new group: its id: at most 1000 bytes
 	GroupName string `json:"groupName,omitzero"`
 }
 
@@ -2873,15 +3030,16 @@ type OrganizationsAddUserGroupsUsersRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The group; required
 	OrganizationUserGroupID string `json:"organizationUserGroupId"`
-	// At most 500, who need not be users of the organization; required; at most 500
+	// At most 500; they need not be users of the organization; required; at most 500
 	UserIDs []string `json:"userIds"`
 }
 
-// GroupUser is an answer, or a part of one, of Organizations.AddUserGroupsUsers, Organizations.DeleteUserGroupsUsers.
+// GroupUser is part of the responses of Organizations.AddUserGroupsUsers,
+// Organizations.DeleteUserGroupsUsers.
 type GroupUser struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code Code `json:"code,omitzero"`
@@ -2897,7 +3055,7 @@ type OrganizationsDeleteUserGroupsUsersRequest struct {
 	OrganizationUserGroupID string `json:"organizationUserGroupId"`
 	// At most 500; this or deleteAll is required; at most 500
 	UserIDs []string `json:"userIds,omitzero"`
-	// All users of the group, of which there may be 10,000
+	// All users of the group, at most 10,000
 	DeleteAll bool `json:"deleteAll,omitzero"`
 }
 
@@ -2915,9 +3073,9 @@ type OrganizationsDeleteFoldersRequest struct {
 	FolderID string `json:"folderId"`
 }
 
-// OrganizationsDeleteFoldersData is the answer of Organizations.DeleteFolders.
+// OrganizationsDeleteFoldersData is the response of Organizations.DeleteFolders.
 type OrganizationsDeleteFoldersData struct {
-	// The job that sweeps what it leaves behind: see jobs/get
+	// The job that removes the rest: see jobs/get
 	JobID string `json:"jobId"`
 }
 
@@ -2933,17 +3091,17 @@ type OrganizationsDeleteDocumentsRequest struct {
 type UsersAddRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At the level of this document; left out, with folderId: at that of the organization
+	// At this document. Default, without folderId: at the organization
 	DocumentID string `json:"documentId,omitzero"`
-	// At the level of this folder; not beside documentId
+	// At this folder; not with documentId
 	FolderID string `json:"folderId,omitzero"`
 	// At most 500; required; at most 500
 	Users []NewUser `json:"users"`
-	// Make the organization, named by its id, where it is missing; false where it is left out
+	// Create a missing organization, with its id as name
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// Make the document, named by its id, where it is missing; false where it is left out
+	// Create a missing document, with its id as name
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Make the folder, at the top and named by its id, where it is missing; false where it is left out
+	// Create a missing folder at the top, with its id as name
 	CreateFolder bool `json:"createFolder,omitzero"`
 }
 
@@ -2953,7 +3111,7 @@ type NewUser struct {
 	UserID string `json:"userId"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// E-mail address
+	// Email address
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
@@ -2981,17 +3139,15 @@ type NewUser struct {
 	GroupID string `json:"groupId,omitzero"`
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
-	// editor reads and writes, viewer reads; a new user without is an editor
+	// editor reads and writes, viewer reads. Default for a new user: editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the
-	// organization counts
+	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
 	Locale string `json:"locale,omitzero"`
-	// The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin;
-	// by default, UTC. The one set for the organization counts
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
-// Role is one of these texts.
+// Role is one of the values below.
 type Role string
 
 // The values of Role.
@@ -3004,22 +3160,21 @@ const (
 type UsersGetRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At the level of this document; left out, with folderId: at that of the organization
+	// At this document. Default, without folderId: at the organization
 	DocumentID string `json:"documentId,omitzero"`
-	// At the level of this folder; not beside documentId
+	// At this folder; not with documentId
 	FolderID string `json:"folderId,omitzero"`
-	// These users, in this order; those who are not there are left out; at most 30
+	// Only these users, in this order; missing ones are skipped; at most 30
 	UserIDs []string `json:"userIds,omitzero"`
-	// Those in any of these groups; at most 30
+	// Users in any of these groups; at most 30
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds,omitzero"`
-	// Those with a name, a word of a name, or an address that begins with this, whatever the case and accents: garcia finds García,
-	// strasse finds Straße; 2 to 100 characters
+	// A prefix of a name, a word in it, or an address, without case and accents; 2 to 100 characters
 	SearchKey string `json:"searchKey,omitzero"`
-	// Those added at any document, instead of those of the organization
+	// Users of any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
@@ -3029,7 +3184,7 @@ type UserWithRole struct {
 	UserID string `json:"userId"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// E-mail address
+	// Email address
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
@@ -3057,9 +3212,9 @@ type UserWithRole struct {
 	GroupID string `json:"groupId,omitzero"`
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
-	// The user's role at that level
+	// The user's role at this level
 	AccessRole Role `json:"accessRole"`
-	// When that ends, in seconds since epoch
+	// Expiry of the role, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
 	// The language of emails and headlines for the user
 	Locale string `json:"locale,omitzero"`
@@ -3071,9 +3226,9 @@ type UserWithRole struct {
 type UsersUpdateRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At the level of this document; left out, with folderId: at that of the organization
+	// At this document. Default, without folderId: at the organization
 	DocumentID string `json:"documentId,omitzero"`
-	// At the level of this folder; not beside documentId
+	// At this folder; not with documentId
 	FolderID string `json:"folderId,omitzero"`
 	// At most 500; required; at most 500
 	Users []NewUser `json:"users"`
@@ -3083,9 +3238,9 @@ type UsersUpdateRequest struct {
 type UsersDeleteRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// At the level of this document; left out, with folderId: at that of the organization
+	// At this document. Default, without folderId: at the organization
 	DocumentID string `json:"documentId,omitzero"`
-	// At the level of this folder; not beside documentId
+	// At this folder; not with documentId
 	FolderID string `json:"folderId,omitzero"`
 	// At most 500; required; at most 500
 	UserIDs []string `json:"userIds"`
@@ -3097,23 +3252,23 @@ type UsersGetDataRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The user; required
 	UserID string `json:"userId"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Data is an answer, or a part of one, of Users.GetData.
+// Data is part of the responses of Users.GetData.
 type Data struct {
 	// The parts of the profile on this page
 	Profile Profile `json:"profile"`
-	// That the person made, or is assigned to, each without its comments
+	// Created by or assigned to the person, without comments
 	Annotations []Annotation `json:"annotations"`
-	// That the person wrote, or is tagged in
+	// Written by the person, or with a tag of the person
 	Comments []DataComment `json:"comments"`
 	// In the person's inbox
 	Notifications []Notification `json:"notifications"`
-	// Empty: there are none
+	// Always empty
 	Reactions []string `json:"reactions"`
-	// Empty: there are none
+	// Always empty
 	Recordings []string `json:"recordings"`
 }
 
@@ -3123,17 +3278,17 @@ type Profile struct {
 	UserID string `json:"userId"`
 	// The person as a member of the organization
 	Member *UserWithRole `json:"member,omitzero"`
-	// On folders and documents
+	// Grants on folders and documents
 	Grants []DataGrant `json:"grants"`
-	// The groups that the person is in
+	// The person's groups
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds"`
 	// For the organization, and for documents
 	Preferences []DataPreferences `json:"preferences"`
 }
 
-// DataGrant is the value of grants: on folders and documents.
+// DataGrant is the value of grants: grants on folders and documents.
 type DataGrant struct {
-	// The folder, or else the document that it is on
+	// The folder of the grant; otherwise it is on a document
 	FolderID string `json:"folderId,omitzero"`
 	// The document
 	DocumentID string `json:"documentId,omitzero"`
@@ -3141,7 +3296,7 @@ type DataGrant struct {
 	UserID string `json:"userId"`
 	// For people
 	Name string `json:"name,omitzero"`
-	// E-mail address
+	// Email address
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
@@ -3169,9 +3324,9 @@ type DataGrant struct {
 	GroupID string `json:"groupId,omitzero"`
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
-	// The user's role at that level
+	// The user's role at this level
 	AccessRole Role `json:"accessRole"`
-	// When that ends, in seconds since epoch
+	// Expiry of the role, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
 	// The language of emails and headlines for the user
 	Locale string `json:"locale,omitzero"`
@@ -3181,13 +3336,13 @@ type DataGrant struct {
 
 // DataPreferences is the value of preferences: for the organization, and for documents.
 type DataPreferences struct {
-	// None for the organization
+	// Absent for the organization
 	DocumentID string `json:"documentId,omitzero"`
 	// By channel
 	Config json.RawMessage `json:"config"`
 }
 
-// DataComment is the value of comments: that the person wrote, or is tagged in.
+// DataComment is the value of comments: written by the person, or with a tag of the person.
 type DataComment struct {
 	// The document
 	DocumentID string `json:"documentId"`
@@ -3195,33 +3350,33 @@ type DataComment struct {
 	AnnotationID string `json:"annotationId"`
 	// The comment
 	CommentID int64 `json:"commentId"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context json.RawMessage `json:"context,omitzero"`
-	// Your application keeps the content of the comment, and shows it itself
+	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
-	// The content that your application keeps has a text, and not only attachments
+	// The content in your application has a text, not only attachments
 	IsCommentTextAvailable bool `json:"isCommentTextAvailable,omitzero"`
 	// The author
 	From User `json:"from"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
-	// Files that the comment carries
+	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// The agent that wrote it: free-form, of your own
+	// The agent that wrote it: free-form
 	Agent json.RawMessage `json:"agent,omitzero"`
-	// Actions that your pages offer on it: free-form, of your own
+	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
-	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before
+	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
@@ -3229,25 +3384,25 @@ type DataComment struct {
 type UsersDeleteDataRequest struct {
 	// At most 30; required; at most 30
 	UserIDs []string `json:"userIds"`
-	// In these organizations alone, at most 30; left out: in all of the account
+	// Only in these organizations, at most 30. Default: all of the account
 	OrganizationIDs []string `json:"organizationIds,omitzero"`
 }
 
-// DataDeletion is an answer, or a part of one, of Users.DeleteData.
+// DataDeletion is part of the responses of Users.DeleteData.
 type DataDeletion struct {
 	// See users/data/delete/status; kept for 30 days
 	JobID string `json:"jobId"`
-	// How many parts it has: 1
+	// Number of parts: 1
 	TasksCount int64 `json:"tasksCount"`
-	// The data that it does not reach, and until when these are there
+	// Data that it does not delete, with an expiry
 	Remains []Remnant `json:"remains"`
 }
 
-// Remnant is the value of remains: the data that it does not reach, and until when these are there.
+// Remnant is the value of remains: data that it does not delete, with an expiry.
 type Remnant struct {
 	// events, answers, backups or logs
 	Where string `json:"where"`
-	// When the last of it is gone, unless the operator has other settings
+	// Expiry of the last item, unless the operator has other settings
 	Until time.Time `json:"until"`
 	// A description for people
 	Message string `json:"message"`
@@ -3255,31 +3410,31 @@ type Remnant struct {
 
 // UsersDeleteDataStatusRequest is the request of Users.DeleteDataStatus.
 type UsersDeleteDataStatusRequest struct {
-	// As users/data/delete answered it; required
+	// The id that users/data/delete returned; required
 	JobID string `json:"jobId"`
 }
 
-// DataDeletionStatus is an answer, or a part of one, of Users.DeleteDataStatus.
+// DataDeletionStatus is part of the responses of Users.DeleteDataStatus.
 type DataDeletionStatus struct {
-	// Nothing that it reaches is left
+	// Everything is deleted, except remains
 	IsDeleteCompleted bool `json:"isDeleteCompleted"`
-	// How many parts are not done: 1 or 0
+	// Number of unfinished parts: 1 or 0
 	TasksLeft int64 `json:"tasksLeft"`
-	// In milliseconds since epoch; absent before
+	// In milliseconds since epoch; absent until done
 	LastTaskCompletedTime int64 `json:"lastTaskCompletedTime,omitzero"`
-	// The data that it does not reach, and until when these are there
+	// Data that it does not delete, with an expiry
 	Remains []Remnant `json:"remains"`
 }
 
 // AuthAddPermissionsRequest is the request of Auth.AddPermissions.
 type AuthAddPermissionsRequest struct {
-	// The user who gets the grants; required
+	// The recipient of the grants; required
 	User PermissionsUser `json:"user"`
 	// The grants; required
 	Permissions NewPermissions `json:"permissions"`
 }
 
-// PermissionsUser is the value of user: the user who gets the grants.
+// PermissionsUser is the value of user: the recipient of the grants.
 type PermissionsUser struct {
 	// The user; required
 	UserID string `json:"userId"`
@@ -3299,13 +3454,13 @@ type NewPermission struct {
 	ID string `json:"id"`
 	// The organization of the folder or document; required for these
 	OrganizationID string `json:"organizationId,omitzero"`
-	// editor reads and writes, viewer reads; editor where it is left out
+	// editor reads and writes, viewer reads. Default: editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// When it ends, in seconds since epoch; never where it is left out
+	// Expiry, in seconds since epoch. Default: never
 	ExpiresAt *int64 `json:"expiresAt,omitzero"`
 }
 
-// ResourceType is one of these texts.
+// ResourceType is one of the values below.
 type ResourceType string
 
 // The values of ResourceType.
@@ -3325,17 +3480,17 @@ type AuthGetPermissionsRequest struct {
 	FolderIDs []string `json:"folderIds,omitzero"`
 	// At most 30; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// Answer what does not exist among the others, instead of NOT_FOUND for the call
+	// Return missing folders and documents as part of a success, not as NOT_FOUND
 	SkipResourceExistenceValidation bool `json:"skipResourceExistenceValidation,omitzero"`
 }
 
-// UserPermissions is an answer, or a part of one, of Auth.GetPermissions.
+// UserPermissions is part of the responses of Auth.GetPermissions.
 type UserPermissions struct {
 	// By the id of the organization
 	Organization json.RawMessage `json:"organization"`
-	// By folder id, where folders were asked for
+	// By folder id, if the request has folderIds
 	Folders json.RawMessage `json:"folders,omitzero"`
-	// By document id, where documents were asked for
+	// By document id, if the request has documentIds
 	Documents json.RawMessage `json:"documents,omitzero"`
 }
 
@@ -3343,11 +3498,11 @@ type UserPermissions struct {
 type Permission struct {
 	// editor reads and writes, viewer reads
 	AccessRole Role `json:"accessRole,omitzero"`
-	// Of folders and documents: the type that holds for it
+	// For folders and documents: the effective access type
 	AccessType Access `json:"accessType,omitzero"`
-	// When the grant that says so ends, in seconds since epoch
+	// Expiry of the effective grant, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
-	// Why the user may do nothing
+	// Why the user has no permission
 	Error string `json:"error,omitzero"`
 	// permission_denied or does_not_exist
 	ErrorCode string `json:"errorCode,omitzero"`
@@ -3357,11 +3512,11 @@ type Permission struct {
 type AuthRemovePermissionsRequest struct {
 	// The user; required
 	UserID string `json:"userId"`
-	// The resources on which the user has no grant any more; required
+	// The resources of the grants to remove; required
 	Permissions Permissions `json:"permissions"`
 }
 
-// Permissions is the value of permissions: the resources on which the user has no grant any more.
+// Permissions is the value of permissions: the resources of the grants to remove.
 type Permissions struct {
 	// At most 100, all or none; required; at most 100
 	Resources []Resource `json:"resources"`
@@ -3379,45 +3534,44 @@ type Resource struct {
 
 // AuthGenerateTokenRequest is the request of Auth.GenerateToken.
 type AuthGenerateTokenRequest struct {
-	// The person: your back end has signed them in; required
+	// The person, signed in by your back end; required
 	UserID string `json:"userId"`
 	// How others see the person
 	UserProperties *UserProperties `json:"userProperties,omitzero"`
 	// The resources that the token covers; required
 	Permissions TokenPermissions `json:"permissions"`
-	// Seconds until it expires; 3,600 by default
+	// Seconds until it expires. Default: 3,600
 	ExpiresIn *int64 `json:"expiresIn,omitzero"`
-	// Add organizations of the resources that do not exist
+	// Create missing organizations of the resources
 	CreateOrganization bool `json:"createOrganization,omitzero"`
-	// Add documents among the resources that do not exist
+	// Create missing documents of the resources
 	CreateDocument bool `json:"createDocument,omitzero"`
 }
 
 // UserProperties is the value of userProperties: how others see the person.
 type UserProperties struct {
-	// Shown beside what the person writes: at most 1000 bytes
+	// Shown next to the person's content: at most 1000 bytes
 	Name string `json:"name,omitzero"`
-	// Stored with the user, and never in the token: at most 320 bytes
+	// Stored with the user, never in the token: at most 320 bytes
 	Email string `json:"email,omitzero"`
 	// Address of a picture: at most 2000 bytes
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// Stored with the user; it grants nothing
+	// Stored with the user, without effect
 	IsAdmin *bool `json:"isAdmin,omitzero"`
-	// The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the
-	// organization counts
+	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
 	Locale string `json:"locale,omitzero"`
-	// The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin;
-	// by default, UTC. The one set for the organization counts
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
 // TokenPermissions is the value of permissions: the resources that the token covers.
 type TokenPermissions struct {
-	// At most 100; folders and documents with all that is in them; required; at most 100
+	// At most 100; folders and documents include their content; required; at most 100
 	Resources []TokenPermission `json:"resources"`
 }
 
-// TokenPermission is the value of resources: at most 100; folders and documents with all that is in them.
+// TokenPermission is the value of resources: at most 100; folders and documents include their
+// content.
 type TokenPermission struct {
 	// organization, folder or document; required
 	Type ResourceType `json:"type"`
@@ -3425,13 +3579,13 @@ type TokenPermission struct {
 	ID string `json:"id"`
 	// The organization of the folder or document; required for these
 	OrganizationID string `json:"organizationId,omitzero"`
-	// viewer reads, editor writes, too; editor where it is left out
+	// viewer reads, editor also writes. Default: editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// Of a document: its name, if createDocument adds it: at most 1000 bytes
+	// The name of a document, if createDocument creates it: at most 1000 bytes
 	DocumentName string `json:"documentName,omitzero"`
 }
 
-// PersonToken is an answer, or a part of one, of Auth.GenerateToken.
+// PersonToken is part of the responses of Auth.GenerateToken.
 type PersonToken struct {
 	// A JWT for the page of this person: Authorization: Bearer
 	Token string `json:"token"`
@@ -3439,27 +3593,27 @@ type PersonToken struct {
 
 // JobsGetRequest is the request of Jobs.Get.
 type JobsGetRequest struct {
-	// Taken, and not looked at: a job belongs to the account
+	// Ignored: a job belongs to the account
 	OrganizationID string `json:"organizationId,omitzero"`
-	// As the deletion answered it; required
+	// The id that the deletion returned; required
 	JobID string `json:"jobId"`
 }
 
-// Job is an answer, or a part of one, of Jobs.Get.
+// Job is part of the responses of Jobs.Get.
 type Job struct {
 	// The job
 	JobID string `json:"jobId"`
-	// waiting: it sweeps from two minutes after the deletion on; running; done: nothing is left of what was deleted
+	// waiting: for two minutes after the deletion; running; done: nothing is left
 	State JobState `json:"state"`
-	// Items that were swept
+	// Number of removed items
 	Done int64 `json:"done"`
-	// Threads, notifications, documents, folders or organizations that are left to be swept
+	// Number of threads, notifications, documents, folders or organizations still to be removed
 	Left int64 `json:"left"`
-	// When the deletion was answered
+	// Time of the deletion
 	StartedAt time.Time `json:"startedAt"`
 }
 
-// JobState is one of these texts.
+// JobState is one of the values below.
 type JobState string
 
 // The values of JobState.
@@ -3473,37 +3627,37 @@ const (
 type LiveAddTicketsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The person whose page connects: your back end has decided that they may see what it asks for; required
+	// The person on the page; your back end must have authorized them; required
 	UserID string `json:"userId"`
-	// The documents that the page shows, at most 30
+	// The documents on the page, at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// Tell of the person's inbox; false where it is left out. At least one of documentIds and this
+	// Also report changes of the person's inbox; this or documentIds is required
 	Inbox bool `json:"inbox,omitzero"`
 }
 
-// Ticket is an answer, or a part of one, of Live.AddTickets.
+// Ticket is part of the responses of Live.AddTickets.
 type Ticket struct {
-	// WebSocket address with a ticket in it, for one connection. Give it to the page alone
+	// WebSocket address with a ticket, for one connection. Give it only to the page
 	URL string `json:"url"`
-	// When the connection must have begun
+	// Time by which the connection must begin
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // WebhooksAddRequest is the request of Webhooks.Add.
 type WebhooksAddRequest struct {
-	// Generated where it is left out
+	// Generated if absent
 	WebhookID string `json:"webhookId,omitzero"`
-	// Where events are posted: https, or http to an address that the operator allows; required
+	// Target of the posts: https, or http to an address that the operator allows; required
 	URL string `json:"url"`
 	// For people: at most 1000 bytes
 	Description string `json:"description,omitzero"`
-	// The types of events that are posted; none or null: all, also those that come to be later; at most 30
+	// The types of posted events; absent or null: all, including future ones; at most 30
 	EventTypes []EventType `json:"eventTypes,omitzero"`
-	// standard where it is left out. contract: the form and the event names of the hosted service, see [Webhooks](#webhooks)
+	// Default: standard. contract: the hosted service's form, see [Webhooks](#webhooks)
 	Payload PayloadForm `json:"payload,omitzero"`
 }
 
-// EventType is one of these texts.
+// EventType is one of the values below.
 type EventType string
 
 // The values of EventType.
@@ -3525,7 +3679,7 @@ const (
 	EventTypeUserErased                     EventType = "user.erased"
 )
 
-// PayloadForm is one of these texts.
+// PayloadForm is one of the values below.
 type PayloadForm string
 
 // The values of PayloadForm.
@@ -3534,7 +3688,7 @@ const (
 	PayloadFormContract PayloadForm = "contract"
 )
 
-// WebhookWithSecret is an answer, or a part of one, of Webhooks.Add, Webhooks.RotateSecrets.
+// WebhookWithSecret is part of the responses of Webhooks.Add, Webhooks.RotateSecrets.
 type WebhookWithSecret struct {
 	// The webhook endpoint
 	WebhookID string `json:"webhookId"`
@@ -3542,45 +3696,45 @@ type WebhookWithSecret struct {
 	URL string `json:"url"`
 	// For people
 	Description string `json:"description"`
-	// The types of events that are posted; none or null: all, also those that come to be later
+	// The types of posted events; absent or null: all, including future ones
 	EventTypes []EventType `json:"eventTypes"`
-	// The form of what is posted
+	// The form of the posts
 	Payload PayloadForm `json:"payload"`
-	// Whether it is switched off
+	// Whether it is disabled
 	Disabled bool `json:"disabled"`
 	// Why the service disabled it
 	DisabledReason string `json:"disabledReason,omitzero"`
-	// Posts that failed since the last one that succeeded
+	// Failed posts since the last success
 	Failures int64 `json:"failures"`
-	// When the first of these failures was
+	// Time of the first of these failures
 	FailingSince time.Time `json:"failingSince,omitzero"`
-	// After five failures in a row: one post every 30 seconds tries it until it answers
+	// After five failures in a row: one post every 30 seconds until one succeeds
 	Resting bool `json:"resting"`
-	// Those that sign, the present one first
+	// Active secrets, current one first
 	Secrets []Secret `json:"secrets"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
-	// Signs what the endpoint gets: keep it, nothing shows it again
+	// Signs the requests to the endpoint: store it, it is shown only once
 	Secret string `json:"secret"`
 }
 
-// Secret is the value of secrets: those that sign, the present one first.
+// Secret is the value of secrets: active secrets, current one first.
 type Secret struct {
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// It signs until then, as does the present one
+	// Until then it signs together with the current one
 	Expires time.Time `json:"expires,omitzero"`
 }
 
 // WebhooksGetRequest is the request of Webhooks.Get.
 type WebhooksGetRequest struct {
-	// These endpoints, in this order; those that do not exist are left out; at most 30
+	// Only these, in this order; missing ones are skipped; at most 30
 	WebhookIDs []string `json:"webhookIds,omitzero"`
 }
 
-// Webhook is an answer, or a part of one, of Webhooks.Get, Webhooks.Update.
+// Webhook is part of the responses of Webhooks.Get, Webhooks.Update.
 type Webhook struct {
 	// The webhook endpoint
 	WebhookID string `json:"webhookId"`
@@ -3588,25 +3742,25 @@ type Webhook struct {
 	URL string `json:"url"`
 	// For people
 	Description string `json:"description"`
-	// The types of events that are posted; none or null: all, also those that come to be later
+	// The types of posted events; absent or null: all, including future ones
 	EventTypes []EventType `json:"eventTypes"`
-	// The form of what is posted
+	// The form of the posts
 	Payload PayloadForm `json:"payload"`
-	// Whether it is switched off
+	// Whether it is disabled
 	Disabled bool `json:"disabled"`
 	// Why the service disabled it
 	DisabledReason string `json:"disabledReason,omitzero"`
-	// Posts that failed since the last one that succeeded
+	// Failed posts since the last success
 	Failures int64 `json:"failures"`
-	// When the first of these failures was
+	// Time of the first of these failures
 	FailingSince time.Time `json:"failingSince,omitzero"`
-	// After five failures in a row: one post every 30 seconds tries it until it answers
+	// After five failures in a row: one post every 30 seconds until one succeeds
 	Resting bool `json:"resting"`
-	// Those that sign, the present one first
+	// Active secrets, current one first
 	Secrets []Secret `json:"secrets"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
 }
 
@@ -3614,21 +3768,21 @@ type Webhook struct {
 type WebhooksUpdateRequest struct {
 	// The webhook endpoint; required
 	WebhookID string `json:"webhookId"`
-	// What to change: a field left out stays, null clears it; required
+	// The changes: an absent field is unchanged, null clears it; required
 	UpdatedData WebhookChange `json:"updatedData"`
 }
 
-// WebhookChange is a change of a webhook: what is left out stays.
+// WebhookChange is a change of a webhook: absent fields are unchanged.
 type WebhookChange struct {
 	// Its address
 	URL string `json:"url,omitzero"`
 	// For people: at most 1000 bytes
 	Description Field[string] `json:"description,omitzero"`
-	// The types of events that are posted; none or null: all, also those that come to be later; at most 30
+	// The types of posted events; absent or null: all, including future ones; at most 30
 	EventTypes Field[[]EventType] `json:"eventTypes,omitzero"`
 	// As in webhooks/add; null: standard
 	Payload Field[PayloadForm] `json:"payload,omitzero"`
-	// false enables it again, and forgets how it failed
+	// false enables it, and resets its failures
 	Disabled *bool `json:"disabled,omitzero"`
 }
 
@@ -3638,13 +3792,13 @@ type WebhooksDeleteRequest struct {
 	WebhookID string `json:"webhookId"`
 }
 
-// WebhooksDeleteData is the answer of Webhooks.Delete.
+// WebhooksDeleteData is the response of Webhooks.Delete.
 type WebhooksDeleteData struct {
-	// Whether it was done
+	// Whether it succeeded
 	Success bool `json:"success"`
 	// The webhook endpoint
 	WebhookID string `json:"webhookId"`
-	// What was done or what is wrong, for people
+	// Outcome or error, for people
 	Message string `json:"message"`
 }
 
@@ -3662,17 +3816,17 @@ type WebhooksGetDeliveriesRequest struct {
 	State DeliveryState `json:"state,omitzero"`
 	// Only of events of this type
 	EventType EventType `json:"eventType,omitzero"`
-	// Of events of then or later
+	// Of events at this time or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
-	// Of events of then or earlier
+	// Of events at this time or earlier
 	CreatedBefore time.Time `json:"createdBefore,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// DeliveryState is one of these texts.
+// DeliveryState is one of the values below.
 type DeliveryState string
 
 // The values of DeliveryState.
@@ -3683,38 +3837,37 @@ const (
 	DeliveryStateCanceled  DeliveryState = "canceled"
 )
 
-// Delivery is an answer, or a part of one, of Webhooks.GetDeliveries.
+// Delivery is part of the responses of Webhooks.GetDeliveries.
 type Delivery struct {
 	// The webhook endpoint
 	WebhookID string `json:"webhookId"`
-	// The event, also the header webhook-id of its posts
+	// The event, also in the header webhook-id
 	EventID string `json:"eventId"`
 	// The type of the event
 	EventType EventType `json:"eventType"`
-	// pending: an attempt is to come; delivered; exhausted: every attempt failed; canceled: the event had expired or could not be
-	// read, or the endpoint did not want its type any more
+	// pending; delivered; exhausted: every attempt failed; canceled: expired, unreadable or unwanted
 	State DeliveryState `json:"state"`
-	// The posts so far, oldest first, the last 20
+	// The last 20 posts, oldest first
 	Attempts []Attempt `json:"attempts"`
-	// When a pending one is posted next, unless the endpoint rests
+	// Time of the next post of a pending delivery, unless the endpoint is resting
 	NextAttempt time.Time `json:"nextAttempt,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
-	// When it was last changed
+	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
 }
 
-// Attempt is the value of attempts: the posts so far, oldest first, the last 20.
+// Attempt is the value of attempts: the last 20 posts, oldest first.
 type Attempt struct {
-	// When it was made
+	// Time of creation
 	At time.Time `json:"at"`
-	// HTTP status of the answer, absent where there was none
+	// HTTP status of the response, if there was one
 	Status int64 `json:"status,omitzero"`
-	// Why it failed
+	// Cause of the failure
 	Reason string `json:"reason,omitzero"`
-	// How long it took, in milliseconds
+	// Duration in milliseconds
 	DurationMS int64 `json:"durationMs"`
-	// The endpoint's answer where it failed, the first 1,000 bytes: of the last three such attempts
+	// The first 1,000 bytes of the response, for the last three failed attempts
 	Answer string `json:"answer,omitzero"`
 }
 
@@ -3722,19 +3875,19 @@ type Attempt struct {
 type WebhooksReplayDeliveriesRequest struct {
 	// The webhook endpoint; required
 	WebhookID string `json:"webhookId"`
-	// This event alone: since, pageSize and pageToken are of others
+	// Only this event; not with since, pageSize and pageToken
 	EventID string `json:"eventId,omitzero"`
-	// The deliveries of events of then and later; this or eventId is required
+	// Deliveries of events at this time or later; this or eventId is required
 	Since time.Time `json:"since,omitzero"`
-	// The most deliveries to replay; 10,000 where it is left out
+	// Maximum number of deliveries. Default: 10,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// WebhooksReplayDeliveriesData is the answer of Webhooks.ReplayDeliveries.
+// WebhooksReplayDeliveriesData is the response of Webhooks.ReplayDeliveries.
 type WebhooksReplayDeliveriesData struct {
-	// Deliveries that are pending again
+	// Number of deliveries that are pending again
 	Replayed int64 `json:"replayed"`
 }
 
@@ -3742,21 +3895,21 @@ type WebhooksReplayDeliveriesData struct {
 type OrganizationsGetUserGroupsRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// Those with a name, or a word of it, that begins with this, whatever the case and accents; 2 to 100 characters
+	// A prefix of the name or of a word in it, without case and accents; 2 to 100 characters
 	SearchKey string `json:"searchKey,omitzero"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Group is an answer, or a part of one, of Organizations.GetUserGroups.
+// Group is part of the responses of Organizations.GetUserGroups.
 type Group struct {
 	// The group
 	GroupID string `json:"groupId"`
 	// Its name
 	GroupName string `json:"groupName"`
-	// At most 500 of its users, by id; none with searchKey
+	// At most 500 of its users, by id; absent with searchKey
 	UserIDs []string `json:"userIds"`
 }
 
@@ -3764,34 +3917,33 @@ type Group struct {
 type NotificationsGetConfigUsersRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// UserConfig is an answer, or a part of one, of Notifications.GetConfigUsers.
+// UserConfig is part of the responses of Notifications.GetConfigUsers.
 type UserConfig struct {
 	// The user
 	UserID string `json:"userId"`
-	// The document; none for the organization
+	// The document; absent for the organization
 	DocumentID string `json:"documentId,omitzero"`
-	// By channel; those that the user has not set are left out
+	// By channel, without unset ones
 	Config ChannelsSet `json:"config"`
-	// instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has
-	// not seen. None is instant
+	// instant: as set for the account; hourly or daily: about unread content. Default: instant
 	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
-	// Of daily: 0 to 23, in timeZone
+	// With daily: 0 to 23, in timeZone
 	MailHour int64 `json:"mailHour,omitzero"`
-	// Of the IANA database, such as Europe/Berlin; none is UTC
+	// IANA time zone, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
-// ChannelsSet is the value of config: by channel; those that the user has not set are left out.
+// ChannelsSet is the value of config: by channel, without unset ones.
 type ChannelsSet struct {
-	// ALL: everything; MINE: what concerns the user; NONE
+	// ALL, MINE (only if the user is concerned) or NONE
 	Inbox Preference `json:"inbox,omitzero"`
-	// ALL: everything; MINE: what concerns the user; NONE
+	// ALL, MINE (only if the user is concerned) or NONE
 	Email Preference `json:"email,omitzero"`
 
 	// Its further fields
@@ -3802,29 +3954,29 @@ type ChannelsSet struct {
 type CommentAnnotationsGetReadRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// In the order of the response; those that do not exist are passed over; required; at most 30
+	// In the order of the response; missing ones are skipped; required; at most 30
 	DocumentIDs []string `json:"documentIds"`
-	// The most items to answer; 1,000 where it is left out
+	// The maximum number of items. Default: 1,000
 	PageSize int64 `json:"pageSize,omitzero"`
-	// The nextPageToken of the page before
+	// The nextPageToken of the previous page
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// ReadState is an answer, or a part of one, of CommentAnnotations.GetRead.
+// ReadState is part of the responses of CommentAnnotations.GetRead.
 type ReadState struct {
 	// The document
 	DocumentID string `json:"documentId"`
 	// The user
 	UserID string `json:"userId"`
-	// The annotation; none for all of the document
+	// The annotation; absent for the whole document
 	AnnotationID string `json:"annotationId,omitzero"`
-	// True: all comments that there were then are seen. False: none is
+	// True: all comments up to then are read. False: none is
 	Read bool `json:"read"`
-	// When that was said
+	// Time of the mark
 	ReadAt time.Time `json:"readAt"`
 }
 
-// EventData is what a webhook says of its event. The fields that it has are those of the event's type.
+// EventData is the data of a webhook event. Its fields depend on the type of the event.
 type EventData struct {
 	// The organization; null for an event that is about the account
 	OrganizationID string `json:"organizationId"`
@@ -3860,19 +4012,19 @@ type EventAnnotation struct {
 	Deleted bool `json:"deleted,omitzero"`
 	// The author
 	From *User `json:"from,omitzero"`
-	// Where in the document it belongs
+	// Its place in the document
 	Location *Location `json:"location,omitzero"`
 	// Its status
 	Status *AnnotationStatus `json:"status,omitzero"`
-	// To whom the annotation is assigned
+	// The assignee
 	AssignedTo *User `json:"assignedTo,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
-	// Free-form, of your own
+	// Free-form
 	Context json.RawMessage `json:"context,omitzero"`
-	// Who may see it, of those who may see the document: all of them where it is left out
+	// Its audience, within that of the document. Default: all of it
 	Visibility *Visibility `json:"visibility,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
@@ -3892,7 +4044,8 @@ type EventStatus struct {
 	Type string `json:"type,omitzero"`
 }
 
-// EventComment is the value of comments: the comments that were added, changed or deleted, as they are now.
+// EventComment is the value of comments: the comments that were added, changed or deleted, as they
+// are now.
 type EventComment struct {
 	// The comment
 	CommentID int64 `json:"commentId"`
@@ -3900,15 +4053,15 @@ type EventComment struct {
 	Deleted bool `json:"deleted,omitzero"`
 	// The payload is full: comments/get returns the comment
 	ContentOmitted bool `json:"contentOmitted,omitzero"`
-	// Its content as text; {{userId}} stands for the name of a tagged user
+	// Content as text; {{userId}} is replaced by the name of a tagged user
 	CommentText string `json:"commentText,omitzero"`
-	// Its content as HTML, kept as sent: clean it before you show it
+	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
 	// The author
 	From *User `json:"from,omitzero"`
-	// Users whom the comment tags, for each {{userId}} in its content
+	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
@@ -3918,22 +4071,22 @@ type EventNotification struct {
 	NotificationID string `json:"notificationId"`
 	// It is gone, and the other fields with it
 	Deleted bool `json:"deleted,omitzero"`
-	// Who acted
+	// The acting user
 	ActionUser *User `json:"actionUser,omitzero"`
-	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
+	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values for the template: users (shown by name, else id), strings, numbers, booleans. recipientUser, where it is not given, is
-	// who reads it
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
-	// Free-form, sent back when a user clicks the notification
+	// Free-form, returned when a user clicks the notification
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll,omitzero"`
 	// The recipients: at most 200 of them, and none where the payload would be too large
 	NotifyUsers []User `json:"notifyUsers,omitzero"`
-	// When it was made
+	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 

@@ -18,7 +18,7 @@ const (
 	Unauthenticated    Code = "UNAUTHENTICATED"     // 401: a credential header is missing
 	PermissionDenied   Code = "PERMISSION_DENIED"   // 403: the credentials are not valid
 	NotFound           Code = "NOT_FOUND"           // 404: the organization, document, annotation or path does not exist
-	AlreadyExists      Code = "ALREADY_EXISTS"      // 409: something with this id is there already
+	AlreadyExists      Code = "ALREADY_EXISTS"      // 409: the id already exists
 	Aborted            Code = "ABORTED"             // 409: others wrote the same thing at the same time; the caller may try again
 	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"  // 429: a limit on rate; the caller may try again later
 	Internal           Code = "INTERNAL"            // 500: the cause is in the log and never in the answer

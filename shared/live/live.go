@@ -71,7 +71,7 @@ func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) erro
 	}
 	for i, v := range viewers {
 		if !v[0].May {
-			return collab.Errorf(collab.PermissionDenied, "user %q may not see document %q", w.User, docs[i].Document)
+			return collab.Errorf(collab.PermissionDenied, "user %q cannot see document %q", w.User, docs[i].Document)
 		}
 	}
 	return nil

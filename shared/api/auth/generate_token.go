@@ -11,46 +11,43 @@ import (
 	"collabdata/shared/credentials"
 )
 
-// GenerateTokenRequest is the data of POST /v2/auth/generate_token.
 type GenerateTokenRequest struct {
-	UserID             string           `json:"userId" rule:"required,id" doc:"The person: your back end has signed them in"`
+	UserID             string           `json:"userId" rule:"required,id" doc:"The person, signed in by your back end"`
 	UserProperties     *UserProperties  `json:"userProperties" rule:"notnull" doc:"How others see the person"`
 	Permissions        TokenPermissions `json:"permissions" rule:"required,exact" doc:"The resources that the token covers"`
-	ExpiresIn          *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires; 3,600 by default"`
-	CreateOrganization bool             `json:"createOrganization" doc:"Add organizations of the resources that do not exist"`
-	CreateDocument     bool             `json:"createDocument" doc:"Add documents among the resources that do not exist"`
+	ExpiresIn          *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires. Default: 3,600"`
+	CreateOrganization bool             `json:"createOrganization" doc:"Create missing organizations of the resources"`
+	CreateDocument     bool             `json:"createDocument" doc:"Create missing documents of the resources"`
 
 	names []collab.ResourceName
 }
 
-// UserProperties are what is said of a person.
+// UserProperties describe a person.
 type UserProperties struct {
-	Name     string `json:"name" rule:"max=1000" doc:"Shown beside what the person writes"`
-	Email    string `json:"email" rule:"max=320" doc:"Stored with the user, and never in the token"`
+	Name     string `json:"name" rule:"max=1000" doc:"Shown next to the person's content"`
+	Email    string `json:"email" rule:"max=320" doc:"Stored with the user, never in the token"`
 	PhotoURL string `json:"photoUrl" rule:"max=2000" doc:"Address of a picture"`
-	IsAdmin  *bool  `json:"isAdmin" doc:"Stored with the user; it grants nothing"`
+	IsAdmin  *bool  `json:"isAdmin" doc:"Stored with the user, without effect"`
 	users.Preferred
 }
 
-// Validate refuses an address that no email can reach, and what is no locale or time zone.
+// Validate checks the email address, locale and time zone.
 func (p *UserProperties) Validate(m *rpc.Violations) {
 	users.CheckEmail(m, p.Email)
 	p.Preferred.Validate(m)
 }
 
-// TokenPermissions are what a token covers.
+// TokenPermissions are the resources of a token.
 type TokenPermissions struct {
-	Resources []TokenPermission `json:"resources" rule:"required,nonempty,max=100" doc:"At most 100; folders and documents with all that is in them"`
+	Resources []TokenPermission `json:"resources" rule:"required,nonempty,max=100" doc:"At most 100; folders and documents include their content"`
 }
 
-// TokenPermission is one resource that a token covers.
 type TokenPermission struct {
 	Resource
-	AccessRole   collab.Role `json:"accessRole" doc:"viewer reads, editor writes, too; editor where it is left out"`
-	DocumentName *string     `json:"documentName" rule:"notnull,max=1000" doc:"Of a document: its name, if createDocument adds it"`
+	AccessRole   collab.Role `json:"accessRole" doc:"viewer reads, editor also writes. Default: editor"`
+	DocumentName *string     `json:"documentName" rule:"notnull,max=1000" doc:"The name of a document, if createDocument creates it"`
 }
 
-// Validate is that of Resource.
 func (p *TokenPermission) Validate(m *rpc.Violations) {
 	p.Resource.Validate(m)
 	if p.DocumentName != nil && p.Type != collab.ResourceDocument {
@@ -58,7 +55,6 @@ func (p *TokenPermission) Validate(m *rpc.Violations) {
 	}
 }
 
-// Validate refuses resources given twice.
 func (r *GenerateTokenRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *TokenPermission) *Resource { return &p.Resource })
 }
@@ -72,26 +68,30 @@ type PersonToken struct {
 func GenerateToken() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/auth/generate_token", Grants: rpc.ReadTable | rpc.WriteTable, AlwaysOn: true,
 		Operation: rpc.Method((*Service).GenerateToken), Description: `
-Creates a token with which the page of a person calls the service. Your back end calls it for a person whom it has signed in, and gives
-the token to the page of that person: see [Persons](#persons). The token covers the resources, as far as the person may see them by
-the service's own rules. It holds until it expires, 60 to 172,800 seconds from now; to end all tokens of an account sooner, its operator
-rotates the signing keys twice.
+Create an access token.
 
-A person never creates an organization or a document: createOrganization and createDocument do it here. A token opens an organization or
-a document only if the token was issued after that was added. Get another token for one that was added, or deleted and added again, since.
+Creates a token for the page of a signed-in person. Your back end calls this operation after the
+person has signed in, and passes the token to the page: see [Persons](#persons). The token covers
+the resources, within the person's own access. It expires after 60 to 172,800 seconds. To end all
+tokens of an account sooner, its operator rotates the signing keys twice.
 
-With userProperties the user is stored as by users/add, with name, email, picture, locale, time zone and role, at each resource that exists. Only changes are
-written. Quotas do not refuse the call, but count its units. If the deployment has writes off, the call creates and stores nothing.
+A person never creates an organization or a document: use createOrganization and createDocument
+here. A token covers an organization or a document only if it was created before the token. After
+creating one, or deleting and creating it again, get another token.
 
-INVALID_ARGUMENT if the token would be longer than 8,000 bytes: name a folder or the organization in place of many documents. UNAVAILABLE
-if a document or an organization to create was deleted a moment ago.`}
+With userProperties, the user is stored at each existing resource, with name, email, picture,
+locale, time zone and role, as by 'users/add'. Only changes are written. Quotas do not refuse this
+request, but count its units. If writes are off in the deployment, nothing is created or stored.
+
+The request fails with INVALID_ARGUMENT if the token would exceed 8,000 bytes: use a folder or the
+organization instead of many documents. It fails with UNAVAILABLE if a document or an organization
+to create was just deleted.`}
 }
 
-// defaultExpiry is the life of a token, in seconds.
 const defaultExpiry = 3600
 
-// GenerateToken creates the organizations and documents that a token covers, stores the person, and
-// returns the token. It fails with INVALID_ARGUMENT if the token would be longer than credentials.MaxToken.
+// GenerateToken creates the organizations and documents of a token, stores the person, and returns
+// the token.
 func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest) (*PersonToken, error) {
 	said := collab.Deref(req.UserProperties)
 	p := collab.Person{UserID: req.UserID, Name: said.Name, PhotoURL: said.PhotoURL}
@@ -117,7 +117,7 @@ func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *Genera
 	}
 	if len(token) > credentials.MaxToken {
 		return nil, collab.Errorf(collab.InvalidArgument,
-			"data.permissions.resources make a token of %d bytes, and it must be at most %d: name a folder or the organization", len(token), credentials.MaxToken)
+			"data.permissions.resources make a token of %d bytes, the limit is %d: use a folder or the organization", len(token), credentials.MaxToken)
 	}
 	if !call.Again && !call.ReadOnly {
 		if err := s.prepare(ctx, call, req, p); err != nil {
@@ -128,8 +128,8 @@ func (s *Service) GenerateToken(ctx context.Context, call *rpc.Call, req *Genera
 	return &PersonToken{token}, nil
 }
 
-// prepare creates what a token covers, as far as the request asks for it, and stores the person at
-// each of the resources that exist, unless the same is stored.
+// prepare creates the requested resources of a token. It stores the person at each existing
+// resource, except unchanged ones.
 func (s *Service) prepare(ctx context.Context, call *rpc.Call, req *GenerateTokenRequest, p collab.Person) error {
 	var open []collab.Resource
 	var roles []collab.Role

@@ -1,4 +1,4 @@
-// Package auth has the operations on the permissions of users, and on the tokens of their pages.
+// Package auth implements the operations on permissions and on access tokens for pages.
 package auth
 
 import (
@@ -12,25 +12,26 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Service carries out the operations.
+// Service runs the operations.
 type Service struct {
 	Directory *directory.Store
 	Accounts  *accounts.Store
-	Stage     string // that issues tokens
+	Stage     string // issuer of tokens
 }
 
-// Resource is what a grant is on.
+// Resource is the object of a grant.
 type Resource struct {
 	Type           collab.ResourceType `json:"type" rule:"required" doc:"organization, folder or document"`
 	ID             string              `json:"id" rule:"required,docid" doc:"The organization, folder or document"`
 	OrganizationID string              `json:"organizationId" rule:"id" doc:"The organization of the folder or document; required for these"`
 }
 
-// Validate refuses folders and documents without their organization, and organizations with another.
+// Validate requires the organization of a folder or document, and rejects another organization than
+// id.
 func (r *Resource) Validate(m *rpc.Violations) {
 	switch {
 	case r.Type == "organization" && r.OrganizationID != "" && r.OrganizationID != r.ID:
-		m.Add("organizationId", "must be left out, or be the same as id")
+		m.Add("organizationId", "must be absent, or equal id")
 	case r.Type != "organization" && r.Type != "" && r.OrganizationID == "":
 		m.Add("organizationId", "is required for a %s", r.Type)
 	}
@@ -51,49 +52,43 @@ func (r Resource) name() collab.ResourceName {
 	return collab.ResourceName{Organization: r.OrganizationID, Document: r.ID}
 }
 
-// named returns the names of resources, and notes those that are given twice.
+// named returns the names of resources, and rejects duplicates.
 func named[T any](m *rpc.Violations, resources []T, of func(*T) *Resource) []collab.ResourceName {
 	names := make([]collab.ResourceName, len(resources))
 	seen := make(map[collab.ResourceName]bool, len(resources))
 	for i := range resources {
 		names[i] = of(&resources[i]).name()
 		if seen[names[i]] {
-			m.Add(fmt.Sprintf("permissions.resources[%d]", i), "must not be the same as an earlier one")
+			m.Add(fmt.Sprintf("permissions.resources[%d]", i), "must not repeat an earlier one")
 		}
 		seen[names[i]] = true
 	}
 	return names
 }
 
-// PermissionsAddRequest is the data of POST /v2/auth/permissions/add.
 type PermissionsAddRequest struct {
-	User        PermissionsUser `json:"user" rule:"required" doc:"The user who gets the grants"`
+	User        PermissionsUser `json:"user" rule:"required" doc:"The recipient of the grants"`
 	Permissions NewPermissions  `json:"permissions" rule:"required,exact" doc:"The grants"`
 
 	names []collab.ResourceName
 }
 
-// PermissionsUser names a user.
 type PermissionsUser struct {
 	UserID string `json:"userId" rule:"required,id"`
 }
 
-// NewPermissions are grants to make.
 type NewPermissions struct {
 	Resources []NewPermission `json:"resources" rule:"required,nonempty,max=100" doc:"At most 100, all or none"`
 }
 
-// NewPermission is a grant to make.
 type NewPermission struct {
 	Resource
-	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads; editor where it is left out"`
-	ExpiresAt  *int64      `json:"expiresAt" rule:"min=0,max=253402300799" doc:"When it ends, in seconds since epoch; never where it is left out"`
+	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads. Default: editor"`
+	ExpiresAt  *int64      `json:"expiresAt" rule:"min=0,max=253402300799" doc:"Expiry, in seconds since epoch. Default: never"`
 }
 
-// Validate is that of Resource.
 func (p *NewPermission) Validate(m *rpc.Violations) { p.Resource.Validate(m) }
 
-// Validate refuses resources given twice.
 func (r *PermissionsAddRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *NewPermission) *Resource { return &p.Resource })
 }
@@ -102,13 +97,16 @@ func (r *PermissionsAddRequest) Validate(m *rpc.Violations) {
 func PermissionsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/auth/permissions/add", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).PermissionsAdd), Description: `
-Gives a user grants on organizations, folders and documents. All are given or none: on an organization (she is then one of its users), on a
-folder with all in it, or on a document. They replace those on the same resources, role and end. An end in the past is accepted, and the
-grant is none. NOT_FOUND when a resource does not exist.`}
+Add permissions.
+
+Adds a user's grants on organizations, folders and documents, all or none. A grant on an
+organization makes the user a member; a grant on a folder covers its content. Grants replace
+earlier ones on the same resources, with role and expiry. A grant with an expiry in the past has
+no effect. The request fails with NOT_FOUND if a resource does not exist.`}
 }
 
-// PermissionsAdd gives a user grants, all or none; they replace those on the same resources. It fails with NOT_FOUND when a resource does
-// not exist.
+// PermissionsAdd adds a user's grants, all or none; they replace earlier ones on the same
+// resources.
 func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *PermissionsAddRequest) (collab.JSON, error) {
 	on, err := s.Directory.OpenResources(ctx, call.Account, req.names)
 	if err != nil {
@@ -123,20 +121,17 @@ func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *Permi
 	return nil, s.Directory.AddGrants(ctx, call.Request, req.User.UserID, on, grants)
 }
 
-// PermissionsRemoveRequest is the data of POST /v2/auth/permissions/remove.
 type PermissionsRemoveRequest struct {
 	UserID      string      `json:"userId" rule:"required,id"`
-	Permissions Permissions `json:"permissions" rule:"required,exact" doc:"The resources on which the user has no grant any more"`
+	Permissions Permissions `json:"permissions" rule:"required,exact" doc:"The resources of the grants to remove"`
 
 	names []collab.ResourceName
 }
 
-// Permissions are the resources of grants.
 type Permissions struct {
 	Resources []Resource `json:"resources" rule:"required,nonempty,max=100" doc:"At most 100, all or none"`
 }
 
-// Validate refuses resources given twice.
 func (r *PermissionsRemoveRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *Resource) *Resource { return p })
 }
@@ -145,11 +140,13 @@ func (r *PermissionsRemoveRequest) Validate(m *rpc.Violations) {
 func PermissionsRemove() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/auth/permissions/remove", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).PermissionsRemove), Description: `
-Takes grants from a user. All are taken or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.`}
+Remove permissions.
+
+Removes a user's grants, all or none. A missing grant is no error. The request fails with
+NOT_FOUND if a resource does not exist.`}
 }
 
-// PermissionsRemove takes grants from a user, all or none; one that is not there is gone already. It fails with NOT_FOUND when a resource
-// does not exist.
+// PermissionsRemove removes a user's grants, all or none.
 func (s *Service) PermissionsRemove(ctx context.Context, call *rpc.Call, req *PermissionsRemoveRequest) (collab.JSON, error) {
 	on, err := s.Directory.OpenResources(ctx, call.Account, req.names)
 	if err != nil {

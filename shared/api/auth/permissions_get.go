@@ -8,28 +8,27 @@ import (
 	"collabdata/shared/collab"
 )
 
-// PermissionsGetRequest is the data of POST /v2/auth/permissions/get.
 type PermissionsGetRequest struct {
 	OrganizationID                  string   `json:"organizationId" rule:"required,id"`
 	UserIDs                         []string `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"At most 30"`
 	FolderIDs                       []string `json:"folderIds" rule:"notnull,nonempty,max=30,each=id" doc:"At most 30"`
 	DocumentIDs                     []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"At most 30"`
-	SkipResourceExistenceValidation bool     `json:"skipResourceExistenceValidation" doc:"Answer what does not exist among the others, instead of NOT_FOUND for the call"`
+	SkipResourceExistenceValidation bool     `json:"skipResourceExistenceValidation" doc:"Return missing folders and documents as part of a success, not as NOT_FOUND"`
 }
 
-// UserPermissions are what a user may do in an organization.
+// UserPermissions are a user's permissions in an organization.
 type UserPermissions struct {
 	Organization rpc.Keyed[Permission] `json:"organization" doc:"By the id of the organization"`
-	Folders      rpc.Keyed[Permission] `json:"folders,omitempty" doc:"By folder id, where folders were asked for"`
-	Documents    rpc.Keyed[Permission] `json:"documents,omitempty" doc:"By document id, where documents were asked for"`
+	Folders      rpc.Keyed[Permission] `json:"folders,omitempty" doc:"By folder id, if the request has folderIds"`
+	Documents    rpc.Keyed[Permission] `json:"documents,omitempty" doc:"By document id, if the request has documentIds"`
 }
 
-// Permission is what a user may do with one thing, or why nothing.
+// Permission is a user's permission on one resource, or the reason for having none.
 type Permission struct {
 	AccessRole collab.Role   `json:"accessRole,omitempty" doc:"editor reads and writes, viewer reads"`
-	AccessType collab.Access `json:"accessType,omitempty" doc:"Of folders and documents: the type that holds for it"`
-	ExpiresAt  int64         `json:"expiresAt,omitempty" doc:"When the grant that says so ends, in seconds since epoch"`
-	Error      string        `json:"error,omitempty" doc:"Why the user may do nothing"`
+	AccessType collab.Access `json:"accessType,omitempty" doc:"For folders and documents: the effective access type"`
+	ExpiresAt  int64         `json:"expiresAt,omitempty" doc:"Expiry of the effective grant, in seconds since epoch"`
+	Error      string        `json:"error,omitempty" doc:"Why the user has no permission"`
 	ErrorCode  string        `json:"errorCode,omitempty" doc:"permission_denied or does_not_exist"`
 }
 
@@ -37,14 +36,19 @@ type Permission struct {
 func PermissionsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/auth/permissions/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).PermissionsGet), Description: `
-Says what users may do in an organization, and with its folders and documents. The nearest grant that has not ended counts: on the
-thing itself, on its folder, on that one's parent and so on; then, but where access is restricted, that of being a user of the
-organization. A user without one may still see and write what is public. NOT_FOUND when a folder or document does not exist: error.details then
-has the same answer, with errorCode does_not_exist there; skipResourceExistenceValidation answers that as a success.`}
+List permissions.
+
+Returns the permissions of users in an organization, and on its folders and documents. The nearest
+unexpired grant applies: on the resource, its folder, the folder's parent, and so on; then
+membership in the organization, except for restricted resources. A user without any can still read
+and write public resources.
+
+The request fails with NOT_FOUND if a folder or document does not exist: then 'error.details' has
+the same content, with the errorCode 'does_not_exist' for these. With
+skipResourceExistenceValidation the request succeeds.`}
 }
 
-// PermissionsGet returns what users may do in an organization, and with folders and documents of it. It fails with NOT_FOUND, which shows
-// the same, when one of these does not exist.
+// PermissionsGet returns the permissions of users in an organization, and on folders and documents.
 func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *PermissionsGetRequest) (rpc.Keyed[UserPermissions], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
@@ -89,7 +93,7 @@ func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *Permi
 	return answer, nil
 }
 
-// permission returns what a standing lets its user do at a time.
+// permission returns the permission of a standing at a time.
 func permission(of collab.Standing, now collab.Millis) Permission {
 	g := of.Grant(now)
 	if g == nil {

@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/credentials"
 )
 
-// Require returns a handler that passes on to next the requests whose credentials hold, with their collab.Identity in the context, and
-// answers and logs the others through the server. It does not read the body.
+// Require returns a handler that authenticates requests. It passes valid ones to next with their
+// collab.Identity in the context, and answers others through the server. It does not read the body.
 func Require(c *credentials.Checker, s *rpc.Server, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		identity, err := c.Check(r.Context(), r.Header)

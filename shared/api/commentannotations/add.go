@@ -20,62 +20,61 @@ type AddRequest struct {
 	VerifyFlag
 	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500" person:"in"`
 
-	list []newAnnotation // of them, converted once
+	list []newAnnotation // converted once
 }
 
-// NewAnnotation is an annotation to add.
 type NewAnnotation struct {
 	AnnotationFields
 	Status           *Status             `json:"status"`
-	CommentData      []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90; further ones are added by comments/add"`
-	Comments         []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
+	CommentData      []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90; add more with comments/add"`
+	Comments         []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: send only one"`
 	Visibility       *collab.Visibility  `json:"visibility" rule:"exact" person:"in"`
-	VisibilityConfig *collab.Visibility  `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: only one of the two"`
+	VisibilityConfig *collab.Visibility  `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: send only one"`
 	KeptFields
 }
 
-// Validate refuses comments, or a visibility, under both their names, and what is wrong with the known fields of a suggestion.
+// Validate rejects comments or a visibility under both names, and invalid known fields of a
+// suggestion.
 func (a *NewAnnotation) Validate(m *rpc.Violations) {
 	checkNames(m, "commentData", a.CommentData != nil, "comments", a.Comments != nil)
 	checkNames(m, "visibility", a.Visibility != nil, "visibilityConfig", a.VisibilityConfig != nil)
 	checkSuggestion(m, a.Suggestion)
 }
 
-// checkNames refuses a field that is sent under both its names.
+// checkNames rejects a field that is sent under both its names.
 func checkNames(m *rpc.Violations, name string, sent bool, other string, otherSent bool) {
 	if sent && otherSent {
-		m.Add(other, "must not be sent beside %s: it is another name of it", name)
+		m.Add(other, "cannot be combined with %s: it is another name of it", name)
 	}
 }
 
-// AnnotationComment is a comment of an annotation to add.
 type AnnotationComment struct {
 	CommentFields
 	Context             collab.JSON  `json:"context" rule:"object"`
 	TriggerNotification bool         `json:"triggerNotification"`
-	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted; nothing is kept of what users did yet"`
+	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted and ignored"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
 	Addition
 	KeptCommentFields
 }
 
-// Validate refuses attachment ids given twice.
 func (c *AnnotationComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
 
-// AddResult is what became of one annotation.
+// AddResult is the outcome of one annotation.
 type AddResult struct {
 	rpc.Outcome
-	AnnotationID string  `json:"annotationId" person:"out" doc:"Its id; empty where it was refused before it was given one"`
-	CommentIDs   []int64 `json:"commentIds" person:"out" doc:"Its comments, in the order sent; none where it failed"`
-	FindingID    string  `json:"findingId,omitempty" doc:"That of agent.reason of its first comment"`
+	AnnotationID string  `json:"annotationId" person:"out" doc:"Its id; empty if it was refused before it got one"`
+	CommentIDs   []int64 `json:"commentIds" person:"out" doc:"Ids of its comments, in the order sent; empty if it failed"`
+	FindingID    string  `json:"findingId,omitempty" doc:"The id in agent.reason of the first comment"`
 }
 
-// denied begins the key of the result of an annotation that was refused before it had an id; its index in the request follows.
+// denied is the prefix of the result key of a refused annotation without an id; its index in the
+// request follows.
 const denied = "__denied:"
 
-// Validate refuses ids given twice, comments without content, more comments or tagged users than a request may hold, and a visibility for
-// nobody.
+// Validate rejects duplicate ids, comments without content, too many comments or tagged users, and
+// a visibility for nobody.
 func (r *AddRequest) Validate(m *rpc.Violations) {
 	r.list = convert(m, r.CommentAnnotations)
 	for i, a := range r.CommentAnnotations {
@@ -85,7 +84,7 @@ func (r *AddRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// convert returns the annotations to add of a request of any version, and notes its mistakes.
+// convert returns the new annotations of a request of any version, and adds its violations to m.
 func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, sent []A) []newAnnotation {
 	list := collab.Map(sent, func(a A) newAnnotation { return a.newAnnotation() })
 	rpc.Unique(m, "commentAnnotations[%d].annotationId", list, func(a *newAnnotation) *string { return a.AnnotationID })
@@ -108,33 +107,42 @@ func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
 		Operation: rpc.MethodAhead((*Service).addAhead, (*Service).Add), Description: `
-Adds comment annotations with their comments. Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000
-comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.
+Add threads.
 
-An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there
-already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a
-text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or
-HTML, and name the user in taggedUserContacts. comments is another name of commentData, and visibilityConfig one of visibility.
+Adds threads with their comments. Each thread is added completely or not at all. One request adds
+up to 500 threads, with at most 90 comments each and 5,000 comments in total; add more comments
+with 'comments/add'. The author of the first comment is the creator.
 
-type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given back as
-sent. A suggestion is kept where type is suggestion, and is pending.
+Every field is optional, including comments. The default status is 'OPEN'. For the default
+statuses 'OPEN', 'IN_PROGRESS' and 'RESOLVED', name, type and color are filled in; a custom status
+requires 'svg' or iconUrl. A comment requires 'from', and content: a text, HTML, attachments,
+or isCommentResolverUsed. To tag a user, write {{userId}} in the text or HTML, and add the user to
+taggedUserContacts. 'comments' is another name of commentData, and visibilityConfig of
+'visibility'.
 
-With verifyUserPermissions the author of each comment must have access to the document, and be one of those who see the annotation: else
-it fails with PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an id. visibility says who may
-see it: see Who may see what.
+These fields are stored and returned unchanged: 'type', commentType, pageInfo, positions and
+sizes, 'actions', and 'agent', 'actions' and 'progress' of a comment. A suggestion is stored if
+'type' is 'suggestion'; its status is 'pending'. 'visibility' limits the audience of the thread:
+see [Permissions](#permissions).
 
-The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already,
-and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
-INTERNAL where it may be sent again. NOT_FOUND when the organization or the document does not exist and is not to be made;
-FAILED_PRECONDITION when the organization is disabled. An organization and a document that the call created stay, also where the call fails
-then.`}
+The response has a result for each annotation by id, in the order sent. An item fails with:
+
+- ALREADY_EXISTS if the id already exists; the existing annotation is unchanged.
+- PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document or
+  see the annotation. If it was sent without an id, its key is '__denied:' and its index.
+- INVALID_ARGUMENT if it is too large to be stored.
+- ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
+
+The request fails with NOT_FOUND if the organization or the document does not exist and is not to
+be created. It fails with FAILED_PRECONDITION if the organization is disabled. An organization and
+a document that the call created remain even if the call fails.`}
 }
 
 func (s *Service) addAhead(ctx context.Context, call *rpc.Call, req *AddRequest) {
 	s.ahead(ctx, call, req.Target, "", seers(req.list), commentsOf(req.list)...)
 }
 
-// seers returns the users whom the visibilities of annotations name.
+// seers returns the users in the visibilities of annotations.
 func seers(list []newAnnotation) (users []string) {
 	for _, a := range list {
 		users = append(users, a.visibility.Users()...)
@@ -146,24 +154,23 @@ func commentsOf(list []newAnnotation) [][]NewComment {
 	return collab.Map(list, func(a newAnnotation) []NewComment { return a.comments })
 }
 
-// Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
+// Add adds annotations with their comments, each completely or not at all.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
 	return s.add(ctx, call, req.Target, req.CreateFlags, req.VerifyFlag, req.list)
 }
 
-// newAnnotation is an annotation to add, whatever the version that sent it.
+// newAnnotation is a new annotation of any version.
 type newAnnotation struct {
 	AnnotationFields
 	statusID string
 	status   collab.JSON // nil for the default
 	comments []NewComment
-	field    string // that has them
+	field    string // name of the field of the comments
 	kept     collab.JSON
 
 	visibility *collab.Visibility
 }
 
-// annotationOf returns an annotation to add, of whichever version its parts are.
 func annotationOf[C interface{ newComment() NewComment }](
 	fields AnnotationFields, status interface{ id() string }, comments []C,
 ) newAnnotation {
@@ -222,8 +229,8 @@ func (s *Service) add(
 		results   = make(rpc.Keyed[AddResult], len(list))
 		threads   []*collab.Thread
 		adds      []collab.NewAnnotation
-		places    []int      // of the threads in the list
-		generated = int64(0) // comment ids so far
+		places    []int      // index of each thread in the list
+		generated = int64(0) // number of comment ids so far
 	)
 	for i := range list {
 		t := list[i].thread(call, generated)
@@ -263,8 +270,8 @@ func (s *Service) add(
 	return results, nil
 }
 
-// bringBack is Directory.BringBack for the authors of comments that a back end adds. A person who may add any needs none, and must not undo
-// a removal that comes meanwhile.
+// bringBack is Directory.BringBack for the authors of a back end's comments. It skips persons: a
+// person with access needs none, and must not undo a concurrent removal.
 func (s *Service) bringBack(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, threads ...*collab.Thread) error {
 	if call.Person != nil {
 		return nil
@@ -278,7 +285,7 @@ func (s *Service) bringBack(ctx context.Context, call *rpc.Call, doc collab.Docu
 	return s.Directory.BringBack(ctx, doc, last)
 }
 
-// findingID returns what the agent that wrote the first comment found, "" for none.
+// findingID returns the finding of the agent that wrote the first comment, or "".
 func (a *newAnnotation) findingID() string {
 	if len(a.comments) == 0 {
 		return ""
@@ -286,7 +293,8 @@ func (a *newAnnotation) findingID() string {
 	return textOf(member(a.comments[0].Agent, "reason"), "findingId")
 }
 
-// thread returns the annotation as it is stored. generated is how many comment ids the request may have generated so far.
+// thread returns the annotation in its stored form. generated is the number of comment ids
+// generated so far.
 func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: a.stored()}
@@ -318,37 +326,37 @@ type AddV1Request struct {
 	list []newAnnotation
 }
 
-// Validate is that of AddRequest, except for contexts: in version 1 nobody can mean a right by what is in one.
+// Validate is AddRequest.Validate without the check of contexts, which v1 does not use for rights.
 func (r *AddV1Request) Validate(m *rpc.Violations) { r.list = convert(m, r.CommentAnnotations) }
 
-// NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.
+// NewAnnotationV1 is NewAnnotation in v1: the type of a status can be an object.
 type NewAnnotationV1 struct {
 	AnnotationFields
 	Status      *StatusV1             `json:"status"`
-	CommentData []AnnotationCommentV1 `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
+	CommentData []AnnotationCommentV1 `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; add more with comments/add"`
 }
 
-// StatusV1 is Status in v1.
 type StatusV1 struct {
 	ID   string      `json:"id" rule:"required,id"`
-	Type collab.JSON `json:"type,omitempty" schema:"StatusType|object" doc:"default, ongoing or terminal, or an object of your own"`
+	Type collab.JSON `json:"type,omitempty" schema:"StatusType|object" doc:"default, ongoing or terminal, or a custom object"`
 	StatusLook
 }
 
-// AnnotationCommentV1 is AnnotationComment in v1: no context, no triggerNotification, and tags with their text.
+// AnnotationCommentV1 is AnnotationComment in v1: without context and triggerNotification, and with
+// the text of tags.
 type AnnotationCommentV1 struct {
 	CommentFields
 	TaggedUserContacts []Tag `json:"taggedUserContacts"`
 }
 
-// Validate is that of Status, for a type that may be an object.
+// Validate is Status.Validate for a type that can be an object.
 func (s *StatusV1) Validate(m *rpc.Violations) {
 	s.checkIcon(m, s.ID)
 	if s.Type == nil || s.Type[0] == '{' {
 		return
 	}
 	var kind string
-	_ = json.Unmarshal(s.Type, &kind) // what is no string is none of the three
+	_ = json.Unmarshal(s.Type, &kind) // other values match no type
 	if types := StatusType.Values(""); !slices.Contains(types, kind) {
 		m.Add("type", "must be one of %s, or an object", strings.Join(types, ", "))
 	}
@@ -360,9 +368,12 @@ func (s *StatusV1) id() string { return s.ID }
 func AddV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).AddV1), Description: `
-Adds comment annotations in version 1. As version 2, but comments have no context and no triggerNotification, so that nobody is notified;
-tags may have a text; the type of a status may be an object, which is returned as it was sent; a context is any object. There is no verifyUserPermissions, no
-comments beside commentData, and nothing that is only kept.`}
+Add threads (v1).
+
+As in version 2, with these differences. Comments have no 'context' and no triggerNotification, so
+no one is notified. Tags can have a text. The type of a status can be an object, which is returned
+unchanged. A 'context' is any object. There is no verifyUserPermissions, no 'comments' as another
+name of commentData, and none of the fields that are only stored and returned.`}
 }
 
 // AddV1 is Add in v1.

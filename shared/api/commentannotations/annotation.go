@@ -10,12 +10,12 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Annotation is an annotation as it is answered: what was stored is answered as it was sent.
+// Annotation is an annotation in a response. Stored values are returned unchanged.
 type Annotation struct {
 	AnnotationID  string                       `json:"annotationId" person:"out"`
 	DocumentID    string                       `json:"documentId" person:"out"`
-	From          rpc.Stored[collab.User]      `json:"from,omitzero" person:"out" doc:"The creator: the author of its first comment"`
-	Color         rpc.Stored[string]           `json:"color,omitzero" person:"out" doc:"The color of its status"`
+	From          rpc.Stored[collab.User]      `json:"from,omitzero" person:"out" doc:"The creator: the author of the first comment"`
+	Color         rpc.Stored[string]           `json:"color,omitzero" person:"out" doc:"The color of the status"`
 	Status        rpc.Stored[AnnotationStatus] `json:"status" person:"out"`
 	Location      rpc.Stored[Location]         `json:"location,omitzero" person:"out"`
 	TargetElement rpc.Stored[TargetElement]    `json:"targetElement,omitzero" person:"out"`
@@ -23,28 +23,28 @@ type Annotation struct {
 	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
 	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
 	KeptFields
-	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed its status, where an update said so"`
-	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The user who resolved it, where an update said so"`
-	SourceType            SourceType              `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
-	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users who follow it by level all of notifications/config/set; not those who follow it as they wrote in it, are tagged or assigned. A person sees the own entry alone"`
-	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"As subscribedUsers, those with level mentions or none"`
-	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"The people who may see it, of those who may see the document"`
-	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"The same"`
+	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
+	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
+	SourceType            SourceType              `json:"sourceType" doc:"agent if the first comment had an agent when added, else rest-api"`
+	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
+	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"By id, users with level mentions or none. A person sees only their own entry"`
+	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"Its audience, within that of the document"`
+	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"Same as visibility"`
 	HasDraftComments      bool                    `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
-	Metadata              AnnotationMetadata      `json:"metadata" doc:"Where it is"`
+	Metadata              AnnotationMetadata      `json:"metadata" doc:"Its organization and document"`
 	CreatedAt             collab.Timestamp        `json:"createdAt" person:"out"`
-	LastUpdated           collab.Timestamp        `json:"lastUpdated" person:"out" doc:"The latest of its own and of every comment written"`
+	LastUpdated           collab.Timestamp        `json:"lastUpdated" person:"out" doc:"The latest change of the annotation and its comments"`
 	Comments              []Comment               `json:"comments" person:"out"`
 	Unread                *bool                   `json:"unread,omitzero" person:"out" doc:"With unreadFor: whether it has comments that this user has not seen"`
-	Deleted               bool                    `json:"deleted,omitzero" person:"out" doc:"With includeDeleted: it is gone"`
+	Deleted               bool                    `json:"deleted,omitzero" person:"out" doc:"With includeDeleted: the annotation was deleted"`
 	CommentsTruncated     bool                    `json:"commentsTruncated,omitzero" person:"out"`
 }
 
-// Subscription is a user who follows an annotation, or has muted it.
+// Subscription is a user's level for an annotation.
 type Subscription struct {
-	User  SubscribedUser   `json:"user" person:"out" doc:"By id"`
-	Type  SubscriptionType `json:"type" person:"out" doc:"manual: it was set"`
-	Level collab.Level     `json:"level" person:"out" doc:"The level that was set"`
+	User  SubscribedUser   `json:"user" person:"out" doc:"Only the id"`
+	Type  SubscriptionType `json:"type" person:"out" doc:"manual: set by the user"`
+	Level collab.Level     `json:"level" person:"out" doc:"The level set by the user"`
 }
 
 // SubscribedUser is the user of a Subscription.
@@ -52,13 +52,12 @@ type SubscribedUser struct {
 	UserID string `json:"userId" person:"out"`
 }
 
-// SubscriptionType is how a user came to follow an annotation.
+// SubscriptionType is the origin of a Subscription.
 type SubscriptionType string
 
-// Values returns the types.
 func (SubscriptionType) Values() []string { return []string{"auto", "manual"} }
 
-// subscriptions returns users with their levels, with a person that person alone.
+// subscriptions returns users with their levels, or only person if it is not "".
 func subscriptions(f *collab.Follows, person string, lists ...[]string) rpc.Keyed[Subscription] {
 	all := rpc.Keyed[Subscription]{}
 	for _, id := range slices.Sorted(slices.Values(slices.Concat(lists...))) {
@@ -69,16 +68,16 @@ func subscriptions(f *collab.Follows, person string, lists ...[]string) rpc.Keye
 	return all
 }
 
-// AnnotationMetadata says where an annotation is.
+// AnnotationMetadata is the location of an annotation.
 type AnnotationMetadata struct {
 	APIKey         string `json:"apiKey" doc:"The API key of the request"`
 	OrganizationID string `json:"organizationId"`
 	DocumentID     string `json:"documentId"`
 }
 
-// AnnotationFields are the fields that an annotation to add has in v1 and v2.
+// AnnotationFields are the fields of a new annotation in v1 and v2.
 type AnnotationFields struct {
-	AnnotationID  *string        `json:"annotationId" rule:"id" doc:"Unique in its document; generated where it is left out"`
+	AnnotationID  *string        `json:"annotationId" rule:"id" doc:"Unique in its document; generated if absent"`
 	Location      *Location      `json:"location" person:"in"`
 	TargetElement *TargetElement `json:"targetElement" person:"in"`
 	AssignedTo    *collab.User   `json:"assignedTo"`
@@ -87,8 +86,8 @@ type AnnotationFields struct {
 	Times
 }
 
-// UpdatedData is what an update makes of annotations: a field left out stays, null clears it, the context is replaced whole, the other
-// objects are merged. A status that is cleared is the default one again.
+// UpdatedData is an update of annotations. An absent field is unchanged, null clears, the context
+// is replaced, and other objects are merged. A cleared status becomes the default one.
 type UpdatedData struct {
 	Location      rpc.Opt[Location]      `json:"location" rule:"partial"`
 	TargetElement rpc.Opt[TargetElement] `json:"targetElement"`
@@ -98,54 +97,53 @@ type UpdatedData struct {
 	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
 	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
 
-	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
-	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
-	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
-	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
-	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced whole; null: public"`
-	VisibilityConfig      rpc.Opt[collab.Visibility] `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: only one of the two"`
-	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
-	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
+	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"Author of the status change"`
+	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The resolver; always cleared by a status that is not terminal"`
+	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced; status is pending, accepted or rejected. Ignored if the annotation is no suggestion"`
+	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced"`
+	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced; null: public"`
+	VisibilityConfig      rpc.Opt[collab.Visibility] `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: send only one"`
+	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"Time of creation"`
+	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"Time of the last change: default now; never moves back"`
 }
 
-// Validate refuses a visibility under both its names, and notes what is wrong with the known fields of a context and a suggestion.
+// Validate rejects a visibility under both names, and invalid known fields of context and
+// suggestion.
 func (d *UpdatedData) Validate(m *rpc.Violations) {
 	checkNames(m, "visibility", d.Visibility.Sent(), "visibilityConfig", d.VisibilityConfig.Sent())
 	checkContext(m, "context", d.Context.Value)
 	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
 }
 
-// SourceType says what made an annotation.
+// SourceType is the origin of an annotation.
 type SourceType string
 
-// Values returns all types.
 func (SourceType) Values() []string { return []string{string(sources[false]), string(sources[true])} }
 
-// sources are the types, by whether an agent made the annotation.
+// sources maps "made by an agent" to the type.
 var sources = map[bool]SourceType{false: "rest-api", true: "agent"}
 
-// AnnotationStatus is a status as it is answered.
+// AnnotationStatus is a status in a response.
 type AnnotationStatus struct {
 	ID   string      `json:"id" person:"out"`
-	Type collab.JSON `json:"type,omitzero" person:"out" schema:"StatusType|object" doc:"default, ongoing or terminal; an object where version 1 gave one"`
+	Type collab.JSON `json:"type,omitzero" person:"out" schema:"StatusType|object" doc:"default, ongoing or terminal; an object if version 1 sent one"`
 	StatusLook
 }
 
-// Location is where in a document an annotation belongs.
+// Location is a place in a document.
 type Location struct {
 	ID           string  `json:"id" rule:"required,id" person:"in,out"`
 	LocationName *string `json:"locationName,omitempty" person:"in,out"`
 }
 
-// TargetElement is what an annotation is anchored on.
+// TargetElement is the anchor of an annotation.
 type TargetElement struct {
 	ElementID        *string `json:"elementId,omitempty" person:"in,out" doc:"Id of a DOM element"`
 	TargetText       *string `json:"targetText,omitempty" person:"in,out"`
 	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" person:"in,out" doc:"Which occurrence of targetText"`
-	SelectAllContent *bool   `json:"selectAllContent,omitempty" person:"in,out" doc:"It is anchored on the whole text of the element"`
+	SelectAllContent *bool   `json:"selectAllContent,omitempty" person:"in,out" doc:"The anchor is the whole text of the element"`
 }
 
-// Priority is the priority of an annotation.
 type Priority struct {
 	ID         string  `json:"id" rule:"required,id"`
 	Name       *string `json:"name,omitempty"`
@@ -153,56 +151,52 @@ type Priority struct {
 	LightColor *string `json:"lightColor,omitempty"`
 }
 
-// Status is the status of an annotation: one of the default ones, or one with an icon of its own.
+// Status is a default status, or a custom one with its own icon.
 type Status struct {
 	ID   string      `json:"id" rule:"required,id" person:"in"`
 	Type *StatusType `json:"type,omitempty"`
 	StatusLook
 }
 
-// StatusType is how far a status says that an annotation has come.
+// StatusType is the stage of a status.
 type StatusType string
 
-// Values returns all types.
 func (StatusType) Values() []string { return []string{"default", "ongoing", terminal} }
 
 const terminal = "terminal" // type of statuses that end an annotation
 
-// StatusLook is how a status is shown.
+// StatusLook is the appearance of a status.
 type StatusLook struct {
 	Name       *string `json:"name,omitempty" person:"out"`
 	Color      *string `json:"color,omitempty" person:"out"`
 	LightColor *string `json:"lightColor,omitempty"`
-	SVG        *string `json:"svg,omitempty" doc:"Its icon as SVG; a status of your own has this or iconUrl"`
-	IconURL    *string `json:"iconUrl,omitempty" doc:"Address of its icon; a status of your own has this or svg"`
+	SVG        *string `json:"svg,omitempty" doc:"Its icon as SVG; a custom status has this or iconUrl"`
+	IconURL    *string `json:"iconUrl,omitempty" doc:"Address of its icon; a custom status has this or svg"`
 }
 
-// Validate demands an icon.
 func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
 
 func (s *Status) id() string { return s.ID }
 
 func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
 	if collab.Deref(s.SVG) == "" && collab.Deref(s.IconURL) == "" && defaultStatuses[id] == nil {
-		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
+		m.Add("", "requires svg or iconUrl, because %q is not OPEN, IN_PROGRESS or RESOLVED", id)
 	}
 }
 
-// openStatus is the id of the status that an annotation has when it is given none.
+// openStatus is the id of the default status.
 const openStatus = "OPEN"
 
-// resolvedStatus is the id of the status of what is resolved.
 const resolvedStatus = "RESOLVED"
 
-// defaultStatuses are the statuses that every account has, by id.
 var defaultStatuses = map[string]collab.JSON{
 	openStatus:    collab.JSON(`{"id":"OPEN","name":"Open","type":"default","color":"#2563eb"}`),
 	"IN_PROGRESS": collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing","color":"#b45309"}`),
 	"RESOLVED":    collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal","color":"#15803d"}`),
 }
 
-// completeStatus returns the status of an id with what it lacks of the default status with this id: name, type and color; the default
-// status for nil.
+// completeStatus adds the missing name, type and color from the default status with this id. It
+// returns OPEN for nil.
 func completeStatus(status collab.JSON, id string) collab.JSON {
 	if status == nil {
 		return defaultStatuses[openStatus]
@@ -213,7 +207,7 @@ func completeStatus(status collab.JSON, id string) collab.JSON {
 	return status
 }
 
-// Comment is a comment as it is answered.
+// Comment is a comment in a response.
 type Comment struct {
 	CommentID              int64                    `json:"commentId" person:"out"`
 	CommentText            *string                  `json:"commentText,omitzero" person:"out"`
@@ -227,16 +221,16 @@ type Comment struct {
 	KeptCommentFields
 	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
 	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
-	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later, or no more than a day earlier: it is unread for users who read the annotation before"`
+	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
 }
 
-// reader is who gets an answer.
+// reader is the recipient of a response.
 type reader struct {
 	apiKey, organization string
-	person               string // of asUserId, "" for the back end itself
+	person               string // asUserId, or "" for the back end itself
 }
 
-// Answered returns a thread of an organization as it is answered to a back end.
+// Answered returns a thread as a back end receives it.
 func Answered(call *rpc.Call, organization string, t *collab.Thread) *Annotation {
 	return reader{apiKey: call.APIKey, organization: organization}.thread(t)
 }
@@ -244,7 +238,6 @@ func Answered(call *rpc.Call, organization string, t *collab.Thread) *Annotation
 // AnsweredComment is Answered for a comment.
 func AnsweredComment(c *collab.Comment) Comment { return reader{}.comment(c) }
 
-// thread returns a thread as it is answered.
 func (r reader) thread(t *collab.Thread) *Annotation {
 	a := &Annotation{
 		AnnotationID:     t.ID,
@@ -283,7 +276,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 	return a
 }
 
-// comment returns a comment as it is answered.
 func (r reader) comment(c *collab.Comment) Comment {
 	a := Comment{
 		CommentID:              c.ID,
@@ -305,7 +297,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 	return a
 }
 
-// decodeKept sets the fields of an answer that are kept as they were sent.
+// decodeKept sets the kept fields of a response.
 func decodeKept(kept collab.JSON, answer any) {
 	if kept == nil {
 		return
@@ -315,8 +307,8 @@ func decodeKept(kept collab.JSON, answer any) {
 	}
 }
 
-// encode returns a thread as it is answered, with as many of its comments as fit into room. whole is false when some do not fit, or t
-// itself is truncated; size is what the thread takes. Both room and size are bytes as Lambda wraps them.
+// encode returns a thread with as many comments as fit into room. whole is false if some do not
+// fit, or t is truncated. room and size are in bytes as Lambda encodes them.
 func (r reader) encode(t *collab.Thread, room int) (text collab.JSON, size int, whole bool) {
 	a := r.thread(t)
 	text = rpc.EncodeStored(a)
@@ -336,7 +328,6 @@ func (r reader) encode(t *collab.Thread, room int) (text collab.JSON, size int, 
 	return text, rpc.WrappedLen(text), false
 }
 
-// stored returns the fields as they are stored.
 func (f *AnnotationFields) stored() collab.Annotation {
 	a := collab.Annotation{
 		Location: encode(f.Location), TargetElement: encode(f.TargetElement), AssignedTo: encode(f.AssignedTo), Context: f.Context,
@@ -356,16 +347,17 @@ func (d *UpdatedData) visibility() rpc.Opt[collab.Visibility] {
 	return d.Visibility
 }
 
-// sent reports whether any field was, be it as null.
+// sent reports whether any field was sent, including null.
 func (d *UpdatedData) sent() bool {
 	return !reflect.ValueOf(d).Elem().IsZero()
 }
 
-// apply merges the data into an annotation. It fails with INVALID_ARGUMENT where an object would be left without its id.
+// apply merges the data into an annotation. It returns INVALID_ARGUMENT if an object would have no
+// id.
 func (d *UpdatedData) apply(a *collab.Annotation) error {
 	element := d.TargetElement.Raw
 	if n := d.TargetElement.Value.Occurrence; n != nil {
-		element = merge(element, encode(TargetElement{Occurrence: n})) // as an integer, however it was written
+		element = merge(element, encode(TargetElement{Occurrence: n})) // normalized to an integer
 	}
 	for _, f := range []struct {
 		name   string

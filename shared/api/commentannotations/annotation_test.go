@@ -9,7 +9,6 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// jsonThread returns a thread with n comments of the text.
 func jsonThread(n int, text string) *collab.Thread {
 	t := &collab.Thread{Document: `d"1`, Annotation: collab.Annotation{
 		ID:            "a\u2028",
@@ -28,7 +27,7 @@ func jsonThread(n int, text string) *collab.Thread {
 	return t
 }
 
-// TestEncodeThreadFits gives a thread every room from nothing to all it takes.
+// TestEncodeThreadFits encodes a thread in every room from zero to its size.
 func TestEncodeThreadFits(t *testing.T) {
 	for _, content := range []string{"x", `"\`, "\x00\n", "\u2028é𝄞"} {
 		thread := jsonThread(3, content)

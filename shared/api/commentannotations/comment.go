@@ -8,9 +8,9 @@ import (
 	"collabdata/shared/collab"
 )
 
-// CommentFields are the fields that a comment to add has in every operation.
+// CommentFields are the fields of a new comment in every operation.
 type CommentFields struct {
-	CommentID              *int64      `json:"commentId" rule:"commentid" doc:"Unique in its annotation; generated where it is left out"`
+	CommentID              *int64      `json:"commentId" rule:"commentid" doc:"Unique in its annotation; generated if absent"`
 	CommentText            *string     `json:"commentText" person:"in"`
 	CommentHTML            *string     `json:"commentHtml" person:"in"`
 	IsCommentResolverUsed  *bool       `json:"isCommentResolverUsed"`
@@ -19,46 +19,46 @@ type CommentFields struct {
 	Times
 }
 
-// NewComment is a comment to add to an annotation. Those of an annotation to add become such comments.
+// NewComment is a comment to add to an annotation.
 type NewComment struct {
 	CommentFields
 	Context             collab.JSON  `json:"context" rule:"object"`
-	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
+	TriggerNotification bool         `json:"triggerNotification"`
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
 	Addition
 	KeptCommentFields
 }
 
-// moved reports whether comments say that they were added elsewhere.
+// moved reports whether some comment has an addedAt, meaning an import.
 func moved(comments []NewComment) bool {
 	return slices.ContainsFunc(comments, func(c NewComment) bool { return c.AddedAt != nil })
 }
 
-// Addition is the field of a comment to add that says when it was added.
+// Addition holds the import time of a new comment.
 type Addition struct {
-	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"When it was added, if that was elsewhere and before: it is unread for users who read the annotation earlier, and says nothing of whether its author has read others. Left out: now, if createdAt is no more than a day earlier, else createdAt"`
+	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt"`
 }
 
-// Validate refuses attachment ids given twice.
 func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
 
-// checkComments refuses ids given twice, comments without content, and more tagged users than an event names.
+// checkComments rejects duplicate ids, comments without content, and more tagged users than an
+// event allows.
 func checkComments(m *rpc.Violations, field string, comments []NewComment) {
 	rpc.Unique(m, field+"[%d].commentId", comments, func(c *NewComment) *int64 { return c.CommentID })
 	for i := range comments {
 		checkContext(m, fmt.Sprintf("%s[%d].context", field, i), comments[i].Context)
-		if !comments[i].hasContent() && comments[i].From.UserID != collab.ErasedUser { // what is left of one is imported so
+		if !comments[i].hasContent() && comments[i].From.UserID != collab.ErasedUser { // an erased comment can be imported without content
 			m.Add(fmt.Sprintf("%s[%d]", field, i), "must have content: %s", contentRule)
 		}
 	}
 	checkPeople(m, field, comments)
 }
 
-// maxGroups is how many groups the comments of a request may tag: their members are as many as an event names.
+// maxGroups limits groups tagged in a request, so that an event can name their members.
 const maxGroups = collab.MaxPeople / collab.MaxGroupMention
 
-// tagged returns the ids of the users and of the groups that comments tag, each once.
+// tagged returns the distinct ids of users and groups tagged in comments.
 func tagged(comments []NewComment) (users, groups []string) {
 	for _, c := range comments {
 		for _, tag := range c.TaggedUserContacts {
@@ -72,7 +72,7 @@ func tagged(comments []NewComment) (users, groups []string) {
 	return rpc.Distinct(users), rpc.Distinct(groups)
 }
 
-// checkPeople demands that no more users are tagged than an event names.
+// checkPeople rejects more tagged users than an event allows.
 func checkPeople(m *rpc.Violations, field string, comments []NewComment) {
 	if users, _ := tagged(comments); len(users) > collab.MaxPeople {
 		m.Add(field, "must tag at most %d users in all, not %d", collab.MaxPeople, len(users))
@@ -84,11 +84,11 @@ func (c *NewComment) hasContent() bool {
 	return written.HasContent() || len(c.Attachments) > 0
 }
 
-// contentRule says what content is.
+// contentRule describes valid content.
 const contentRule = "a text, HTML, attachments, or isCommentResolverUsed"
 
-// stored returns the comment as it is stored, without an id where none was given. around are the times given for the annotation that
-// it is added with.
+// stored returns the comment in its stored form, without an id if none was given. around holds the
+// times of the annotation added in the same request.
 func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	stored := collab.Comment{
 		Text:               c.CommentText,
@@ -114,7 +114,8 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	return stored
 }
 
-// html returns the HTML that is kept: an empty one beside a text says nothing, see collab.Comment.Written.
+// html returns the HTML to keep: an empty one next to a text is dropped, see
+// collab.Comment.Written.
 func (c *NewComment) html() *string {
 	if c.CommentText != nil && collab.Deref(c.CommentHTML) == "" {
 		return nil
@@ -122,14 +123,14 @@ func (c *NewComment) html() *string {
 	return c.CommentHTML
 }
 
-// Times are the times that an annotation or a comment to add may be given.
+// Times are optional times of a new annotation or comment.
 type Times struct {
-	CreatedAt   *int64 `json:"createdAt" rule:"time" doc:"When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than lastUpdated"`
-	LastUpdated *int64 `json:"lastUpdated" rule:"time" doc:"When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where it is earlier"`
+	CreatedAt   *int64 `json:"createdAt" rule:"time" doc:"Time of creation. Default: that of its annotation, else now. Not later than lastUpdated"`
+	LastUpdated *int64 `json:"lastUpdated" rule:"time" doc:"Time of the last change. Default: that of its annotation, else now. At least createdAt"`
 }
 
-// inherit returns the times of a comment, which takes those that it lacks from its annotation. It was made no later than it was last
-// changed: an inherited createdAt that is later becomes the comment's own lastUpdated.
+// inherit fills in missing times from the annotation. If the inherited createdAt is later than the
+// comment's own lastUpdated, that is used instead.
 func (t Times) inherit(annotation Times) Times {
 	if t.CreatedAt == nil && annotation.CreatedAt != nil {
 		t.CreatedAt = annotation.CreatedAt
@@ -143,8 +144,8 @@ func (t Times) inherit(annotation Times) Times {
 	return t
 }
 
-// resolve returns the times, with now for those that are not given. Without a createdAt, what was last changed in the past was made then.
-// A lastUpdated before createdAt is raised to it.
+// resolve returns the times, with now for missing ones. Without createdAt, a past lastUpdated is
+// also the creation time. A lastUpdated before createdAt is raised to it.
 func (t Times) resolve(now collab.Millis) (createdAt, lastUpdated collab.Millis) {
 	createdAt, lastUpdated = now, now
 	if t.LastUpdated != nil {

@@ -1,5 +1,6 @@
-// Package commentannotations holds the operations on comment annotations and on the comments inside them: one file per operation, v1
-// under its v2. This file has the parts of annotations, merge.go and users.go have the rules of updates, and events.go has the events.
+// Package commentannotations implements the operations on comment annotations and their comments:
+// one file per operation, v1 below its v2. merge.go and users.go apply updates, and events.go
+// builds events.
 package commentannotations
 
 import (
@@ -15,7 +16,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Service runs the operations. Its fields are set before the first request.
+// Service runs the operations. Set its fields before the first request.
 type Service struct {
 	Directory *directory.Store
 	Threads   Threads
@@ -23,7 +24,7 @@ type Service struct {
 	Inbox     *inbox.Store
 }
 
-// Threads keeps annotations and comments: see package threads.
+// Threads stores annotations and comments: see package threads.
 type Threads interface {
 	AddAnnotations(ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
 	AddComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
@@ -50,14 +51,14 @@ type Threads interface {
 	Gone(ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int) ([]*collab.Thread, error)
 }
 
-// Target is the document that a request is about.
+// Target is the document of a request.
 type Target struct {
 	OrganizationID string `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentID     string `json:"documentId" rule:"required,docid" person:"in"`
 }
 
-// begin returns the document that a request is about. It fails like Directory.OpenDocument, like request.Request.Raises, and with NOT_FOUND
-// where a person may not see the document.
+// begin opens the document of a request. It returns the errors of Directory.OpenDocument and
+// request.Request.Raises, and NOT_FOUND if a person cannot see the document.
 func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
 	if err := call.Raises(raise); err != nil {
 		return collab.DocumentRef{}, err
@@ -69,7 +70,7 @@ func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create Cr
 	return doc, err
 }
 
-// open is Directory.OpenDocument. For a person, a disabled document does not exist.
+// open is Directory.OpenDocument. For a person, a disabled document is NOT_FOUND.
 func (s *Service) open(ctx context.Context, call *rpc.Call, t Target, create collab.CreateFlags) (collab.DocumentRef, error) {
 	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, create)
 	if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
@@ -78,39 +79,39 @@ func (s *Service) open(ctx context.Context, call *rpc.Call, t Target, create col
 	return doc, err
 }
 
-// CreateFlags are the fields of a request that ask for what is missing to be made.
+// CreateFlags are the fields of a request that create missing parents.
 type CreateFlags struct {
 	CreateOrganization bool `json:"createOrganization"`
 	CreateDocument     bool `json:"createDocument"`
 }
 
-// TaggedUser is a user whom a comment tags, or a group. Its `text` is a field of Tag, as not every request has it.
+// TaggedUser is a tagged user or group. The text of the tag is in Tag, because some requests lack
+// it.
 type TaggedUser struct {
-	UserID  string       `json:"userId,omitempty" rule:"id" person:"in,out" doc:"The user; required unless there is an organizationUserGroupId"`
+	UserID  string       `json:"userId,omitempty" rule:"id" person:"in,out" doc:"The user; required without organizationUserGroupId"`
 	Contact *collab.User `json:"contact,omitempty" person:"out"`
-	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"In the place of a user: a group of users, of whom up to 200 who may see the annotation are notified"`
+	GroupID string       `json:"organizationUserGroupId,omitempty" rule:"id" person:"in,out" doc:"A group, instead of a user: up to 200 of its users with access to the annotation are notified"`
 }
 
-// Validate demands a user or a group, and that the contact is the user.
 func (t *TaggedUser) Validate(m *rpc.Violations) {
 	switch {
 	case t.UserID == "" && t.GroupID == "":
 		m.Add("userId", "is required")
 	case t.GroupID != "" && (t.UserID != "" || t.Contact != nil):
-		m.Add("organizationUserGroupId", "must not stand beside userId or contact")
+		m.Add("organizationUserGroupId", "cannot be combined with userId or contact")
 	}
 	if t.UserID != "" && t.Contact != nil && t.Contact.UserID != t.UserID {
 		m.Add("contact.userId", "must be the userId of the tag")
 	}
 }
 
-// Tag is a user whom a comment tags, and the text of the tag.
+// Tag is a TaggedUser with the text of the tag.
 type Tag struct {
 	TaggedUser
-	Text *string `json:"text,omitempty" person:"out" doc:"How the tag is written"`
+	Text *string `json:"text,omitempty" person:"out" doc:"The text of the tag"`
 }
 
-// Attachment is a file that a comment carries.
+// Attachment is a file of a comment.
 type Attachment struct {
 	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0" person:"in,out" doc:"Unique in its comment"`
 	Name         *string     `json:"name,omitempty" person:"in,out" doc:"File name"`
@@ -120,10 +121,10 @@ type Attachment struct {
 	URL          *string     `json:"url,omitempty" person:"in,out" doc:"Address to download it from"`
 	Thumbnail    *string     `json:"thumbnail,omitempty" person:"in,out" doc:"Address of a small picture of it"`
 	MimeType     *string     `json:"mimeType,omitempty" person:"in,out" doc:"Its MIME type"`
-	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object" doc:"Free-form, of your own"`
+	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object" doc:"Free-form"`
 }
 
-// member returns the text of a member of a stored or sent object, nil where there is none.
+// member returns a member of a JSON object, or nil.
 func member(object collab.JSON, name string) collab.JSON {
 	for n, value := range rpc.Members(object) {
 		if n == name {
@@ -133,13 +134,13 @@ func member(object collab.JSON, name string) collab.JSON {
 	return nil
 }
 
-// textOf returns a member that is a text, "" where there is none.
+// textOf returns a string member of a JSON object, or "".
 func textOf(object collab.JSON, name string) (text string) {
 	_ = json.Unmarshal(member(object, name), &text)
 	return text
 }
 
-// encode is rpc.JSON, nil for a nil pointer or slice.
+// encode is rpc.JSON, except that it returns nil for a nil pointer or slice.
 func encode(v any) collab.JSON {
 	if text := rpc.JSON(v); string(text) != null {
 		return text

@@ -7,18 +7,17 @@ import (
 	"collabdata/shared/collab"
 )
 
-// AddCommentsRequest adds comments to an annotation.
 type AddCommentsRequest struct {
 	Target
 	CreateFlags
 	VerifyFlag
 	AnnotationID string       `json:"annotationId" rule:"required,id" person:"in"`
-	CommentData  []NewComment `json:"commentData" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, at most 90, of which there must be one; send further ones in another request"`
-	Comments     []NewComment `json:"comments" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: exactly one of the two"`
+	CommentData  []NewComment `json:"commentData" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" person:"in" doc:"The comments, 1 to 90; send more in another request"`
+	Comments     []NewComment `json:"comments" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: send exactly one"`
 }
 
-// Validate demands comments under one of their names, and refuses ids given twice, comments without content, and more tagged users than an
-// event names.
+// Validate requires comments, and rejects duplicate ids, comments without content, and more tagged
+// users than an event allows.
 func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
 	checkNames(m, "commentData", r.CommentData != nil, "comments", r.Comments != nil)
 	if r.CommentData == nil && r.Comments == nil {
@@ -28,7 +27,7 @@ func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
 	checkComments(m, "comments", r.Comments)
 }
 
-// comments returns the comments and the name of the field that has them.
+// comments returns the comments and the name of their field.
 func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 	if r.Comments != nil {
 		return r.Comments, "comments"
@@ -41,23 +40,34 @@ func CommentsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
 		Operation: rpc.MethodAhead((*Service).addCommentsAhead, (*Service).AddComments), Description: `
-Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
-content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
-annotation's lastUpdated moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is
-another name of commentData. The author of a comment has read the annotation up to it, and those of the author's latest 100 notifications
-that are about it.
+Add comments.
 
-ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be made, or the
-annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the document, or may not
-see the annotation.
-INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`}
+Adds comments to a thread, all or none. The response has their ids in the order sent. A comment
+requires 'from', and content: a text or HTML that is not empty, attachments, or
+isCommentResolverUsed. Missing ids are generated in ascending order. 'comments' is another name of
+commentData.
+
+The annotation's lastUpdated moves to the latest of the comments. If the annotation has no
+creator, the author of the first comment becomes the creator. For the author of a comment, the
+annotation is marked as read up to this comment, and so are the author's notifications about it,
+if they are among the latest 100.
+
+The request fails with:
+
+- ALREADY_EXISTS if one of the ids already exists.
+- NOT_FOUND if the organization or the document does not exist and is not to be created, or if the
+  annotation does not exist.
+- PERMISSION_DENIED if verifyUserPermissions is true and an author cannot write in the document or
+  see the annotation.
+- INVALID_ARGUMENT if a comment, or all together, are too large to be stored.
+- FAILED_PRECONDITION if the organization is disabled.`}
 }
 
 func (s *Service) addCommentsAhead(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) {
 	s.ahead(ctx, call, req.Target, req.AnnotationID, nil, req.CommentData)
 }
 
-// AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
+// AddComments adds comments to an annotation, all or none.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	sent, field := req.comments()
 	doc, err := s.begin(ctx, call, req.Target, req.CreateFlags, wanted(call, sent))
@@ -99,8 +109,8 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	return ids, nil
 }
 
-// readByAuthors begins to look for unread notifications about an annotation that the authors of
-// comments have: they answer them. read marks these as read. History answers none.
+// readByAuthors begins to find unread notifications about an annotation for the authors of
+// comments. read marks these as read. Imported comments mark none.
 func (s *Service) readByAuthors(
 	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) (read func() error) {
@@ -126,7 +136,8 @@ func (s *Service) readByAuthors(
 	}
 }
 
-// mayAdd fails with PERMISSION_DENIED if the request asks whether authors may add to the annotation, and one may not.
+// mayAdd returns PERMISSION_DENIED if the request verifies permissions and an author cannot add to
+// the annotation.
 func (s *Service) mayAdd(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *AddCommentsRequest, authors []string) error {
 	if !req.VerifyUserPermissions {
 		return nil
@@ -142,7 +153,7 @@ func (s *Service) mayAdd(ctx context.Context, call *rpc.Call, doc collab.Documen
 	return allowed.check(&a, authors)
 }
 
-// checkAttachments refuses attachment ids given twice in one comment.
+// checkAttachments rejects duplicate attachment ids of one comment.
 func checkAttachments(m *rpc.Violations, attachments []Attachment) {
 	rpc.Unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
 }

@@ -9,15 +9,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DeleteCommentsRequest deletes comments of an annotation: those of the ids, those of the authors, or all.
+// DeleteCommentsRequest selects comments of an annotation by id, by author, or all.
 type DeleteCommentsRequest struct {
 	Target
 	AnnotationID string   `json:"annotationId" rule:"required,id" person:"in"`
-	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to delete; repeats count once; left out: all of the annotation"`
-	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments that any of these users wrote"`
+	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to delete; without them, all of the annotation"`
+	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments by any of these users"`
 }
 
-// DeleteCommentResult is what became of one comment.
+// DeleteCommentResult is the outcome of one comment.
 type DeleteCommentResult struct {
 	rpc.Outcome
 	ID int64 `json:"id" person:"out"`
@@ -28,19 +28,24 @@ func CommentsDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).DeleteComments), Description: `
-Deletes comments. It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the
-annotation. The annotation stays, with its creator, and its
-lastUpdated moves to now. An id may be added again at once. With the account's setting allEvents they are posted to webhooks as
-comment.deleted.
+Delete comments.
 
-The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there is no
-comment with its id, or userIds does not have its author; with PERMISSION_DENIED for a person if somebody else wrote it. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the
-organization is disabled, or without commentIds when more than 1,000 comments are selected, or the annotation has too many to look for
-those of userIds.`}
+Deletes the comments that match all selectors, commentIds and userIds (the authors). Without
+selectors, all comments of the annotation are deleted. The annotation and its creator remain, and
+its lastUpdated moves to now. An id can be reused at once. If the account's setting allEvents is
+on, the deletion is posted to webhooks as 'comment.deleted'.
+
+The response has a result for each comment by id, in the order sent; without commentIds, sorted by
+id. An item fails with NOT_FOUND if the comment does not exist or userIds excludes its author. It
+fails with PERMISSION_DENIED if a person deletes a comment by another author.
+
+The request fails with NOT_FOUND if the organization, the document or the annotation does not
+exist. It fails with FAILED_PRECONDITION if the organization is disabled. Without commentIds, it
+also fails with FAILED_PRECONDITION if more than 1,000 comments are selected, or if the annotation
+has too many comments to search for userIds.`}
 }
 
-// DeleteComments deletes comments of an annotation, which stays: see threads.Store.DeleteComments. The answer has them by id in the order
-// sent, repeats once; those that were not named by id.
+// DeleteComments deletes comments of an annotation, which remains.
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {
@@ -79,10 +84,10 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 	return results, nil
 }
 
-// errNotAuthor is why a person may not change or delete a comment of somebody else.
-var errNotAuthor = collab.Errorf(collab.PermissionDenied, "only its author may change or delete a comment")
+// errNotAuthor rejects a person's change of a comment by another author.
+var errNotAuthor = collab.Errorf(collab.PermissionDenied, "only its author can change or delete a comment")
 
-// ofOthers returns the comments among those that a person failed to delete. The others do not exist.
+// ofOthers returns the existing comments among a person's failed deletions.
 func (s *Service) ofOthers(
 	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string, failures map[int64]error,
 ) (map[int64]collab.Comment, error) {

@@ -8,34 +8,32 @@ import (
 	"collabdata/shared/collab"
 )
 
-// GetCommentsRequest asks for comments of an annotation: those of the ids, those of the authors, or all of them in pages.
+// GetCommentsRequest selects comments of an annotation by id, by author, or all in pages.
 type GetCommentsRequest struct {
 	Target
 	AsUser
 	AnnotationID string   `json:"annotationId" rule:"required,id" person:"in"`
-	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=30,each=commentid" person:"in" doc:"These, in whose order the response is; null stands for one that does not exist"`
-	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Those that any of these users wrote"`
+	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=30,each=commentid" person:"in" doc:"Only these, in this order; null stands for one that does not exist"`
+	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Only comments by any of these users"`
 	rpc.PageRequest
 }
 
-// ListedComment is a comment as GetComments answers it.
+// ListedComment is a comment in the response of GetComments.
 type ListedComment struct {
 	Comment
 	Type    CommentKind   `json:"type" doc:"Always text"`
-	Status  CommentStatus `json:"status" doc:"updated where it was changed after it was made"`
+	Status  CommentStatus `json:"status" doc:"updated if it was changed after its creation"`
 	IsDraft bool          `json:"isDraft" doc:"Always false: drafts are not stored"`
 }
 
-// CommentKind is what kind of content a comment has.
+// CommentKind is the kind of content of a comment.
 type CommentKind string
 
-// Values returns all kinds.
 func (CommentKind) Values() []string { return []string{"text"} }
 
-// CommentStatus says what was done to a comment last.
+// CommentStatus is the last change of a comment.
 type CommentStatus string
 
-// Values returns all statuses.
 func (CommentStatus) Values() []string { return []string{"added", "updated"} }
 
 func (r reader) listed(c *collab.Comment) *ListedComment {
@@ -46,7 +44,7 @@ func (r reader) listed(c *collab.Comment) *ListedComment {
 	return l
 }
 
-// maxPassedOver is how many comments a page passes over, and how many bytes of them, before it ends.
+// maxPassedOver and maxPassedOverBytes limit the comments that a page skips before it ends.
 const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 
 // CommentsGet is POST /v2/commentannotations/comments/get.
@@ -54,17 +52,21 @@ func CommentsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable | rpc.ReadProviders,
 		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).GetComments), Requires: collab.AdvancedQueries, Description: `
-Lists the comments of a comment annotation, in pages. The response has those that pass all filters given: with commentIds in their order,
-null for one that does not exist (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by
-time. NOT_FOUND when the organization, the document or the annotation does not exist, or the person of asUserId may not see it.
-FAILED_PRECONDITION when the organization is disabled.`}
+List comments.
+
+Lists the comments of a thread, in pages. The response has the comments that match all filters.
+With commentIds it has their order: an id that does not exist is 'null', and a comment that
+userIds excludes is omitted. Otherwise comments are sorted by id; generated ids sort by time.
+
+The request fails with NOT_FOUND if the organization, the document or the annotation does not
+exist, or if the person of asUserId cannot see it. It fails with FAILED_PRECONDITION if the
+organization is disabled.`}
 }
 
-// GetComments returns comments of an annotation: in the order of commentIds, with null for one that does not exist, else by comment id. A
-// page ends at pageSize, before its answer is larger than 5 MB, or when much was passed over for the authors. It fails with NOT_FOUND when
-// the organization, the document or the annotation does not exist.
+// GetComments returns comments of an annotation: in the order of commentIds, with null for unknown
+// ones, else by comment id.
 func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[*ListedComment], error) {
-	var after int64 // the last comment id; where commentIds are given how many of them were answered
+	var after int64 // the last comment id; with commentIds, the number of answered ones
 	page, err := rpc.NewPage[*ListedComment](call, "comment", req.PageRequest, &after)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	return page, nil
 }
 
-// fillComments fills a page with comments: those after an id, or of commentIds those not yet answered.
+// fillComments fills a page with comments after an id, or with the remaining commentIds.
 func (s *Service) fillComments(
 	ctx context.Context, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
 ) error {

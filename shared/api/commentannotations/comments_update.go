@@ -14,16 +14,15 @@ type UpdateCommentsRequest struct {
 	Target
 	VerifyFlag
 	AnnotationID string               `json:"annotationId" rule:"required,id" person:"in"`
-	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to change; repeats count once; this or userIds is required"`
-	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
+	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to update; this or userIds is required"`
+	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments by these users; without commentIds, all of them, at most 500"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty" person:"in"`
 	Actor
-	// as in comments/add
-	TriggerNotification bool `json:"triggerNotification" doc:"Notify those whom the change newly mentions, in the app and by email, and post it to webhooks; false where it is left out"`
+	TriggerNotification bool `json:"triggerNotification" doc:"Notify newly mentioned users in the app and by email, and post the change to webhooks"`
 }
 
-// CommentData is what an update makes of comments: a field left out stays, null clears it, the author is merged, everything else
-// replaced whole.
+// CommentData is an update of comments. An absent field is unchanged, null clears, the author is
+// merged, and other values are replaced.
 type CommentData struct {
 	CommentText            rpc.Opt[string]        `json:"commentText" person:"in"`
 	CommentHTML            rpc.Opt[string]        `json:"commentHtml" person:"in"`
@@ -35,24 +34,25 @@ type CommentData struct {
 	Attachments            rpc.Opt[[]Attachment]  `json:"attachments" person:"in"`
 	Actions                rpc.Opt[[]collab.JSON] `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
 	Progress               rpc.Opt[Progress]      `json:"progress" rule:"exact" doc:"Replaced whole"`
-	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
-	LastUpdated            rpc.Opt[int64]         `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
+	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"Time of creation"`
+	LastUpdated            rpc.Opt[int64]         `json:"lastUpdated" rule:"notnull,time" doc:"Time of the last change: default now; never moves back"`
 }
 
-// UpdateCommentsResult is what became of one comment.
+// UpdateCommentsResult is the outcome of one comment.
 type UpdateCommentsResult struct {
 	rpc.Outcome
 	ID int64 `json:"id" person:"out"`
 }
 
-// Validate demands that comments are named, by their ids or their authors.
+// Validate requires commentIds or userIds.
 func (r *UpdateCommentsRequest) Validate(m *rpc.Violations) {
 	if r.CommentIDs == nil && r.UserIDs == nil {
-		m.Add("commentIds", "is required where there are no userIds")
+		m.Add("commentIds", "is required without userIds")
 	}
 }
 
-// Validate refuses rights in a context, attachment ids given twice and more tagged users than an event names.
+// Validate rejects rights in a context, duplicate attachment ids, and more tagged users than an
+// event allows.
 func (d *CommentData) Validate(m *rpc.Violations) {
 	checkContext(m, "context", d.Context.Value)
 	checkAttachments(m, d.Attachments.Value)
@@ -64,22 +64,31 @@ func CommentsUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
-Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
-merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. With
-triggerNotification those are notified whom the comments mention now and did not before, by themselves or through a group, as mentioned by
-actionUser, else by the author of the first comment; nobody else is. A webhook gets each change; with the account's setting allEvents also
-one without triggerNotification. With verifyUserPermissions an author whom from names, and actionUser, must have access to the
-document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
+Update comments.
 
-The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
-with PERMISSION_DENIED for a person if somebody else wrote it;
-with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
-INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION
-when the organization is disabled, or when the annotation has too many comments to select them by userIds alone.`}
+Updates up to 500 comments of one annotation, each completely or not at all. Absent fields are
+unchanged, 'null' clears, 'from' is merged, and all other values are replaced. userIds narrows
+commentIds, or selects alone; the response omits excluded comments.
+
+With triggerNotification, newly mentioned users are notified, directly or through a group. The
+notification names actionUser, else the author of the first comment. Webhooks get each change; if
+the account's setting allEvents is on, also without triggerNotification.
+
+The response has a result for each comment by id, in the order sent. An item fails with:
+
+- NOT_FOUND if the comment does not exist.
+- PERMISSION_DENIED if a person updates a comment by another author.
+- INVALID_ARGUMENT if the comment would have no content, or be too large.
+- ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
+
+The request fails with NOT_FOUND if the organization, the document or the annotation does not
+exist. It fails with PERMISSION_DENIED, without any update, if verifyUserPermissions is true and
+the author in 'from', or actionUser, cannot write in the document or see the annotation. It fails
+with FAILED_PRECONDITION if the organization is disabled, or if the annotation has too many
+comments to select by userIds alone.`}
 }
 
-// UpdateComments updates comments of an annotation, each as a whole or not at all. The answer has them by id in the order sent,
-// repeats once.
+// UpdateComments updates comments of an annotation, each completely or not at all.
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
 ) (rpc.Keyed[UpdateCommentsResult], error) {
 	raise := req.TriggerNotification || call.Settings.AllEvents
@@ -157,8 +166,8 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	return results, nil
 }
 
-// commentsOf returns the ids of the comments of an annotation that any of the users wrote. Where they are more than one call updates, or
-// the annotation has more than are worth reading for them, it fails with FAILED_PRECONDITION.
+// commentsOf returns the ids of an annotation's comments by the given users. It returns
+// FAILED_PRECONDITION if there are more than 500, or if the annotation is too long to search.
 func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann string, users []string) (ids []int64, err error) {
 	const most = 500
 	read, bytes := 0, 0
@@ -179,7 +188,6 @@ func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann st
 	return ids, nil
 }
 
-// at returns when comments are last changed.
 func (d *CommentData) at(now collab.Millis) collab.Millis {
 	if d.LastUpdated.Sent() {
 		now = d.LastUpdated.Value
@@ -187,8 +195,8 @@ func (d *CommentData) at(now collab.Millis) collab.Millis {
 	return max(now, d.CreatedAt.Value)
 }
 
-// apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content, or its author without an
-// id.
+// apply changes a stored comment. It returns INVALID_ARGUMENT if the comment would have no content,
+// or its author no id.
 func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	if c.From, err = change("from", c.From, d.From.Raw, "userId"); err != nil {
 		return err

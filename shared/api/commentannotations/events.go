@@ -9,13 +9,14 @@ import (
 	"collabdata/shared/collab"
 )
 
-// wanted reports whether an add of comments raises an event: where one of them triggers notifications, or the account asked for all
-// events.
+// wanted reports whether adding comments raises an event: if one of them triggers notifications, or
+// the account has allEvents.
 func wanted(call *rpc.Call, comments []NewComment) bool {
 	return call.Settings.AllEvents || slices.ContainsFunc(comments, func(c NewComment) bool { return c.TriggerNotification })
 }
 
-// newEvent returns an event of a call without its subject, which a name tells from the call's others. Events of a call sort by position.
+// newEvent returns an event without its subject. of distinguishes the events of one call, and
+// position orders them.
 func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) collab.Event {
 	ev := collab.In(doc)
 	ev.ID, ev.Time = call.IDs.For(position, of), call.Millis()
@@ -26,12 +27,11 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 	return ev
 }
 
-// Actor is the field of an update that says who acts.
+// Actor is the acting user of an update.
 type Actor struct {
-	ActionUser *collab.User `json:"actionUser" doc:"The user who makes the change: named to those who are notified of it, and not notified"`
+	ActionUser *collab.User `json:"actionUser" doc:"The acting user: shown in notifications, and not notified"`
 }
 
-// id returns the id of the user, none for nobody.
 func (a Actor) id() (ids []string) {
 	if a.ActionUser != nil {
 		ids = append(ids, a.ActionUser.UserID)
@@ -39,7 +39,7 @@ func (a Actor) id() (ids []string) {
 	return ids
 }
 
-// of returns an event with the user as its actor, the event itself for nobody.
+// of sets the actor of an event, if there is one.
 func (a Actor) of(ev collab.Event) collab.Event {
 	if a.ActionUser != nil {
 		ev.Actor = a.ActionUser.Acting()
@@ -47,7 +47,7 @@ func (a Actor) of(ev collab.Event) collab.Event {
 	return ev
 }
 
-// annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
+// annotationAdded completes ev for a new annotation. sent are its comments in the request.
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all bool) *collab.Event {
 	ev.Describe(collab.AnnotationAdded, &t.Annotation)
 	ev.Share(nil, &t.Annotation)
@@ -55,23 +55,23 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all b
 	return &ev
 }
 
-// commentsAdded returns the event of comments that were added to an annotation, made from ev. head is the annotation before them; sent are
-// the comments as the request has them, in the same order.
+// commentsAdded completes ev for comments added to an annotation. head is the annotation before;
+// sent are the comments in the request, in the same order.
 func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []NewComment, all bool) *collab.Event {
 	ev.Describe(collab.CommentAdded, head)
 	putComments(&ev, comments, sent, all)
 	return &ev
 }
 
-// commentsDeleted returns the event of comments that were deleted, made from ev.
+// commentsDeleted completes ev for deleted comments.
 func commentsDeleted(ev collab.Event, head *collab.Annotation, comments []collab.Comment) *collab.Event {
 	ev.Describe(collab.CommentDeleted, head)
 	ev.AddComments(false, comments...)
 	return &ev
 }
 
-// commentsUpdated returns the event of comments that were updated, made from ev. With notify those are notified whom the update newly
-// mentions, and unless ev says who, the author of the first comment has acted.
+// commentsUpdated completes ev for updated comments. With notify, it triggers notifications of
+// newly mentioned users. Without an actor, the author of the first comment is the actor.
 func commentsUpdated(ev collab.Event, head *collab.Annotation, were, comments []collab.Comment, notify bool) *collab.Event {
 	ev.Describe(collab.CommentUpdated, head)
 	ev.AddChanges(notify, were, comments)
@@ -81,8 +81,9 @@ func commentsUpdated(ev collab.Event, head *collab.Annotation, were, comments []
 	return &ev
 }
 
-// annotationUpdated returns the events of an update, made from evs: one if the status changed, one if the assignee changed, and one of the
-// update itself if neither did. The first says with whom the annotation is shared now.
+// annotationUpdated returns the events of an update: one if the status changed, one if the assignee
+// changed, and a general one if neither did. The first includes the users that the annotation is
+// now shared with.
 func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
 	add := func(kind collab.EventType) *collab.Event {
@@ -106,8 +107,8 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	return made
 }
 
-// putComments puts the comments that trigger notifications into an event, and after them the others where the account asked for all
-// events. The author of the first that triggers has acted.
+// putComments adds the triggering comments to an event, followed by the others if the account has
+// allEvents. The author of the first triggering comment is the actor.
 func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment, all bool) {
 	var loud, quiet []collab.Comment
 	for i, c := range comments {
@@ -126,7 +127,7 @@ func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment,
 	}
 }
 
-// author returns who wrote a comment as an event names who acted, nil for nobody.
+// author returns the author of a comment as an actor, or nil.
 func author(c *collab.Comment) *collab.User {
 	var u collab.User
 	if json.Unmarshal(c.From, &u) != nil {

@@ -15,32 +15,33 @@ import (
 type GetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id" person:"in"`
 	AsUser
-	DocumentID        *string        `json:"documentId" rule:"notnull,docid" person:"in" doc:"As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND"`
-	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"In the order of the answer; missing ones are passed over; without any, all documents of the organization"`
+	DocumentID        *string        `json:"documentId" rule:"notnull,docid" person:"in" doc:"Added to documentIds, at most 30 together; alone, a missing document is NOT_FOUND"`
+	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"In the order of the response; missing ones are skipped. Default: all documents"`
 	GroupByDocumentID bool           `json:"groupByDocumentId"`
 	LocationIDs       []string       `json:"locationIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
-	FolderID          *string        `json:"folderId" rule:"notnull,id" doc:"Those in documents directly in this folder; root: in documents in no folder"`
-	AnnotationID      *string        `json:"annotationId" rule:"notnull,id" person:"in" doc:"As annotationIds, before which it comes, and with which it makes a union of at most 30"`
+	FolderID          *string        `json:"folderId" rule:"notnull,id" doc:"In documents directly in this folder; root: in documents without a folder"`
+	AnnotationID      *string        `json:"annotationId" rule:"notnull,id" person:"in" doc:"Added before annotationIds, at most 30 together"`
 	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
 	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in"`
-	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"One more of statusIds"`
-	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" person:"in" doc:"Those in any of these statuses"`
-	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in which a comment tags any of these users"`
-	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Those that this user resolved: see resolvedByUserId"`
-	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" person:"self" doc:"Each annotation says as unread whether it has comments that this user has not seen: see read/set"`
-	UnreadOnly        bool           `json:"unreadOnly" person:"in" doc:"Those alone that are unread; with unreadFor"`
-	Order             *collab.Order  `json:"order" rule:"notnull" person:"in" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
+	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"Added to statusIds"`
+	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" person:"in" doc:"With any of these statuses"`
+	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"With a comment that tags any of these users"`
+	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Resolved by this user: see resolvedByUserId"`
+	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" person:"self" doc:"Sets unread: whether an annotation has comments that this user has not seen, see read/set"`
+	UnreadOnly        bool           `json:"unreadOnly" person:"in" doc:"Only unread annotations; requires unreadFor"`
+	Order             *collab.Order  `json:"order" rule:"notnull" person:"in" doc:"By lastUpdated, earliest first (asc) or latest first (desc). Default: see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" person:"in" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
-	IncludeDeleted    bool           `json:"includeDeleted" person:"in" doc:"Also annotations that were deleted since updatedAfter: see Deleted above. Only with documentId alone and updatedAfter"`
+	IncludeDeleted    bool           `json:"includeDeleted" person:"in" doc:"Also annotations deleted since updatedAfter. Requires updatedAfter and only documentId"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
 	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time" doc:"Created then or earlier"`
 	rpc.PageRequest
 }
 
-const maxStatuses = 100 // that a read asks for
+const maxStatuses = 100 // for each read
 
-// Validate checks the unions of single and plural fields, and that no window ends before it begins.
+// Validate limits unions of single and plural fields, and rejects windows that end before they
+// begin.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	if len(union(r.DocumentID, r.DocumentIDs)) > collab.MaxIDsPerFilter {
 		m.Add("documentIds", "must have at most %d ids together with documentId", collab.MaxIDsPerFilter)
@@ -52,10 +53,10 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 		m.Add("statusIds", "must have at most %d ids together with statusId", maxStatuses)
 	}
 	if r.UnreadOnly && r.UnreadFor == nil {
-		m.Add("unreadOnly", "needs unreadFor")
+		m.Add("unreadOnly", "requires unreadFor")
 	}
 	if r.IncludeDeleted && (r.DocumentID == nil || r.DocumentIDs != nil || r.FolderID != nil || r.UpdatedAfter == nil) {
-		m.Add("includeDeleted", "needs documentId, without documentIds and folderId, and updatedAfter")
+		m.Add("includeDeleted", "requires documentId, without documentIds and folderId, and updatedAfter")
 	}
 	if r.UpdatedAfter != nil && r.UpdatedBefore != nil && *r.UpdatedAfter > *r.UpdatedBefore {
 		m.Add("updatedAfter", "must not be later than updatedBefore")
@@ -85,7 +86,7 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 	}
 }
 
-// ids returns annotationIds, and before them annotationId unless it is one of them.
+// ids returns annotationId and annotationIds, without duplicates.
 func (r *GetRequest) ids() []string {
 	if r.AnnotationID == nil || slices.Contains(r.AnnotationIDs, *r.AnnotationID) {
 		return r.AnnotationIDs
@@ -93,7 +94,7 @@ func (r *GetRequest) ids() []string {
 	return append([]string{*r.AnnotationID}, r.AnnotationIDs...)
 }
 
-// union returns one, where it is given, and the ids of list, each once; nil for none.
+// union returns one, if given, and list, without duplicates; nil for none.
 func union(one *string, list []string) []string {
 	if one == nil {
 		return rpc.Distinct(list)
@@ -106,43 +107,51 @@ func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
 		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
-Lists comment annotations by document, folder, location, creator, status, times or id, in pages. The response has those that pass all
-filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of the creators. Without any
-filter these are all annotations of the organization. An empty array is refused, and so is null.
+List threads.
 
-**Order.** With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one that
-exists but does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated, in each
-document in the order asked, or in one list where no document is named, the earliest first unless order is desc. An annotation that is
-written while you page from the latest on may be passed over: it comes first the next time. Else it is in the order asked: of documents, in each of locations
-(or creators, or statuses), and in each by annotation id; where no document is named, of locations, creators or statuses, and in each by
-document id and annotation id. Generated ids sort by time. Comments are by comment id.
+Lists threads by document, folder, location, creator, status, time or id, in pages. The response
+has the annotations that match all filters, with their comments. Within an array any value
+matches; times are inclusive; userIds are the creators. Without filters, the response has all
+annotations of the organization. An empty array and 'null' are refused.
 
-**Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands
-alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a page holds of a
-thread.
+**Order.** With annotationIds, the response has their order. An id that does not exist in the
+documents is 'null', and counts as an item; an annotation that another filter excludes is omitted.
 
-**Deleted.** With includeDeleted the first page begins with the annotations that were deleted at updatedAfter or later, and, with asUserId,
-those that this person saw before and may not see now, whatever the other filters say: each with deleted true, without its content, and with
-the time of that as lastUpdated. They count as items. So who keeps a copy of a document learns of all that changed. FAILED_PRECONDITION when
-updatedAfter is more than 24 hours ago, or more than pageSize were deleted: read the document anew.
+With 'order', updatedAfter or updatedBefore, the order is by lastUpdated, earliest first unless
+'order' is 'desc': for each document in the order asked, or in one list if the request has no
+document. In descending order, an annotation written during paging can be missed; it comes first
+in the next walk.
 
-**A person.** With asUserId the response has what that person may see: see Who may see what. A document of documentId alone that they may
-not see is NOT_FOUND, an id of annotationIds that they may not see is null, and all else is left out. A page may then be short, or empty
-with a nextPageToken. unreadFor leaves out what that user may not see.
+Otherwise the order is that of the request: by document, then by location (or creator, or status),
+then by annotation id. If the request has no document, the order is by location, creator or
+status, then by document id and annotation id. Generated ids sort by time. Comments are sorted by
+comment id.
 
-With groupByDocumentId the response is an object by document id, in the same order.
+**Pages.** A page also ends at about 5 MB, or after a long search with few matches. A larger
+thread is alone on its page, with commentsTruncated: read the rest with 'comments/get'.
+mentionedUserIds checks only the comments of a thread that the page holds.
 
-NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the organization
-is disabled.`}
+**Deleted.** With includeDeleted, the first page begins with the annotations deleted at
+updatedAfter or later. With asUserId, annotations that became hidden from this person are
+included. Each has 'deleted: true', no content, and the time of the deletion as lastUpdated; other
+filters do not apply. They count as items. Use this to keep a copy of a document up to date. The
+request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than
+pageSize annotations were deleted: then read the document again.
+
+**A person.** With asUserId, the response has only the content that this person can see: see
+[Permissions](#permissions). If the person cannot see the document of documentId alone, the request
+fails with NOT_FOUND; an invisible id of annotationIds is 'null', and other invisible annotations
+are omitted. A page can then be short, or empty with a nextPageToken. unreadFor omits annotations
+that this user cannot see.
+
+With groupByDocumentId, the response is an object by document id, in the same order.
+
+The request fails with NOT_FOUND if the organization, the folder, or the document of documentId
+alone does not exist. It fails with FAILED_PRECONDITION if the organization is disabled.`}
 }
 
-// Get returns a page of the annotations that pass all filters, in the order of Threads.Walk, with null for each of annotationIds that does
-// not exist; with groupByDocumentId an object of arrays by document, without nulls. A page ends at pageSize, or before its answer is
-// larger than 5 MB. A thread that is larger by itself is alone on its page, with as many of its comments as fit and
-// commentsTruncated.
-//
-// It fails with FAILED_PRECONDITION where the organization is disabled, and NOT_FOUND when the organization, the folder, or the document of
-// documentId alone does not exist. Missing ones of documentIds are passed over.
+// Get returns a page of the annotations that match all filters, in the order of Threads.Walk, with
+// null for unknown annotationIds.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[*Annotation], error) {
 	var from []byte
 	list, err := rpc.NewPage[*Annotation](call, "comment annotation", req.PageRequest, &from)
@@ -167,7 +176,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID)},
 	}
 	if q.Sight != nil && len(q.Found) > 0 {
-		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // it remembers them
+		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // Viewers caches its result
 	}
 	gone := func() ([]*collab.Thread, error) { return nil, nil }
 	if req.IncludeDeleted && from == nil {
@@ -179,7 +188,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
 	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
-		// Its error comes before every other one, which could tell of what is hidden.
+		// Its error comes first: others could reveal hidden content.
 		err = cmp.Or(checkDocument(ctx, q.Sight, q.Found[0]), err)
 	}
 	if err != nil {
@@ -191,18 +200,17 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return p.GroupedPage, nil
 }
 
-// addGone adds to a page what left the document of its query.
+// addGone adds deleted annotations to a page.
 func addGone(p *page, gone func() ([]*collab.Thread, error)) error {
 	list, err := gone()
 	for _, t := range list {
 		if !p.take(t.ID, t) {
-			return collab.Errorf(collab.FailedPrecondition, "more was deleted since updatedAfter than an answer holds: read all anew")
+			return collab.Errorf(collab.FailedPrecondition, "more annotations were deleted since updatedAfter than one response can hold: read the document again")
 		}
 	}
 	return err
 }
 
-// GetV1Request is the data of POST /v1/commentannotations/get.
 type GetV1Request struct {
 	Target
 	LocationIDs   []string `json:"locationIds" rule:"notnull,nonempty,max=30,each=id"`
@@ -214,13 +222,15 @@ type GetV1Request struct {
 func GetV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).GetV1), Description: `
-Lists comment annotations of a document in version 1, all at once. As version 2 for one document, in the order of version 2, in one
-response. FAILED_PRECONDITION when that would be larger than 5 MB (page through it with version 2), or when the organization is disabled.
-NOT_FOUND when the organization or the document does not exist.`}
+List threads (v1).
+
+Lists the threads of one document in one response, in the order of version 2. The request fails
+with FAILED_PRECONDITION if the response would exceed 5 MB (use version 2, which has pages), or if
+the organization is disabled. It fails with NOT_FOUND if the organization or the document does not
+exist.`}
 }
 
-// GetV1 is Get for one document, all in one answer and whatever the account's settings. It fails with FAILED_PRECONDITION when the answer
-// is larger than 5 MB.
+// GetV1 is Get for one document, in one response and regardless of the account's settings.
 func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) (*rpc.Page[*Annotation], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
 	if err != nil {
@@ -249,7 +259,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 			return nil, err
 		case !fits:
 			return nil, collab.Errorf(collab.FailedPrecondition,
-				"one answer does not hold these annotations: page through them with /v2/commentannotations/get, or narrow the filters")
+				"the response would exceed 5 MB: use pages of /v2/commentannotations/get, or narrow the filters")
 		case next == nil:
 			return p.Page, nil
 		}
@@ -257,15 +267,15 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 	}
 }
 
-// page fills with annotations until its answer is full.
+// page collects annotations until the response is full.
 type page struct {
 	*rpc.GroupedPage[*Annotation]
 	reader    reader
 	grouped   bool
-	truncated bool // holds a single thread, and not all of its comments
+	truncated bool // holds a single thread without all of its comments
 }
 
-// take takes an annotation, or null for one that does not exist, and reports whether it fits.
+// take adds an annotation, or null for nil, and reports whether it fits.
 func (p *page) take(_ string, t *collab.Thread) bool {
 	switch {
 	case p.truncated:

@@ -19,7 +19,6 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// add adds an annotation with comments 1 to n of the text.
 func (f *fixture) add(t *testing.T, document, id string, n int, text string) {
 	t.Helper()
 	thread := storetest.Thread(id, "u", n)
@@ -39,7 +38,7 @@ func (f *fixture) add(t *testing.T, document, id string, n int, text string) {
 	}
 }
 
-// addMany adds annotations 0000 to n-1 with one comment each, side by side.
+// addMany concurrently adds annotations 0000 to n-1 with one comment each.
 func (f *fixture) addMany(t *testing.T, document string, n int, text string) (ids []string) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -57,10 +56,10 @@ func (f *fixture) addMany(t *testing.T, document string, n int, text string) (id
 	return ids
 }
 
-// page is an answer of get.
+// page is a response of get.
 type page struct {
 	code int
-	size int // of the body, as Lambda wraps it
+	size int // of the body, as Lambda encodes it
 	list []annotation
 
 	token   string
@@ -74,12 +73,12 @@ type annotation struct {
 	CommentsTruncated        bool
 }
 
-// unmarshal reads megabytes in a fraction of the time that package encoding/json takes under the race detector.
+// unmarshal is much faster than package encoding/json under the race detector.
 func unmarshal(text []byte, v any) error {
 	return jsonv2.Unmarshal(text, v, jsonv2.MatchCaseInsensitiveNames(true))
 }
 
-// get sends data, less the organization, to an operation.
+// get sends data, without the organization, to an operation.
 func get(t *testing.T, f *fixture, path, data string) page {
 	t.Helper()
 	w := f.serve(t.Context(), path, data)
@@ -136,13 +135,14 @@ func walk(t *testing.T, f *fixture, data string) (pages []page, ids []string) {
 
 const maxAnswer = 5_000_000
 
-// TestGetEndsPagesBySize walks annotations of 30 KB whose texts grow differently when they are wrapped.
+// TestGetEndsPagesBySize walks annotations of 30 KB, with texts that grow differently in Lambda's
+// encoding.
 func TestGetEndsPagesBySize(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, collab.Settings{}, "plain", "controls")
 	for document, of := range map[string]struct {
 		text    string
-		n       int // some more than a page takes
+		n       int // more than a page holds
 		grouped []bool
 	}{"plain": {"x", 175, []bool{false}}, "controls": {"\x01", 28, []bool{false, true}}} {
 		want := f.addMany(t, document, of.n, strings.Repeat(of.text, 30_000/len(of.text)))
@@ -166,7 +166,8 @@ func TestGetEndsPagesBySize(t *testing.T) {
 	}
 }
 
-// TestGetThreadLargerThanPage has two threads that no page holds: one by the bytes stored, one only once its text is wrapped.
+// TestGetThreadLargerThanPage has two threads that exceed a page: one by stored bytes, one only in
+// Lambda's encoding.
 func TestGetThreadLargerThanPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, collab.Settings{}, "doc", "wrapped")
@@ -224,7 +225,7 @@ func checkExhausted(t *testing.T, p page) {
 	}
 }
 
-// TestGetV1InOneAnswer goes on beyond what v2 answers on a page of 1,000, to the end of what an answer holds.
+// TestGetV1InOneAnswer exceeds v2's page of 1,000, up to the size limit of a response.
 func TestGetV1InOneAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, collab.Settings{}, "many", "large")

@@ -15,7 +15,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// person returns the fixture as a person with a token of the organization uses it.
+// person returns the fixture with a person's token for the organization.
 func (f *fixture) person(user string) *fixture {
 	p := &collab.Person{UserID: user, Resources: []collab.TokenResource{
 		{Type: collab.ResourceOrganization, ID: "org", AccessRole: collab.RoleEditor},
@@ -24,7 +24,7 @@ func (f *fixture) person(user string) *fixture {
 	return &fixture{Service: f.Service, handler: f.HandlerFor(collab.Identity{Account: "acme", Settings: settings, Person: p})}
 }
 
-// hide has ann restrict the thread a to herself, and returns what becomes of it.
+// hide lets ann restrict thread a to herself, and returns the outcome.
 func (f *fixture) hide(t *testing.T) item {
 	t.Helper()
 	a := post(t, f.person("ann"), "/v2/commentannotations/update", `"annotationIds": ["a"], "updatedData": {"visibility": {"type": "restricted", "userIds": ["ann"]}}`)
@@ -35,8 +35,8 @@ func (f *fixture) hide(t *testing.T) item {
 	return items["a"]
 }
 
-// TestHideLooks holds that a person hides no thread from somebody whose comment comes while the look for such
-// comments is under way, whatever times the back end gave the thread.
+// TestHideLooks checks that a person cannot hide a thread from a user whose comment arrives during
+// the search for commenters, regardless of the thread's times.
 func TestHideLooks(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour} {
 		f := newFixture(t, collab.Settings{})
@@ -57,7 +57,7 @@ func TestHideLooks(t *testing.T) {
 	}
 }
 
-// TestHideBounds holds how much a change of visibility looks through, and what that costs at most.
+// TestHideBounds checks the bounds and costs of a change of visibility.
 func TestHideBounds(t *testing.T) {
 	for name, test := range map[string]struct {
 		comments int
@@ -101,7 +101,7 @@ func TestHideBounds(t *testing.T) {
 	}
 }
 
-// TestByPerson holds that an event says whether a person caused it.
+// TestByPerson checks that an event records whether a person caused it.
 func TestByPerson(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	succeed(t, post(t, f.person("ann"), "/v2/commentannotations/add", `"commentAnnotations": [{"commentData": [{"commentText": "x"}]}]`))

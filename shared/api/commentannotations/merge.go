@@ -8,11 +8,11 @@ import (
 	"collabdata/shared/collab"
 )
 
-// null is the text with which a request clears a field.
+// null clears a field.
 const null = "null"
 
-// merge returns a stored object with the members of the sent one: those that are null are removed, the others set. Members keep their
-// order and their text. Either may be nil.
+// merge sets the members of sent in stored, and removes null ones. Order and text of
+// members are preserved. Either object may be nil.
 func merge(stored, sent collab.JSON) collab.JSON {
 	var object rpc.Keyed[collab.JSON]
 	for name, value := range rpc.Members(stored) {
@@ -32,9 +32,9 @@ func merge(stored, sent collab.JSON) collab.JSON {
 	return rpc.JSON(object)
 }
 
-// change returns what an update makes of the stored object of a field. The sent text is nil for a field left out, which keeps the object, or
-// null, which clears it; any other object is merged into the stored one, and replaces it where it has another id. The id's name is "" for
-// an object that has none: else it fails with INVALID_ARGUMENT where the object would be left without it.
+// change applies an update to the stored object of a field. A nil sent keeps the object, null
+// clears it, an object with another id replaces it, and any other object is merged. id is the name
+// of the id member, or "" if there is none. It returns INVALID_ARGUMENT if the result has no id.
 func change(field string, stored, sent collab.JSON, id string) (collab.JSON, error) {
 	switch given := textOf(sent, id); {
 	case sent == nil:
@@ -54,7 +54,7 @@ func change(field string, stored, sent collab.JSON, id string) (collab.JSON, err
 	return made, nil
 }
 
-// changeValue is change for a value that is replaced whole.
+// changeValue is change for a value that is replaced as a whole.
 func changeValue[T any](stored *T, sent rpc.Opt[T]) *T {
 	switch {
 	case sent.Null():
@@ -65,7 +65,7 @@ func changeValue[T any](stored *T, sent rpc.Opt[T]) *T {
 	return stored
 }
 
-// changeJSON is changeValue for what is stored as its text.
+// changeJSON is changeValue for a value stored as JSON text.
 func changeJSON[T any](stored collab.JSON, sent rpc.Opt[T]) collab.JSON {
 	if sent.Sent() {
 		return encode(sent.Value) // nil for null
@@ -73,7 +73,7 @@ func changeJSON[T any](stored collab.JSON, sent rpc.Opt[T]) collab.JSON {
 	return stored
 }
 
-// changeID is the id of an object after a change: sent is the id that the request sends for it, "" for none.
+// changeID returns the id of an object after an update. sent is the id in the request, or "".
 func changeID[T any](stored string, object rpc.Opt[T], sent string) string {
 	if object.Null() {
 		return ""

@@ -13,30 +13,26 @@ import (
 
 // Bounds of one request of a person.
 const (
-	maxNamedThreads = collab.MaxIDsPerFilter // annotations that are changed
+	maxNamedThreads = collab.MaxIDsPerFilter // updated annotations
 	maxAddedThreads = 10
-	maxComments     = 10 // that are added, of all annotations, or changed
-	maxNamedPeople  = 50 // in tags and visibility, each counted once
+	maxComments     = 10 // added comments of all annotations, or updated comments
+	maxNamedPeople  = 50 // distinct people in tags and visibility
 )
 
-// checkNamed demands 1 to maxNamedThreads annotations.
 func checkNamed(m *rpc.Violations, ids []string) {
 	if len(ids) == 0 || len(ids) > maxNamedThreads {
 		m.Add("annotationIds", "must name 1 to %d annotations", maxNamedThreads)
 	}
 }
 
-// Fill demands the annotations.
 func (r *DeleteRequest) Fill(_ *collab.Person, m *rpc.Violations) { checkNamed(m, r.AnnotationIDs) }
 
-// Fill bounds the annotations, if the request names some.
 func (r *ReadSetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if r.AnnotationIDs != nil {
 		checkNamed(m, r.AnnotationIDs)
 	}
 }
 
-// Fill demands comments, and bounds annotations and comments.
 func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	comments := 0
 	for i, a := range r.CommentAnnotations {
@@ -52,43 +48,39 @@ func (r *AddRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	}
 }
 
-// Fill bounds the comments.
 func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if len(r.CommentData) > maxComments {
 		m.Add("commentData", "must have at most %d items, not %d", maxComments, len(r.CommentData))
 	}
 }
 
-// Fill makes the person the author, and notifies those whom the comment concerns.
+// Fill makes the person the author, and turns notifications on.
 func (c *AnnotationComment) Fill(p *collab.Person, _ *rpc.Violations) {
 	c.From, c.TriggerNotification = p.User(), true
 }
 
-// Fill is that of AnnotationComment.
+// Fill makes the person the author, and turns notifications on.
 func (c *NewComment) Fill(p *collab.Person, _ *rpc.Violations) {
 	c.From, c.TriggerNotification = p.User(), true
 }
 
-// checkNamedComments demands 1 to maxComments comments.
 func checkNamedComments(m *rpc.Violations, ids []int64) {
 	if len(ids) == 0 || len(ids) > maxComments {
 		m.Add("commentIds", "must name 1 to %d comments", maxComments)
 	}
 }
 
-// Fill demands the comments.
 func (r *DeleteCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	checkNamedComments(m, r.CommentIDs)
 }
 
-// Fill demands the comments, and notifies the users whom the change mentions.
 func (r *UpdateCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	checkNamedComments(m, r.CommentIDs)
 	r.TriggerNotification = true
 }
 
-// Fill demands the annotations, restricts a status to open and resolved, records the person as
-// the one who set it, and notifies the users whom a change of status or visibility concerns.
+// Fill requires annotationIds, allows only the statuses OPEN and RESOLVED, records the person as
+// the one who set the status, and turns notifications on.
 func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
 	checkNamed(m, r.AnnotationIDs)
 	if r.UpdatedData == nil {
@@ -104,16 +96,17 @@ func (r *UpdateRequest) Fill(p *collab.Person, m *rpc.Violations) {
 		d.ResolvedByUserID = sent(p.UserID)
 	case openStatus:
 	default:
-		m.Add("updatedData.status.id", "must be %s or %s: only a back end may set another", openStatus, resolvedStatus)
+		m.Add("updatedData.status.id", "must be %s or %s: only a back end can set another", openStatus, resolvedStatus)
 		return
 	}
 	d.Status.Raw, d.StatusUpdatedByUserID = defaultStatuses[d.Status.Value.ID], sent(p.UserID)
 }
 
-// sent returns a field as if a request had it.
+// sent returns a field as if a request had sent it.
 func sent(text string) rpc.Opt[string] { return rpc.Opt[string]{Value: text, Raw: rpc.JSON(text)} }
 
-// mine returns the sight of the call's person, nil for a back end. A call has one, which reads the access to a document once.
+// mine returns the Sight of the call's person, or nil for a back end. A call has one, which caches
+// the access to documents.
 func (s *Service) mine(call *rpc.Call) collab.Sight {
 	if call.Person == nil {
 		return nil
@@ -124,7 +117,7 @@ func (s *Service) mine(call *rpc.Call) collab.Sight {
 	return call.Sight
 }
 
-// viewers returns what the call's person may see of a document that begin opened, nil for a back end.
+// viewers returns the call's person as a viewer of an open document, or nil for a back end.
 func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef) (collab.Viewers, error) {
 	sight := s.mine(call)
 	if sight == nil {
@@ -134,7 +127,8 @@ func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return found[doc], err
 }
 
-// seen returns the annotations that the call's person may see, or that do not exist, and the creators of the former; all of them for a back end.
+// seen returns the ids without annotations hidden from the call's person, and the creators of the
+// visible ones. For a back end it returns all ids.
 func (s *Service) seen(
 	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string,
 ) (seen []string, creators map[string]string, err error) {
@@ -159,7 +153,7 @@ func (s *Service) seen(
 	return seen, creators, nil
 }
 
-// outcomes returns the errors of ids, given those of the seen ones. The others do not exist.
+// outcomes returns one error for each id, given the errors of the seen ones. Others are NOT_FOUND.
 func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error {
 	for i, id := range ids {
 		if !slices.Contains(seen, id) {
@@ -169,8 +163,8 @@ func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error 
 	return errs
 }
 
-// known returns users of an organization, a document and its folders by id, as they are stored, with their addresses. It looks for users of
-// folders only if one of the named is missing.
+// known returns stored users of the organization, the document and its folders by id, with their
+// addresses. It reads the users of folders only if a named user is missing.
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
 	found := map[string]collab.User{}
 	look := func(users []string, levels ...collab.Resource) error {
@@ -202,16 +196,16 @@ func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []str
 	return found, look(missing, levels[1:len(levels)-1]...)
 }
 
-// nameGroups gives the tags of groups that have no text the names of these, and returns how many users are in the groups. It fails with
-// NOT_FOUND if a group does not exist, or the call's person is no member of the organization, and with INVALID_ARGUMENT if there are more
-// than maxGroups.
+// nameGroups fills in the text of group tags, and returns the number of users in these groups. It
+// returns NOT_FOUND if a group does not exist or the call's person is no member of the
+// organization, and INVALID_ARGUMENT if there are more than maxGroups.
 func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, comments []NewComment) (users int, err error) {
 	_, groups := tagged(comments)
 	if len(groups) == 0 {
 		return 0, nil
 	}
 	if len(groups) > maxGroups {
-		return 0, collab.Errorf(collab.InvalidArgument, "a request may tag at most %d groups, not %d", maxGroups, len(groups))
+		return 0, collab.Errorf(collab.InvalidArgument, "a request can tag at most %d groups, not %d", maxGroups, len(groups))
 	}
 	if call.Person != nil {
 		if may, err := s.Directory.MayNameGroups(ctx, doc.OrganizationRef, call.Person.UserID, call.Millis()); err != nil || !may {
@@ -238,23 +232,24 @@ func (s *Service) nameGroups(ctx context.Context, call *rpc.Call, doc collab.Doc
 	return users, nil
 }
 
-// early are reads of a person's request that have begun.
+// early holds reads of a person's request that have begun.
 type early struct {
-	head    func() (collab.Annotation, error) // of the annotation that it names; nil for none
+	head    func() (collab.Annotation, error) // of the annotation in the request; nil if none
 	users   func() (map[string]collab.User, error)
 	viewers func() ([][]collab.Viewer, error)
 }
 
-// ahead begins the reads for a document, an annotation unless that is "", and the people whom the request names.
+// ahead begins the reads for a document, an annotation unless ann is "", and the people in the
+// request.
 func (s *Service) ahead(ctx context.Context, call *rpc.Call, t Target, ann string, others []string, comments ...[]NewComment) {
 	doc, err := s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID, collab.CreateFlags{})
 	if err != nil {
-		return // the operation finds the same
+		return // the operation returns the same error
 	}
 	reads := &early{}
 	call.Ahead = reads
 	sight := s.mine(call)
-	collab.Later(ctx, func() (any, error) { return sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) }) // it remembers them
+	collab.Later(ctx, func() (any, error) { return sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) }) // Viewers caches its result
 	if ann != "" {
 		reads.head = collab.Later(ctx, func() (collab.Annotation, error) { return s.Threads.Head(ctx, doc, ann) })
 	}
@@ -264,7 +259,7 @@ func (s *Service) ahead(ctx context.Context, call *rpc.Call, t Target, ann strin
 	}
 }
 
-// reads returns the reads that have begun, and begins those that have not.
+// reads returns the reads that have begun, or begins them.
 func (s *Service) reads(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, named []string) *early {
 	if reads, ok := call.Ahead.(*early); ok && reads.users != nil {
 		return reads
@@ -275,7 +270,7 @@ func (s *Service) reads(ctx context.Context, call *rpc.Call, doc collab.Document
 	}
 }
 
-// headOf returns the head of an annotation, of the reads that have begun if it is among them.
+// headOf returns the head of an annotation, from the early reads if it is among them.
 func (s *Service) headOf(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ann string) (collab.Annotation, error) {
 	if reads, ok := call.Ahead.(*early); ok && reads.head != nil {
 		return reads.head()
@@ -283,7 +278,7 @@ func (s *Service) headOf(ctx context.Context, call *rpc.Call, doc collab.Documen
 	return s.Threads.Head(ctx, doc, ann)
 }
 
-// viewersOf returns what users may see of a document; it reads nothing for none.
+// viewersOf returns users as viewers of a document. It reads nothing for an empty list.
 func (s *Service) viewersOf(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, users []string) ([][]collab.Viewer, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -291,16 +286,17 @@ func (s *Service) viewersOf(ctx context.Context, call *rpc.Call, doc collab.Docu
 	return s.Access.Viewers(ctx, call.Settings, []collab.DocumentRef{doc}, users, false)
 }
 
-// namedBy returns the users whom comments tag, and others, each once, without one.
+// namedBy returns the distinct users in tags and in others, without me.
 func namedBy(me string, others []string, comments [][]NewComment) []string {
 	users, _ := tagged(slices.Concat(comments...))
 	named := rpc.Distinct(slices.Concat(users, others))
 	return slices.DeleteFunc(named, func(id string) bool { return id == me })
 }
 
-// introduce fills the author and the tagged users of a person's comments in from what is stored of them, and of all comments the names of
-// tagged groups. It fails with INVALID_ARGUMENT if a tagged user, or one of others, may not see the document, or if there are more than
-// maxNamedPeople, with RESOURCE_EXHAUSTED if the person mentions too many people in an hour, and like nameGroups.
+// introduce fills in the stored author and tagged users of a person's comments, and the names of
+// tagged groups. It returns INVALID_ARGUMENT if a named user cannot see the document, or there are
+// more than maxNamedPeople. It returns RESOURCE_EXHAUSTED if the person mentions too many people in
+// an hour. Other errors are those of nameGroups.
 func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, others []string, comments ...[]NewComment) error {
 	inGroups, err := s.nameGroups(ctx, call, doc, slices.Concat(comments...))
 	if call.Person == nil || err != nil {
@@ -309,7 +305,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 	me := call.Person.UserID
 	named := namedBy(me, others, comments)
 	if len(named) > maxNamedPeople {
-		return collab.Errorf(collab.InvalidArgument, "a request may name at most %d people in tags and visibility", maxNamedPeople)
+		return collab.Errorf(collab.InvalidArgument, "a request can name at most %d people in tags and visibility", maxNamedPeople)
 	}
 	if err := call.Mentions(len(named) + inGroups); err != nil {
 		return err
@@ -325,7 +321,7 @@ func (s *Service) introduce(ctx context.Context, call *rpc.Call, doc collab.Docu
 	}
 	for _, v := range slices.Concat(viewers...) {
 		if _, there := users[v.User]; !there || !v.May {
-			return collab.Errorf(collab.InvalidArgument, "user %q must be a user who may see the document", v.User)
+			return collab.Errorf(collab.InvalidArgument, "user %q must be able to see the document", v.User)
 		}
 	}
 	for _, list := range comments {

@@ -9,20 +9,19 @@ import (
 	"collabdata/shared/collab"
 )
 
-// ReadGetRequest asks what users have seen of documents.
 type ReadGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" person:"in" doc:"In the order of the response; those that do not exist are passed over"`
+	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" person:"in" doc:"In the order of the response; missing ones are skipped"`
 	rpc.PageRequest
 }
 
-// ReadState is what a user has said of a document, or of an annotation.
+// ReadState records when a user last marked a document or an annotation as read or unread.
 type ReadState struct {
 	DocumentID   string        `json:"documentId" person:"out"`
 	UserID       string        `json:"userId"`
-	AnnotationID string        `json:"annotationId,omitempty" person:"out" doc:"The annotation; none for all of the document"`
-	Read         bool          `json:"read" person:"out" doc:"True: all comments that there were then are seen. False: none is"`
-	ReadAt       collab.Millis `json:"readAt" person:"out" schema:"Millis" doc:"When that was said"`
+	AnnotationID string        `json:"annotationId,omitempty" person:"out" doc:"The annotation; absent for the whole document"`
+	Read         bool          `json:"read" person:"out" doc:"True: all comments up to then are read. False: none is"`
+	ReadAt       collab.Millis `json:"readAt" person:"out" schema:"Millis" doc:"Time of the mark"`
 }
 
 // ReadGet is POST /v2/commentannotations/read/get.
@@ -30,17 +29,22 @@ func ReadGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/get", Grants: rpc.ReadTable,
 		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).ReadGet), Requires: collab.AdvancedQueries, Description: `
-Lists what users have said of having seen documents and their comment annotations, in pages. The response has it as read/set takes it,
-document by document, and in each by user id. The latest state holds. A page may have fewer items than asked for, even none, and have a
-nextPageToken. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+List read states.
+
+Lists the marks that users set on documents and threads, in pages. Each item has the form of a
+'read/set' request. Items are sorted by document in the order asked, then by user id. The latest
+mark of several counts. A page can have fewer items than asked, even none, and still have a
+nextPageToken.
+
+The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+if it is disabled.`}
 }
 
-// readPosition is the item after which a page goes on.
 type readPosition struct {
 	Document, After string // After is a sort key
 }
 
-// ReadGet returns a page of what users have said of documents. It fails with NOT_FOUND when the organization does not exist.
+// ReadGet returns a page of read states.
 func (s *Service) ReadGet(ctx context.Context, call *rpc.Call, req *ReadGetRequest) (*rpc.Page[ReadState], error) {
 	var at readPosition
 	page, err := rpc.NewPage[ReadState](call, "read state", req.PageRequest, &at)

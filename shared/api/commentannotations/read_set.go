@@ -7,14 +7,14 @@ import (
 	"collabdata/shared/collab"
 )
 
-// ReadSetRequest says what a user has seen.
+// ReadSetRequest marks annotations, or a document, as read or unread for a user.
 type ReadSetRequest struct {
 	Target
-	UserID        string   `json:"userId" rule:"required,id" person:"self" doc:"The user who has seen it, or not"`
-	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" person:"in" doc:"The annotations; without them all of the document. Repeats count once"`
-	Read          *bool    `json:"read" rule:"required" person:"in" doc:"True: all comments so far are seen. False: none is"`
+	UserID        string   `json:"userId" rule:"required,id" person:"self" doc:"The user"`
+	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" person:"in" doc:"The annotations; without them, the whole document"`
+	Read          *bool    `json:"read" rule:"required" person:"in" doc:"True: all comments so far are read. False: none is"`
 
-	ReadAt *collab.Millis `json:"readAt" rule:"notnull,time" doc:"Say it as of then: of comments that were made until then. Passed over where the user has said something of the same since. Left out: now"`
+	ReadAt *collab.Millis `json:"readAt" rule:"notnull,time" doc:"Mark comments up to this time. Ignored if the user has a later mark. Default: now"`
 }
 
 // ReadSet is POST /v2/commentannotations/read/set.
@@ -22,19 +22,25 @@ func ReadSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/read/set", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
 		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).ReadSet), Description: `
-Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
-the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without
-annotationIds it holds for all of the document, whatever was said of single annotations before. With read true, those of the user's latest
-100 notifications that are about these annotations are read, too. With readAt it is said as of then: that is
-how what read/get returns comes to another account.
+Mark as read.
 
-The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND where
-there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the
-organization or the document does not exist. FAILED_PRECONDITION when one of them is disabled.`}
+Marks threads as read or unread for a user. With 'read' true, all current comments count as read;
+later comments are unread. With 'read' false, no comment counts as read. A user's own comments are
+always read. Without annotationIds, the mark covers the whole document and replaces marks of
+single annotations.
+
+With 'read' true, the user's notifications about these annotations are also marked as read, if
+they are among the latest 100. Use readAt to copy marks, as 'read/get' returns them, to another
+account.
+
+The response has a result for each annotation by id, in the order sent; it is empty without
+annotationIds. An item fails with NOT_FOUND if the annotation does not exist, and with
+UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried. The request fails with NOT_FOUND
+if the organization or the document does not exist, and with FAILED_PRECONDITION if one of them is
+disabled.`}
 }
 
-// ReadSet says of annotations, or of all of a document, that a user has seen their comments so far, or none of them. The answer has
-// annotations by id in the order sent; an unknown one is that item's failure, NOT_FOUND.
+// ReadSet marks annotations, or a whole document, as read or unread.
 func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetRequest) (rpc.Keyed[rpc.Item], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestRemovedMeanwhile holds that a person's comment undoes no removal that comes after the look for it, by a process with a slower clock.
+// TestRemovedMeanwhile checks that a person's comment does not undo a concurrent removal by a
+// process with a slower clock.
 func TestRemovedMeanwhile(t *testing.T) {
 	for path, data := range map[string]string{
 		"/v2/commentannotations/add":          `"commentAnnotations": [{"commentData": [{"commentText": "x"}]}]`,
@@ -33,7 +34,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 			}
 			send("/v2/commentannotations/add", `"documentId": "doc", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}]`)
 			send("/v2/users/add", `"users": [{"userId": "bob"}, {"userId": "cid"}]`)
-			send("/v2/users/delete", `"userIds": ["cid"]`) // so that who was removed is looked for
+			send("/v2/users/delete", `"userIds": ["cid"]`) // so that removals are read
 
 			var once sync.Once
 			c.Now = time.Now

@@ -21,12 +21,11 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// fixture is a service with documents of the organization org.
 type fixture struct {
 	*app.Service
 	handler http.Handler // of the account acme, with settings
 	log     bytes.Buffer
-	between func() // is called before each write to the table
+	between func() // called before each write to the table
 }
 
 func newFixture(t *testing.T, settings collab.Settings, documents ...string) *fixture {
@@ -59,7 +58,6 @@ func docRef(id string) collab.DocumentRef {
 	return collab.OrganizationRef{Account: "acme", Organization: "org"}.Document(id)
 }
 
-// answer is an answer of the service.
 type answer struct {
 	code   int
 	Result struct {
@@ -73,7 +71,6 @@ type answer struct {
 	}
 }
 
-// items are the items of a bulk answer.
 func (a answer) items(t *testing.T) (keys []string, items map[string]item) {
 	t.Helper()
 	if err := json.Unmarshal(a.Result.Data, &items); err != nil {
@@ -92,7 +89,7 @@ type item struct {
 	CommentIDs []int64
 }
 
-// post sends data, less organization and document, to an operation.
+// post sends data, without organization and document, to an operation.
 func post(t *testing.T, f *fixture, path, data string) answer {
 	t.Helper()
 	w := f.serve(t.Context(), path, `"documentId":"doc",`+data)
@@ -101,7 +98,7 @@ func post(t *testing.T, f *fixture, path, data string) answer {
 	return a
 }
 
-// serve sends data, less the organization, to an operation.
+// serve sends data, without the organization, to an operation.
 func (f *fixture) serve(ctx context.Context, path, data string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(`{"data":{"organizationId":"org",`+data+`}}`))
 	r.Header.Set("Content-Type", "application/json")
@@ -110,7 +107,7 @@ func (f *fixture) serve(ctx context.Context, path, data string) *httptest.Respon
 	return w
 }
 
-// succeed fails the test where an answer is no success of all items.
+// succeed fails the test unless all items of a response succeeded.
 func succeed(t *testing.T, a answer) {
 	t.Helper()
 	if a.code != http.StatusOK || strings.Contains(string(a.Result.Data), `"success":false`) {
@@ -124,7 +121,6 @@ func comment(id int, author, more string) string {
 
 func list(comments ...string) string { return `"commentData":[` + strings.Join(comments, ",") + `]` }
 
-// repeat joins n texts.
 func repeat(n int, text func(i int) string) string {
 	texts := make([]string, n)
 	for i := range texts {
@@ -214,7 +210,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestTooLarge holds what is told of comments and annotations larger than the service stores: which one it is, and what the limit is.
+// TestTooLarge checks the errors for oversized comments and annotations, which have the item and
+// the limit.
 func TestTooLarge(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"a",`+list(comment(1, "u", ""))+`}]`))
@@ -265,7 +262,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestUpdateInOneAnswer updates as many annotations as an answer holds with the longest ids, and refuses more before it updates any.
+// TestUpdateInOneAnswer updates as many annotations as a response can hold with the longest ids. It
+// refuses more before any update.
 func TestUpdateInOneAnswer(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	succeed(t, post(t, f, "/v2/commentannotations/add", `"commentAnnotations":[{"annotationId":"a"}]`))
@@ -279,7 +277,7 @@ func TestUpdateInOneAnswer(t *testing.T) {
 		t.Errorf("%d %s %s, %d bytes", a.code, a.Error.Message, a.Result.Message, rpc.WrappedLen(a.Result.Data))
 	}
 	if a := update(3_000, "over"); a.code != http.StatusBadRequest ||
-		a.Error.Message != "one answer does not hold what would become of these 3001 annotations: select fewer" {
+		a.Error.Message != "the response to these 3001 annotations would exceed 5 MB: select fewer" {
 		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
 	}
 	if a := post(t, f, "/v2/commentannotations/get", `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
@@ -287,7 +285,7 @@ func TestUpdateInOneAnswer(t *testing.T) {
 	}
 }
 
-// TestOvertaken has another process write between the reading and the writing of updates.
+// TestOvertaken lets another process write between reads and writes of updates.
 func TestOvertaken(t *testing.T) {
 	writes, most := 0, 0 // of the other writer
 	var write func() answer
@@ -352,14 +350,14 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestHiddenFailuresAreLogged holds that why items failed is in the record of the request where callers are not told.
+// TestHiddenFailuresAreLogged checks that the log has the causes that responses omit.
 func TestHiddenFailuresAreLogged(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := f.Directory.OpenDocument(ctx, "acme", "org", "doc", collab.CreateFlags{}); err != nil {
 		t.Fatal(err)
 	}
-	cancel() // that the document exists is known by now
+	cancel() // the document is cached by now
 	w, a := f.serve(ctx, "/v2/commentannotations/add", `"documentId":"doc","commentAnnotations":[{"annotationId":"a"},{"annotationId":"b"},{"annotationId":"c"}]`), answer{}
 	must.Do(t, json.Unmarshal(w.Body.Bytes(), &a))
 	failed := item{Code: collab.DeadlineExceeded, Message: "the time of the request ran out", CommentIDs: []int64{}}

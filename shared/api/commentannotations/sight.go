@@ -9,12 +9,13 @@ import (
 	"collabdata/shared/collab"
 )
 
-// AsUser is the field of a read that names the person for whom it is.
+// AsUser limits a read to the content that one person can see.
 type AsUser struct {
-	AsUserID *string `json:"asUserId" rule:"notnull,id" person:"self" doc:"Only what this person may see: what they may not see is as if it did not exist. Left out, everything"`
+	AsUserID *string `json:"asUserId" rule:"notnull,id" person:"self" doc:"Only content that this person can see; other content does not exist. Default: everything"`
 }
 
-// sight returns the sight of people, "" for nobody; nil, which is everything, where nobody is named.
+// sight returns a filter for content that all the named people can see, skipping "". It returns
+// nil, meaning no limit, if nobody is named.
 func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
 	people = slices.DeleteFunc(rpc.Distinct(people), func(user string) bool { return user == "" })
 	if len(people) == 0 {
@@ -26,7 +27,7 @@ func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
 	return s.Access.People(call.Settings, people...)
 }
 
-// checkDocument fails with NOT_FOUND where the first person of a sight may not see a document.
+// checkDocument returns NOT_FOUND if the first person of a sight cannot see a document.
 func checkDocument(ctx context.Context, sight collab.Sight, doc collab.DocumentRef) error {
 	found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
 	if err == nil && !found[doc][:1].May() {
@@ -35,8 +36,8 @@ func checkDocument(ctx context.Context, sight collab.Sight, doc collab.DocumentR
 	return err
 }
 
-// checkAnnotation begins to ask whether a sight, nil for everything, lets see an annotation. wait fails with NOT_FOUND where it does not. Its
-// error comes before every other one, which could tell of what is hidden.
+// checkAnnotation begins to check whether a sight can see an annotation; nil can see everything.
+// wait returns NOT_FOUND if not. Its error comes first: others could reveal hidden content.
 func (s *Service) checkAnnotation(
 	ctx context.Context, call *rpc.Call, sight collab.Sight, doc collab.DocumentRef, ann string,
 ) (wait func() error) {
@@ -49,7 +50,7 @@ func (s *Service) checkAnnotation(
 		if _, err := asked(); err != nil {
 			return err
 		}
-		found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) // it knows by now
+		found, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{}) // cached by now
 		var a collab.Annotation
 		if err == nil {
 			a, err = head()
@@ -61,7 +62,8 @@ func (s *Service) checkAnnotation(
 	}
 }
 
-// checkVisibility refuses a visibility of a field that does not say whom it is for, or names another organization than the request.
+// checkVisibility rejects a visibility without an audience, or of another organization than the
+// request's.
 func checkVisibility(m *rpc.Violations, field, organization string, v *collab.Visibility) {
 	if v == nil {
 		return
@@ -78,17 +80,18 @@ func checkVisibility(m *rpc.Violations, field, organization string, v *collab.Vi
 	case restricted && len(v.UserIDs) == 0:
 		m.Add(at("userIds"), "must name 1 to %d users for restricted", collab.MaxVisibleTo)
 	case !restricted && v.Type != "" && len(v.UserIDs) > 0:
-		m.Add(at("userIds"), "must be left out for %s: it is for restricted alone", v.Type)
+		m.Add(at("userIds"), "cannot be combined with %s: only restricted has it", v.Type)
 	}
 	rpc.Unique(m, at("userIds")+"[%d]", v.UserIDs, func(user *string) *string { return user })
 }
 
-// VerifyFlag is the field of a request that asks whether the people whom it names may do what it says of them.
+// VerifyFlag turns on permission checks for the users in a request.
 type VerifyFlag struct {
-	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Refuse what is said of users who may not write in the document, or not see the annotation: authors, who changed or resolved it, and actionUser; false where it is left out"`
+	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Fail if authors or other acting users cannot write in the document or see the annotation"`
 }
 
-// writers returns which of the users may write in a document, where that is asked for. The zero value lets everybody.
+// writers returns the users with write access to a document, if the request verifies permissions.
+// The zero value allows everyone.
 func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, users []string) (writers, error) {
 	if !verify.VerifyUserPermissions || len(users) == 0 {
 		return writers{}, nil
@@ -97,13 +100,14 @@ func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return writers{asked: true, viewers: viewers}, err
 }
 
-// writers are the users who may write in a document.
+// writers are the users with write access to a document.
 type writers struct {
-	asked   bool // else everybody
+	asked   bool // false allows everyone
 	viewers map[string]collab.Viewer
 }
 
-// check fails with PERMISSION_DENIED where one of the users is none of them, or may not see the annotation.
+// check returns PERMISSION_DENIED if one of the users cannot write in the document, or cannot see
+// the annotation.
 func (w writers) check(a *collab.Annotation, users []string) error {
 	for _, id := range users {
 		v, may := w.viewers[id]
@@ -111,15 +115,14 @@ func (w writers) check(a *collab.Annotation, users []string) error {
 		case !w.asked:
 			return nil
 		case !may:
-			return collab.Errorf(collab.PermissionDenied, "user %q may not write in the document", id)
+			return collab.Errorf(collab.PermissionDenied, "user %q cannot write in the document", id)
 		case !v.Sees(a.Visibility, a.CreatorID):
-			return collab.Errorf(collab.PermissionDenied, "user %q may not see the annotation", id)
+			return collab.Errorf(collab.PermissionDenied, "user %q cannot see the annotation", id)
 		}
 	}
 	return nil
 }
 
-// authorsOf returns the ids of the authors of comments.
 func authorsOf(comments []NewComment) []string {
 	return collab.Map(comments, func(c NewComment) string { return c.From.UserID })
 }

@@ -9,33 +9,33 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
+// UpdateRequest updates the annotations that match all selectors, or every annotation of the
+// document if it has no selectors.
 type UpdateRequest struct {
 	Target
 	VerifyFlag
-	AnnotationIDs []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" person:"in" doc:"These; the answer is in their order"`
+	AnnotationIDs []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" person:"in" doc:"Only these annotations; the response has their order"`
 	LocationIDs   []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
 	UserIDs       []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 	UpdatedData   *rpc.One[UpdatedData] `json:"updatedData" person:"in"`
 	UpdateUsers   []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
 	Actor
-	// an extension of the contract
-	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
+	TriggerNotification bool `json:"triggerNotification" doc:"Notify the users concerned, in the app, by email and by webhook"`
 }
 
-// UserReplacement names a user, by the id alone, and the one to put in the place of that one.
+// UserReplacement replaces a user, given by id only, with another one.
 type UserReplacement struct {
-	OldUser collab.User `json:"oldUser" rule:"required" doc:"The user to replace, by the id alone"`
-	NewUser collab.User `json:"newUser" rule:"required" doc:"The user to put in that one's place, whole"`
+	OldUser collab.User `json:"oldUser" rule:"required" doc:"The user to replace: only the id"`
+	NewUser collab.User `json:"newUser" rule:"required" doc:"The new user, complete"`
 }
 
-// UpdateResult is what became of one annotation.
+// UpdateResult is the outcome of one annotation.
 type UpdateResult struct {
 	rpc.Outcome
 	ID string `json:"id" person:"out"`
 }
 
-// Validate demands that there is something to update, and refuses users replaced twice.
+// Validate requires updatedData or updateUsers, and rejects users replaced twice.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	if r.UpdateUsers == nil && (r.UpdatedData == nil || !r.UpdatedData.Value.sent()) {
 		m.Add("", "must have updatedData with at least one field, or updateUsers")
@@ -47,7 +47,8 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// people returns whom the request names as those who act: the creator, who changed the status or resolved, and who makes the change.
+// people returns the acting users: the creator, the users of the status and the resolution, and
+// actionUser.
 func (r *UpdateRequest) people() []string {
 	named := r.Actor.id()
 	if r.UpdatedData != nil {
@@ -57,7 +58,7 @@ func (r *UpdateRequest) people() []string {
 	return rpc.Distinct(slices.DeleteFunc(named, func(user string) bool { return user == "" }))
 }
 
-// Why an update leaves an annotation as it is.
+// Reasons to skip an annotation.
 var (
 	errNotSelected = errors.New("a selector excludes it")
 	errUnchanged   = errors.New("there is nothing to change")
@@ -68,37 +69,47 @@ func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Person:    rpc.PersonWrites,
 		Operation: rpc.Method((*Service).Update), Description: `
-Updates comment annotations, or replaces users in them. It updates those of a document that pass all selectors given: annotationIds,
-locationIds and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. Each annotation is
-updated as a whole or not at all.
+Update threads.
 
-**updatedData**: context and suggestion are replaced whole. Of every other object the fields given are merged into what is stored; one with
-another id replaces it. null clears, in an object and in a field of it; but status: null returns to OPEN, and from: null is refused. An
-annotation that would have an object without its id fails. Another status of your own needs no icon here. resolvedByUserId is cleared by
-null, and by a status whose type is not terminal, whatever is sent. lastUpdated moves to now, or to the time given, and never back.
+Updates comment annotations, or replaces users in them. Selectors combine: annotationIds,
+locationIds and userIds (the creators). Without selectors, all annotations of the document are
+updated. An empty array is refused. Each annotation is updated completely or not at all.
 
-**updateUsers** replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at once: two
-users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
+**updatedData**: 'context' and 'suggestion' are replaced. In other objects, fields are merged; an
+object with another id replaces the stored one. 'null' clears an object or a field, except that
+'status: null' resets the status to 'OPEN', and 'from: null' is refused. An annotation fails if an
+object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
+'null', and by any status of another type than 'terminal'. lastUpdated moves to now, or to the given
+time, and never back.
 
-With triggerNotification those concerned are notified: "Ann resolved a thread", if actionUser names Ann, else "A thread was resolved".
-Users whom visibility names, and did not before, read "Ann shared a thread with you". A person's change of a status, or of visibility, always
-notifies; of visibility alone only those users.
+**updateUsers** replaces users as creator, assignee, comment author and tagged user, including
+their {{userId}}. All pairs apply at once, so two users can be swapped. The new user is stored
+completely. updatedData is merged afterwards.
 
-The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
-annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is said to have
-changed the status or resolved it, or actionUser, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged
-into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be
-sent again. Annotations that a selector excludes are not in the response. A person's change of visibility fails with PERMISSION_DENIED unless
-the person is the creator, and with FAILED_PRECONDITION if it hides the annotation from somebody who has commented in it, or if that has more
-than 1,000 comments, 1 MB of them or 100 authors.
+With triggerNotification, the users concerned are notified: "Ann resolved a thread" if actionUser
+is Ann, else "A thread was resolved". Users newly added to 'visibility' read "Ann shared a thread
+with you". A person's change of status or visibility always notifies; a change of visibility alone
+notifies only the added users.
 
-NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is
-disabled, when more than 10,000 are selected, or when one response does not hold their results.`}
+The response has a result for each annotation by id, in the order of annotationIds, else by id.
+Annotations that a selector excludes are not in the response. An item fails with:
+
+- NOT_FOUND if the annotation does not exist.
+- PERMISSION_DENIED if verifyUserPermissions is true and the creator in 'from', the user of the
+  status or the resolution, or actionUser cannot write in the document or see the annotation.
+- INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
+- ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
+
+A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
+fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
+annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
+
+The request fails with NOT_FOUND if the organization or the document does not exist. It fails with
+FAILED_PRECONDITION, without any update, if the organization is disabled, or if the selection
+exceeds 10,000 annotations or the size of one response.`}
 }
 
-// Update updates annotations, each by itself: see threads.Store.UpdateAnnotations. The answer has them by id: in the order of annotationIds
-// where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer.
-// It fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
+// Update updates annotations independently.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	raise := req.TriggerNotification || call.Settings.AllEvents
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)
@@ -125,7 +136,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	}
 	if !fit(ids) {
 		return nil, collab.Errorf(collab.FailedPrecondition,
-			"one answer does not hold what would become of these %d annotations: select fewer", len(ids))
+			"the response to these %d annotations would exceed 5 MB: select fewer", len(ids))
 	}
 	change := collab.AnnotationChange{Select: u.selects}
 	if call.Person != nil {
@@ -163,9 +174,9 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return results, nil
 }
 
-// fit reports whether an answer holds the outcomes of annotations.
+// fit reports whether one response can hold the outcomes of ids.
 func fit(ids []string) bool {
-	const around = 200 // an outcome without its id, with the longest message, as Lambda wraps it
+	const around = 200 // an outcome without its id, with the longest message, as Lambda encodes it
 	size := 0
 	for _, id := range ids {
 		size += 2*rpc.WrappedLen(encode(id)) + around
@@ -173,15 +184,15 @@ func fit(ids []string) bool {
 	return size <= rpc.MaxPage
 }
 
-// update is what a request makes of each annotation that it selects.
+// update is the change that a request makes to each selected annotation.
 type update struct {
 	selector collab.Selector
 	users    replacements
-	data     *UpdatedData // nil for none
+	data     *UpdatedData // nil if absent
 	now      collab.Millis
-	people   []string // whom it names as those who act
+	people   []string // acting users
 	writers  writers
-	viewers  collab.Viewers // the person for whom it is, nil for a back end
+	viewers  collab.Viewers // the requesting person, nil for a back end
 }
 
 func (r *UpdateRequest) update(now collab.Millis) *update {
@@ -202,8 +213,8 @@ func (r *UpdateRequest) update(now collab.Millis) *update {
 	return u
 }
 
-// selects fails with errNotSelected for an annotation that the selectors do not fit, and with PERMISSION_DENIED for one that those may not
-// change, or see, who act.
+// selects returns errNotSelected if the selectors exclude the annotation, and PERMISSION_DENIED if
+// an acting user cannot change or see it.
 func (u *update) selects(a *collab.Annotation) error {
 	if sel := u.selector; sel.Locations != nil && !slices.Contains(sel.Locations, a.LocationID) ||
 		sel.Creators != nil && !slices.Contains(sel.Creators, a.CreatorID) {
@@ -214,21 +225,21 @@ func (u *update) selects(a *collab.Annotation) error {
 			return collab.NoAnnotation(collab.DocumentRef{}, a.ID)
 		}
 		if u.data != nil && u.data.visibility().Sent() && a.CreatorID != u.viewers[0].User {
-			return collab.Errorf(collab.PermissionDenied, "only its author may change the visibility of an annotation")
+			return collab.Errorf(collab.PermissionDenied, "only its author can change the visibility of an annotation")
 		}
 	}
 	return u.writers.check(a, u.people)
 }
 
-// Bounds of the look for people who have commented in a thread.
+// Bounds of the search for commenters of a thread.
 const (
 	mostComments      = 1_000
 	mostCommentsBytes = 1_000_000
 	mostCommenters    = 100
 )
 
-// checkCommenters fails with FAILED_PRECONDITION if a change of visibility hides an annotation from somebody who has commented in it, or if
-// the annotation has too much to look through for that.
+// checkCommenters returns FAILED_PRECONDITION if a change of visibility hides the annotation from
+// one of its commenters, or if the annotation exceeds the bounds.
 func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, was, is *collab.Annotation) error {
 	var authors []string
 	read, bytes := 0, 0
@@ -241,7 +252,7 @@ func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, w
 		}
 		read, bytes = read+1, bytes+c.Content()
 		if read > mostComments || bytes > mostCommentsBytes || len(authors) > mostCommenters {
-			return collab.Errorf(collab.FailedPrecondition, "annotation %q has too many comments to look for people who would lose sight of them", is.ID)
+			return collab.Errorf(collab.FailedPrecondition, "annotation %q has too many comments to check whether a commenter would lose access", is.ID)
 		}
 	}
 	members, err := s.Directory.Members(ctx, doc.OrganizationRef, authors)
@@ -255,7 +266,6 @@ func (s *Service) checkCommenters(ctx context.Context, doc collab.DocumentRef, w
 	return err
 }
 
-// comment replaces users in a comment, which is updated now where there were any.
 func (u *update) comment(c *collab.Comment) (changed bool, err error) {
 	if changed, err = u.users.replaceInComment(c); changed {
 		c.LastUpdated = max(c.LastUpdated, u.now)
@@ -263,8 +273,8 @@ func (u *update) comment(c *collab.Comment) (changed bool, err error) {
 	return changed, err
 }
 
-// head updates the head of an annotation: first users are replaced, then updatedData is merged into what that made. Where there is nothing
-// to change, in head or comments, it fails with errUnchanged.
+// head updates the head of an annotation: users first, then updatedData. It returns errUnchanged if
+// head and comments stay the same.
 func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	replaced := u.users.replaceInHead(a)
 	switch {

@@ -8,18 +8,18 @@ import (
 	"collabdata/shared/collab"
 )
 
-// replacements are the users that an update puts in the place of others, by the id of the old one. All replacements happen at once: a
-// for b with b for a swaps them.
+// replacements maps the id of an old user to the new user. All replacements apply at once, so two
+// users can be swapped.
 type replacements map[string]collab.User
 
-// replaceInHead replaces an annotation's creator and assignee, and reports whether there was anything to replace.
+// replaceInHead replaces the creator and the assignee, and reports whether it changed anything.
 func (r replacements) replaceInHead(a *collab.Annotation) (changed bool) {
 	creator := r.replace(&a.From, &a.CreatorID)
 	assignee := textOf(a.AssignedTo, "userId")
 	return r.replace(&a.AssignedTo, &assignee) || creator
 }
 
-// replace replaces a user object whole, and the id that is stored beside it.
+// replace replaces a user object, and the id stored with it.
 func (r replacements) replace(user *collab.JSON, id *string) (changed bool) {
 	replacement, ok := r[*id]
 	if !ok {
@@ -31,7 +31,8 @@ func (r replacements) replace(user *collab.JSON, id *string) (changed bool) {
 	return changed
 }
 
-// replaceInComment replaces the author, the tagged contacts, and the tokens in text and HTML of those who are tagged.
+// replaceInComment replaces the author, the tagged contacts, and the tokens of tagged users in text
+// and HTML.
 func (r replacements) replaceInComment(c *collab.Comment) (changed bool, err error) {
 	author := r.replace(&c.From, &c.AuthorID)
 	tags, tokens, err := r.replaceTags(c.TaggedUserContacts)
@@ -44,8 +45,8 @@ func (r replacements) replaceInComment(c *collab.Comment) (changed bool, err err
 	return author || tagged, nil
 }
 
-// replaceTags replaces users in the tags of a comment. The text of a tag stays. tokens are the tokens of the users replaced, each
-// followed by the one to put in its place; nil where there are none.
+// replaceTags replaces users in the tags of a comment, except for the texts. tokens holds pairs of
+// old and new tokens, or is nil.
 func (r replacements) replaceTags(stored collab.JSON) (tags collab.JSON, tokens []string, err error) {
 	if stored == nil {
 		return nil, nil, nil
@@ -72,7 +73,6 @@ func (r replacements) replaceTags(stored collab.JSON) (tags collab.JSON, tokens 
 	return encode(list), tokens, nil
 }
 
-// token is how a text tags a user.
 func token(userID string) string { return "{{" + userID + "}}" }
 
 func replaceTokens(tokens []string, text *string) *string {

@@ -1,4 +1,5 @@
-// Package live has the operation by which a page is let connect, to be told of changes: see package collabdata/shared/live.
+// Package live implements the operation that lets a page connect for live changes: see package
+// collabdata/shared/live.
 package live
 
 import (
@@ -12,33 +13,32 @@ import (
 	"collabdata/shared/store/connections"
 )
 
-// Service carries out the operation.
+// Service runs the operation.
 type Service struct {
-	URL         string // of connections; "" where there are none
+	URL         string // of connections; "" if there are none
 	Rule        live.Rule
 	Connections connections.Store
 	Keys        credentials.KeyStore // of accounts
 }
 
-// TicketsAddRequest is the data of POST /v2/live/tickets/add.
 type TicketsAddRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id" person:"in"`
-	UserID         string   `json:"userId" rule:"required,id" person:"self" doc:"The person whose page connects: your back end has decided that they may see what it asks for"`
-	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents that the page shows, at most 30"`
-	Inbox          bool     `json:"inbox" person:"in" doc:"Tell of the person's inbox; false where it is left out. At least one of documentIds and this"`
+	UserID         string   `json:"userId" rule:"required,id" person:"self" doc:"The person on the page; your back end must have authorized them"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents on the page, at most 30"`
+	Inbox          bool     `json:"inbox" person:"in" doc:"Also report changes of the person's inbox; this or documentIds is required"`
 }
 
-// Validate refuses a request for nothing.
+// Validate requires documentIds or inbox.
 func (r *TicketsAddRequest) Validate(m *rpc.Violations) {
 	if len(r.DocumentIDs) == 0 && !r.Inbox {
-		m.Add("documentIds", "is required where inbox is not true")
+		m.Add("documentIds", "is required unless inbox is true")
 	}
 }
 
-// Ticket is where a page connects.
+// Ticket is an address for one connection.
 type Ticket struct {
-	URL       string           `json:"url" person:"out" doc:"WebSocket address with a ticket in it, for one connection. Give it to the page alone"`
-	ExpiresAt collab.Timestamp `json:"expiresAt" person:"out" doc:"When the connection must have begun"`
+	URL       string           `json:"url" person:"out" doc:"WebSocket address with a ticket, for one connection. Give it only to the page"`
+	ExpiresAt collab.Timestamp `json:"expiresAt" person:"out" doc:"Time by which the connection must begin"`
 }
 
 // TicketsAdd is POST /v2/live/tickets/add.
@@ -46,16 +46,22 @@ func TicketsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/live/tickets/add", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.AddTickets,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).TicketsAdd), Description: `
-Lets a person's page connect, so that it is told when something changes instead of asking again and again. The answer's address takes one
-WebSocket connection, begun within 60 seconds; [Live](#live) says what goes over it. It takes no Idempotency-Key. PERMISSION_DENIED when
-the person may not see one of the documents: what somebody set is asked, access type, disabled state, permission provider, removal.
-NOT_FOUND when the organization or a document does not exist. RESOURCE_EXHAUSTED when there are 20 connections of the person in the
-organization, 1,000 of a document, or as many of the account as its operator lets it have (5,000): the page then asks by itself. Tickets
-that were not used do not count. FAILED_PRECONDITION where the deployment has live switched off.`}
+Add a connection ticket.
+
+Creates a ticket with which a person's page connects and receives changes, instead of polling. The
+address accepts one WebSocket connection, begun within 60 seconds; [Live](#live) describes its
+messages. The operation takes no Idempotency-Key. The request fails with:
+
+- PERMISSION_DENIED if the person cannot see one of the documents, according to access type,
+  disabled state, permission provider or removal.
+- NOT_FOUND if the organization or a document does not exist.
+- RESOURCE_EXHAUSTED if the person has 20 connections in the organization, a document has 1,000,
+  or the account has reached its limit (default 5,000): then the page polls. Unused tickets do not
+  count.
+- FAILED_PRECONDITION if live is switched off in this deployment.`}
 }
 
-// TicketsAdd returns an address for one connection of a person's page. It fails with FAILED_PRECONDITION where there are none, like
-// Rule.Check, and like collab.Connected.Check.
+// TicketsAdd returns an address for one connection of a person's page.
 func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAddRequest) (*Ticket, error) {
 	if s.URL == "" {
 		return nil, collab.Errorf(collab.FailedPrecondition, "live is switched off in this deployment")

@@ -8,33 +8,31 @@ import (
 	"collabdata/shared/collab"
 )
 
-// AddRequest is the data of POST /v2/notifications/add.
 type AddRequest struct {
 	AddV1Request
-	VerifyUserPermissions bool        `json:"verifyUserPermissions" doc:"Tell only users who may see the document; false where it is left out"`
+	VerifyUserPermissions bool        `json:"verifyUserPermissions" doc:"Notify only users who can see the document"`
 	BodyTemplate          string      `json:"displayBodyMessageTemplate"`
 	BodyTemplateData      collab.JSON `json:"displayBodyMessageTemplateData" rule:"object"`
-	Source                string      `json:"notificationSource" rule:"max=200" doc:"Its source, such as custom or a name of your own"`
-	ResolverUsed          bool        `json:"isNotificationResolverUsed" doc:"Your application shows the texts: they may be left out"`
-	Location              collab.JSON `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
+	Source                string      `json:"notificationSource" rule:"max=200" doc:"Its source, such as custom, or your own name"`
+	ResolverUsed          bool        `json:"isNotificationResolverUsed" doc:"Your application provides the texts: they are optional"`
+	Location              collab.JSON `json:"location" rule:"object" doc:"Its place in the document: an object with an id"`
 	Metadata              collab.JSON `json:"metadata" rule:"object"`
 }
 
-// Validate checks what version 1 has, and the values of the body's template.
+// Validate checks the fields of version 1, and the values of the body's template.
 func (r *AddRequest) Validate(m *rpc.Violations) {
 	r.check(m, r.ResolverUsed)
 	checkTemplateData(m, "displayBodyMessageTemplateData", r.BodyTemplateData)
 }
 
-// AddV1Request is the data of POST /v1/notifications/add.
 type AddV1Request struct {
 	OrganizationID       string        `json:"organizationId" rule:"required,id"`
 	CreateOrganization   bool          `json:"createOrganization"`
 	DocumentID           string        `json:"documentId" rule:"required,docid"`
 	CreateDocument       bool          `json:"createDocument"`
 	ActionUser           collab.User   `json:"actionUser" rule:"required"`
-	NotificationID       *string       `json:"notificationId" rule:"notificationid" doc:"Generated where it is left out; one that is there already is a success, and nothing is sent twice"`
-	HeadlineTemplate     *string       `json:"displayHeadlineMessageTemplate" doc:"The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless isNotificationResolverUsed is true"`
+	NotificationID       *string       `json:"notificationId" rule:"notificationid" doc:"Generated if absent. If it already exists, the request succeeds and sends nothing"`
+	HeadlineTemplate     *string       `json:"displayHeadlineMessageTemplate" doc:"The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is true"`
 	HeadlineTemplateData collab.JSON   `json:"displayHeadlineMessageTemplateData" rule:"object"`
 	Body                 string        `json:"displayBodyMessage"`
 	NotifyUsers          []collab.User `json:"notifyUsers" rule:"max=1000"`
@@ -42,10 +40,9 @@ type AddV1Request struct {
 	SourceData           collab.JSON   `json:"notificationSourceData" rule:"object"`
 }
 
-// maxUserText is the most that name and e-mail address of a user take together, in bytes.
+// maxUserText is the maximum size of a user's name and email together, in bytes.
 const maxUserText = 1_000
 
-// Validate checks the users' sizes, that someone is notified, and the values of the template.
 func (r *AddV1Request) Validate(m *rpc.Violations) { r.check(m, false) }
 
 func (r *AddV1Request) check(m *rpc.Violations, resolved bool) {
@@ -57,7 +54,7 @@ func (r *AddV1Request) check(m *rpc.Violations, resolved bool) {
 		checkUserSize(m, fmt.Sprintf("notifyUsers[%d]", i), u)
 	}
 	if !r.notifyAll() && len(r.NotifyUsers) == 0 {
-		m.Add("notifyUsers", "must name someone when notifyAll is false")
+		m.Add("notifyUsers", "is required if notifyAll is false")
 	}
 	checkTemplateData(m, "displayHeadlineMessageTemplateData", r.HeadlineTemplateData)
 }
@@ -68,7 +65,7 @@ func checkUserSize(m *rpc.Violations, field string, u collab.User) {
 	}
 }
 
-// checkTemplateData notes a mistake where a template could not show a value.
+// checkTemplateData rejects values that a template cannot show.
 func checkTemplateData(m *rpc.Violations, of string, data collab.JSON) {
 	for name, value := range rpc.Members(data) {
 		checkTemplateValue(m, rpc.PathOf(of, name), name, value)
@@ -78,7 +75,7 @@ func checkTemplateData(m *rpc.Violations, of string, data collab.JSON) {
 func checkTemplateValue(m *rpc.Violations, field, name string, value collab.JSON) {
 	var user collab.User
 	switch kind := value[0]; {
-	case kind == 'n': // as absent
+	case kind == 'n': // same as absent
 	case kind == '{':
 		m.Decode(field, value, &user)
 	case name == collab.ActionUser:
@@ -93,10 +90,9 @@ func checkTemplateValue(m *rpc.Violations, field, name string, value collab.JSON
 
 func (r *AddV1Request) notifyAll() bool { return r.NotifyAll == nil || *r.NotifyAll }
 
-// AddResult is the answer to an add.
 type AddResult struct {
 	Success        bool   `json:"success"`
-	NotificationID string `json:"notificationId" doc:"The notification, as generated where it was left out"`
+	NotificationID string `json:"notificationId" doc:"The notification"`
 	Message        string `json:"message"`
 }
 
@@ -104,20 +100,24 @@ type AddResult struct {
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Add), Description: `
-Notifies users. It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they
-want it, and by webhook. It is delivered within moments. actionUser is not notified.
+Notify users.
 
-In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name,
-else id), a string, a number or a boolean. {recipientUser} is the recipient, unless a value is given. A name without a value stays as it
-is. Headline and body are plain text.
+Notifies everyone in the organization, or if notifyAll is false, the users in notifyUsers. They
+are notified in the app and by email, according to their preferences, and by webhook, within
+moments. actionUser is not notified.
 
-Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have at most
-1,000 bytes together, the notification 350,000 bytes as stored. NOT_FOUND when the organization or the document does not exist and is not
-to be made; FAILED_PRECONDITION when the organization is disabled.`}
+In the headline, {name} is a value from displayHeadlineMessageTemplateData: a user (shown by name,
+else id), a string, a number or a boolean. {recipientUser} is the recipient, unless it has a
+value. A name without a value remains. Headline and body are plain text.
+
+If a notification with this id already exists, the request succeeds and sends nothing. A user's
+name and email have at most 1,000 bytes together, and a stored notification at most 350,000 bytes.
+The request fails with NOT_FOUND if the organization or the document does not exist and is not to
+be created. It fails with FAILED_PRECONDITION if the organization is disabled.`}
 }
 
-// Add records a notification and the event that sends it to everyone of the organization, or to the users named. Where a notification
-// with its id is there, it succeeds and nothing is sent twice.
+// Add stores a notification, and the event that sends it to everyone in the organization or to the
+// given users.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
 	if err := call.Raises(true); err != nil {
 		return AddResult{}, err
@@ -141,7 +141,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 		return AddResult{}, err
 	}
 	if !created {
-		call.Message = "a notification with this id was added before: nothing is sent again"
+		call.Message = "a notification with this id already exists: nothing is sent again"
 		return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
 	}
 	call.Items = 1
@@ -153,7 +153,9 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 func AddV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/notifications/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).AddV1), Description: `
-Notifies users in version 1. As version 2, without verifyUserPermissions.`}
+Notify users (v1).
+
+As in version 2, without verifyUserPermissions.`}
 }
 
 // AddV1 is Add without verifyUserPermissions.
@@ -180,7 +182,7 @@ func (r *AddRequest) notification(call *rpc.Call) collab.Notification {
 	return n
 }
 
-// templateData returns the values for a template by name, nil for none.
+// templateData returns the values of a template by name, or nil.
 func templateData(object collab.JSON) map[string]collab.JSON {
 	var data map[string]collab.JSON
 	for name, value := range rpc.Members(object) {

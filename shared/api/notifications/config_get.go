@@ -10,37 +10,36 @@ import (
 	"collabdata/shared/collab"
 )
 
-// ConfigGetRequest is the data of POST /v2/notifications/config/get.
 type ConfigGetRequest struct {
 	OrganizationID        string   `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentIDs           []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents, which need not exist, in the order of the answer; required unless getOrganizationConfig is true"`
-	GetOrganizationConfig bool     `json:"getOrganizationConfig" person:"in" doc:"Return what the user prefers in the organization, and that alone"`
+	DocumentIDs           []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents, which need not exist; required unless getOrganizationConfig is true"`
+	GetOrganizationConfig bool     `json:"getOrganizationConfig" person:"in" doc:"Return only the user's preferences for the organization"`
 	UserID                string   `json:"userId" rule:"required,id" person:"self"`
 }
 
-// Validate checks that the request says what it asks for.
+// Validate requires documentIds or getOrganizationConfig.
 func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
 	if r.DocumentIDs == nil && !r.GetOrganizationConfig {
 		m.Add("documentIds", "is required unless getOrganizationConfig is true")
 	}
 }
 
-// NotificationConfig is a user's notification configuration for a document, or for the organization.
+// NotificationConfig is a user's notification preferences for a document, or for the organization.
 type NotificationConfig struct {
 	Config   Channels     `json:"config" person:"out"`
-	Metadata Metadata     `json:"metadata" person:"out" doc:"The document or the location that it is of"`
-	Level    collab.Level `json:"level,omitempty" person:"out" doc:"all: the user follows the document; left out if not"`
+	Metadata Metadata     `json:"metadata" person:"out" doc:"Its document or organization"`
+	Level    collab.Level `json:"level,omitempty" person:"out" doc:"all: the user follows the document; otherwise absent"`
 	*MailTimes
 }
 
-// MailTimes are when a user gets mails of the organization.
+// MailTimes are the times of a user's emails in an organization.
 type MailTimes struct {
-	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" person:"out" doc:"instant: as the account's settings say; hourly: at each full hour; daily: at an hour of the day. Each tells of what the user has not seen. None is instant"`
-	MailHour      *int64               `json:"mailHour,omitempty" person:"out" doc:"Of daily: 0 to 23, in timeZone"`
-	TimeZone      string               `json:"timeZone,omitempty" person:"out" doc:"Of the IANA database, such as Europe/Berlin; none is UTC"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" person:"out" doc:"instant: as set for the account; hourly or daily: about unread content. Default: instant"`
+	MailHour      *int64               `json:"mailHour,omitempty" person:"out" doc:"With daily: 0 to 23, in timeZone"`
+	TimeZone      string               `json:"timeZone,omitempty" person:"out" doc:"IANA time zone, such as Europe/Berlin. Default: UTC"`
 }
 
-// mailTimesOf returns nil where none were set.
+// mailTimesOf returns nil if none are set.
 func mailTimesOf(m collab.MailTimes) *MailTimes {
 	if m.Frequency == "" {
 		return nil
@@ -52,14 +51,14 @@ func mailTimesOf(m collab.MailTimes) *MailTimes {
 	return times
 }
 
-// Channels are the preferences by channel. Further channels stand beside these fields.
+// Channels are preferences by channel. Further channels are added to these fields.
 type Channels struct {
-	Inbox collab.Preference `json:"inbox" person:"out" doc:"ALL: everything; MINE: what concerns the user; NONE"`
-	Email collab.Preference `json:"email" person:"out" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	Inbox collab.Preference `json:"inbox" person:"out" doc:"ALL, MINE (only if the user is concerned) or NONE"`
+	Email collab.Preference `json:"email" person:"out" doc:"ALL, MINE (only if the user is concerned) or NONE"`
 	rpc.Open
 }
 
-// MarshalJSON writes the channels, the further ones by name.
+// MarshalJSON adds the further channels.
 func (c Channels) MarshalJSON() ([]byte, error) {
 	channels := rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}
 	for _, m := range c.Further {
@@ -76,11 +75,11 @@ func channelsOf(p collab.Preferences) Channels {
 	return c
 }
 
-// Metadata says what a NotificationConfig is of.
+// Metadata locates a NotificationConfig.
 type Metadata struct {
 	APIKey         string `json:"apiKey" doc:"The API key of the request"`
 	OrganizationID string `json:"organizationId" person:"out"`
-	DocumentID     string `json:"documentId,omitempty" person:"out" doc:"The document; none for the organization"`
+	DocumentID     string `json:"documentId,omitempty" person:"out" doc:"The document; absent for the organization"`
 	UserID         string `json:"userId"`
 }
 
@@ -89,16 +88,24 @@ func ConfigGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/get", Grants: rpc.ReadTable,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).ConfigGet), Requires: collab.NotificationPreferences, Description: `
-Returns a user's notification preferences. They are by document and channel: the user's preference for the document, else for the
-organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With
-getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything;
-MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were
-set, and are left out where they were not. level is all if the user follows the document. With
-getOrganizationConfig the item says when the user gets mails, where that was set. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+Get notification preferences.
+
+Returns a user's notification preferences by document and channel: the preference for the
+document, else for the organization, else inbox 'ALL' and email 'MINE'. The response has the order
+asked, without duplicates; documents and users need not exist. With getOrganizationConfig, it has
+one item, the preference for the organization, regardless of documentIds.
+
+'ALL' is everything. 'MINE' covers notifications that concern the user: as tagged, assigned,
+participating or named. 'NONE' is nothing. Further channels, such as 'slack', are returned if they
+were set. 'level' is 'all' if the user follows the document. With getOrganizationConfig, the item
+has the times of emails if they were set.
+
+The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+if it is disabled.`}
 }
 
-// ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
-// for the organization, else the default. Documents need not exist. Or it returns the one for the organization.
+// ConfigGet returns the preferences for each document in the order asked, without duplicates: those
+// for the document, else for the organization, else the default.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
 	asked := rpc.Distinct(req.DocumentIDs)
 	if req.GetOrganizationConfig {

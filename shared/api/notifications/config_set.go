@@ -13,65 +13,66 @@ import (
 	"collabdata/shared/store"
 )
 
-// ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
+// ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it covers
+// the whole organization.
 type ConfigSetRequest struct {
 	OrganizationID string       `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentIDs    []string     `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
-	AnnotationIDs  []string     `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: the annotations of the one document for which it holds; left out: all of documentIds"`
-	UserIDs        []string     `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users whose preferences they are"`
-	Level          collab.Level `json:"level" rule:"notnull" person:"in" doc:"With annotationIds: all: every event of the annotation, named or not; mentions: mentions alone; none: nothing, in inbox or mail; default: no level. With documentIds alone: all: every event of every annotation that the user may see; default: no level"`
+	DocumentIDs    []string     `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents, which need not exist. Default: the whole organization"`
+	AnnotationIDs  []string     `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: annotations of the one document"`
+	UserIDs        []string     `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users"`
+	Level          collab.Level `json:"level" rule:"notnull" person:"in" doc:"For annotations: all, mentions (only mentions), none, default. For documents: all or default"`
 	ConfigChange
 }
 
-// ConfigChange is what a user prefers, for a document or in an organization.
+// ConfigChange is a change of a user's preferences, for a document or an organization.
 type ConfigChange struct {
-	Config        *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"Which notifications the users get; left out: as it is"`
-	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"When the users get mails, without documentIds: instant, as the account's settings say; hourly, at each full hour; daily, at mailHour. Left out: as it is"`
-	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day, in timeZone; 8 where it is left out"`
-	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: a time zone of the IANA database, such as Europe/Berlin; by default that of the user in the organization, else UTC"`
+	Config        *ChannelsChange      `json:"config" rule:"notnull,nonempty" person:"in" doc:"The preferences by channel. Default: unchanged"`
+	MailFrequency collab.MailFrequency `json:"mailFrequency" rule:"notnull" person:"in" doc:"Frequency of emails: instant, hourly, or daily at mailHour; not with documentIds. Default: unchanged"`
+	MailHour      *int64               `json:"mailHour" rule:"notnull,min=0,max=23" person:"in" doc:"With daily: the hour of the day in timeZone. Default: 8"`
+	TimeZone      *string              `json:"timeZone" rule:"notnull" person:"in" doc:"With mailFrequency: an IANA time zone, such as Europe/Berlin. Default: the user's, else UTC"`
 }
 
-// Validate checks which fields stand together.
+// Validate checks the combination of fields.
 func (r *ConfigSetRequest) Validate(m *rpc.Violations) {
 	if r.Config == nil && r.MailFrequency == "" && r.AnnotationIDs == nil && r.Level == "" {
-		m.Add("config", "or mailFrequency or level is required")
+		m.Add("config", "is required without mailFrequency and level")
 	}
 	if r.AnnotationIDs != nil && len(r.DocumentIDs) != 1 {
-		m.Add("documentIds", "must name one document beside annotationIds")
+		m.Add("documentIds", "must have one document if annotationIds is set")
 	}
 	if r.AnnotationIDs != nil && r.Config != nil {
-		m.Add("config", "must not stand beside annotationIds: these have a level")
+		m.Add("config", "cannot be combined with annotationIds: use level")
 	}
 	switch {
 	case r.Level == "" && r.AnnotationIDs != nil:
 		m.Add("level", "is required with annotationIds")
 	case r.Level != "" && r.DocumentIDs == nil:
-		m.Add("level", "is for annotations or documents: documentIds is required with it")
+		m.Add("level", "requires documentIds")
 	case r.AnnotationIDs == nil && (r.Level == collab.LevelMentions || r.Level == collab.LevelNone):
 		m.Add("level", "must be %s or %s for documents", collab.LevelAll, collab.LevelDefault)
 	}
 	if r.MailFrequency != "" && r.DocumentIDs != nil {
-		m.Add("mailFrequency", "must not stand beside documentIds: it holds in the whole organization")
+		m.Add("mailFrequency", "cannot be combined with documentIds: it applies to the whole organization")
 	}
 	r.ConfigChange.Validate(m)
 }
 
-// Validate checks when the users get mails.
+// Validate checks the times of emails.
 func (c *ConfigChange) Validate(m *rpc.Violations) {
 	if c.MailHour != nil && c.MailFrequency != collab.MailDaily {
-		m.Add("mailHour", "must stand beside the mailFrequency daily alone")
+		m.Add("mailHour", "requires the mailFrequency daily")
 	}
 	if c.TimeZone == nil {
 		return
 	}
 	if c.MailFrequency == "" {
-		m.Add("timeZone", "must stand beside mailFrequency alone")
+		m.Add("timeZone", "requires mailFrequency")
 	} else if err := collab.CheckZone(*c.TimeZone); err != nil {
 		m.Add("timeZone", "%v", err)
 	}
 }
 
-// Preferences returns the preferences that the change sets. The zero value means none.
+// Preferences returns the preferences to set. The zero value means none.
 func (c *ConfigChange) Preferences() collab.Preferences {
 	if c.Config == nil {
 		return collab.Preferences{}
@@ -79,7 +80,7 @@ func (c *ConfigChange) Preferences() collab.Preferences {
 	return collab.Preferences{Inbox: c.Config.Inbox.Value, Email: c.Config.Email.Value, Further: c.Config.further}
 }
 
-// MailTimes returns the times of mails that the change sets. The zero value means none.
+// MailTimes returns the times of emails to set. The zero value means none.
 func (c *ConfigChange) MailTimes() collab.MailTimes {
 	times := collab.MailTimes{Frequency: c.MailFrequency, Zone: collab.Deref(c.TimeZone)}
 	if times.Frequency == collab.MailDaily {
@@ -90,11 +91,11 @@ func (c *ConfigChange) MailTimes() collab.MailTimes {
 	return times
 }
 
-// ChannelsChange replaces a user's preferences, further channels too. A channel that is left out, or null, has none of its own: it falls
-// back from the document to the organization, and from there to the default.
+// ChannelsChange replaces a user's preferences, including further channels. An absent or null
+// channel falls back from the document to the organization, and then to the default.
 type ChannelsChange struct {
-	Inbox rpc.Opt[collab.Preference] `json:"inbox" person:"in" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL"`
-	Email rpc.Opt[collab.Preference] `json:"email" person:"in" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE"`
+	Inbox rpc.Opt[collab.Preference] `json:"inbox" person:"in" doc:"ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else ALL"`
+	Email rpc.Opt[collab.Preference] `json:"email" person:"in" doc:"ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else MINE"`
 	rpc.Open
 
 	further map[string]collab.Preference
@@ -102,7 +103,7 @@ type ChannelsChange struct {
 
 const (
 	maxChannels = 20  // further ones
-	maxChannel  = 100 // bytes of the name of one
+	maxChannel  = 100 // bytes of a name
 )
 
 // Validate reads the further channels.
@@ -127,11 +128,11 @@ func (c *ChannelsChange) Validate(m *rpc.Violations) {
 	}
 }
 
-// ConfigSetResult says whose preferences were set, and for what.
+// ConfigSetResult is the result for one user.
 type ConfigSetResult struct {
 	rpc.Outcome
 	UserID     string `json:"userId" person:"out"`
-	DocumentID string `json:"documentId,omitempty" person:"out" doc:"Where the request names a single one"`
+	DocumentID string `json:"documentId,omitempty" person:"out" doc:"If the request has a single document"`
 }
 
 // ConfigSet is POST /v2/notifications/config/set.
@@ -139,30 +140,37 @@ func ConfigSet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
-Sets users' notification preferences. With config it replaces those of up to 30 users for up to 30 documents, or without documentIds for the
-whole organization. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and
-from there to the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at
-most 100 bytes: they are kept and returned, and nothing is sent on them.
+Set notification preferences.
 
-With mailFrequency a user gets one mail an hour, or a day at an hour of the user's, of what the user has not seen: the newest threads first,
-at most 20 events, and the number of the others.
+Sets the notification preferences of users. With 'config', it replaces the preferences of up to 30
+users for up to 30 documents, or without documentIds for the whole organization. An absent or
+'null' channel falls back from the document to the organization, and then to the default. 'config'
+requires at least one channel. Besides 'inbox' and 'email' it can have 20 further channels, such
+as 'slack', with names of at most 100 bytes: they are stored and returned, but nothing is sent to
+them.
 
-With annotationIds and level up to 30 users follow or mute up to 30 annotations of a document. With all, a user is notified of every event,
-named or not; with mentions, of mentions alone; with none, of nothing; with default, as if the user had never set a level. It stands until
-it is set anew. NOT_FOUND when the document or an annotation does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more than
-500 users would have set a level for an annotation.
+With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
+content: the newest threads first, at most 20 events, and the number of the others.
 
-With documentIds and level, without annotationIds, up to 30 users follow up to 30 documents. With all, a user is notified of every thread and
-comment that the user may see; with default, as if the user had never followed the document. The level of an annotation comes first: who
-has muted one is not notified of it. NOT_FOUND when a document does not exist, or the user may not see it; RESOURCE_EXHAUSTED when more
-than 1,000 users would follow a document.
+With annotationIds and 'level', up to 30 users follow or mute up to 30 annotations of a document.
+With 'all', a user is notified of every event; with 'mentions', only of mentions; with 'none', of
+nothing; 'default' removes the level. The request fails with NOT_FOUND if the document or an
+annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED if an annotation
+would have levels of more than 500 users.
 
-Neither other documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a
-documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
+With 'all', a user is notified of every thread and comment that the user can see; 'default' ends
+this. The level of an annotation takes precedence: a user who muted an annotation is not notified
+of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
+and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
+
+Otherwise, documents and users need not exist. Preferences apply to later deliveries. The response
+has an item for each user, with a documentId if the request has a single one. The request fails
+with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if it is disabled.`}
 }
 
-// ConfigSet sets the preferences of users for documents, which need not exist, or for the organization. A call that fails may have set some
-// of them, and may be sent again.
+// ConfigSet sets the preferences of users for documents, which need not exist, or for the
+// organization.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (rpc.Keyed[ConfigSetResult], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
@@ -193,8 +201,8 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	return results, nil
 }
 
-// setMailTimes sets when users get emails. A daily email without a time zone leaves in that which the
-// user has now.
+// setMailTimes sets the times of emails. A daily email without a time zone takes the user's current
+// one.
 func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, times collab.MailTimes) error {
 	if times.Frequency != collab.MailDaily || times.Zone != "" {
 		return s.Directory.SetMailTimes(ctx, org, users, times)
@@ -217,7 +225,8 @@ func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, 
 	return nil
 }
 
-// setLevel sets what users are notified of annotations of a document, or of documents. What a user may not see does not exist for the user.
+// setLevel sets the users' levels for annotations or documents. It returns NOT_FOUND if a user
+// cannot see one of them.
 func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRequest, documents, users []string) error {
 	docs := make([]collab.DocumentRef, len(documents))
 	for i, id := range documents {
@@ -252,7 +261,7 @@ func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRe
 	return errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level)...)
 }
 
-// follow sets whether users follow documents, of which viewers says what the users may see.
+// follow sets or ends following documents, of which viewers are the users.
 func (s *Service) follow(
 	ctx context.Context, call *rpc.Call, docs []collab.DocumentRef, users []string, viewers [][]collab.Viewer, level collab.Level,
 ) error {

@@ -9,28 +9,28 @@ import (
 	"collabdata/shared/collab"
 )
 
-// ConfigUsersGetRequest is the data of POST /v2/notifications/config/users/get.
 type ConfigUsersGetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	rpc.PageRequest
 }
 
-// UserConfig is what a user has set.
+// UserConfig holds the preferences that one user has set.
 type UserConfig struct {
 	UserID     string      `json:"userId"`
-	DocumentID string      `json:"documentId,omitempty" doc:"The document; none for the organization"`
-	Config     ChannelsSet `json:"config" doc:"By channel; those that the user has not set are left out"`
+	DocumentID string      `json:"documentId,omitempty" doc:"The document; absent for the organization"`
+	Config     ChannelsSet `json:"config" doc:"By channel, without unset ones"`
 	*MailTimes
 }
 
-// ChannelsSet are preferences by channel, as they were set. Further channels stand beside these fields.
+// ChannelsSet are the preferences that were set, by channel. Further channels are added to these
+// fields.
 type ChannelsSet struct {
-	Inbox collab.Preference `json:"inbox,omitempty" doc:"ALL: everything; MINE: what concerns the user; NONE"`
-	Email collab.Preference `json:"email,omitempty" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	Inbox collab.Preference `json:"inbox,omitempty" doc:"ALL, MINE (only if the user is concerned) or NONE"`
+	Email collab.Preference `json:"email,omitempty" doc:"ALL, MINE (only if the user is concerned) or NONE"`
 	rpc.Open
 }
 
-// MarshalJSON writes the channels that were set, the further ones by name.
+// MarshalJSON writes the channels that were set, with further ones.
 func (c ChannelsSet) MarshalJSON() ([]byte, error) {
 	var channels rpc.Keyed[any]
 	for _, own := range []rpc.Member[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}} {
@@ -48,12 +48,18 @@ func (c ChannelsSet) MarshalJSON() ([]byte, error) {
 func ConfigUsersGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/config/users/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).ConfigUsersGet), Requires: collab.NotificationPreferences, Description: `
-Lists the notification preferences that users have set, in pages. The response has those for the organization, by user id, and then those
-for documents, each as it was set: see config/get for what holds. Neither users nor documents need exist. A page may have fewer items than
-asked for, even none, and have a nextPageToken. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+List notification preferences.
+
+Lists the notification preferences that users have set, in pages: first those for the
+organization, by user id, then those for documents. Values are returned as set; 'config/get'
+returns the effective preferences. Users and documents need not exist. A page can have fewer items
+than asked, even none, and still have a nextPageToken.
+
+The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+if it is disabled.`}
 }
 
-// ConfigUsersGet returns a page of the preferences that were set in an organization. It fails with NOT_FOUND when that does not exist.
+// ConfigUsersGet returns a page of the preferences that were set in an organization.
 func (s *Service) ConfigUsersGet(ctx context.Context, call *rpc.Call, req *ConfigUsersGetRequest) (*rpc.Page[UserConfig], error) {
 	var at collab.PreferencePosition
 	page, err := rpc.NewPage[UserConfig](call, "preference", req.PageRequest, &at)

@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestInboxUnits holds what looks at an inbox cost whose organization and documents are known: one that finds nothing new, and a page of 20
-// comments on ten threads.
+// TestInboxUnits checks the cost of reading an inbox with cached organization and documents:
+// without news, and a page of 20 comments on ten threads.
 func TestInboxUnits(t *testing.T) {
 	f := newFixture(t)
 	for i := range 10 {
@@ -39,7 +39,7 @@ func TestInboxUnits(t *testing.T) {
 		name, data string
 		items      int
 		units      float64 // at most
-		calls      int     // likewise
+		calls      int     // at most
 	}{
 		{"nobody's", `"userId":"eve"`, 0, 3, 5},
 		{"nothing new", fmt.Sprintf(`"userId":"ann","createdAfter":%d`, noon.Add(time.Hour).UnixMilli()), 0, 1, 2},
@@ -69,7 +69,7 @@ func TestInboxUnits(t *testing.T) {
 	}
 }
 
-// TestUnreadUnits holds what it costs to count more unread notifications than are counted.
+// TestUnreadUnits checks the cost of counting more unread notifications than the maximum.
 func TestUnreadUnits(t *testing.T) {
 	f := newFixture(t)
 	for i := range 130 {

@@ -13,27 +13,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// GetRequest is the data of POST /v2/notifications/get.
 type GetRequest struct {
 	OrganizationID  string         `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentID      string         `json:"documentId" rule:"notnull,docid" person:"in" doc:"Those of this document; required unless userId is there"`
-	UserID          string         `json:"userId" rule:"notnull,id" person:"self" doc:"Those in the inbox of this user; required unless documentId is there"`
-	LocationID      string         `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
-	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"These alone; those that do not exist are left out"`
-	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" person:"in" doc:"Made then or later"`
-	UnreadOnly      bool           `json:"unreadOnly" person:"in" doc:"Those that the user has not read alone; with userId"`
-	Locale          string         `json:"locale" rule:"notnull" person:"in" doc:"The language of the headlines of comments, as a BCP 47 tag such as pt-BR; by default the user's, else the account's"`
-	Order           collab.Order   `json:"order" rule:"notnull" person:"in" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
+	DocumentID      string         `json:"documentId" rule:"notnull,docid" person:"in" doc:"Of this document; this or userId is required"`
+	UserID          string         `json:"userId" rule:"notnull,id" person:"self" doc:"In the inbox of this user; this or documentId is required"`
+	LocationID      string         `json:"locationId" rule:"notnull,id" doc:"Only at this location"`
+	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Only these; missing ones are skipped"`
+	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" person:"in" doc:"Created then or later"`
+	UnreadOnly      bool           `json:"unreadOnly" person:"in" doc:"Only those unread by the user; requires userId"`
+	Locale          string         `json:"locale" rule:"notnull" person:"in" doc:"Language of comment headlines, a BCP 47 tag such as pt-BR. Default: the user's, else the account's"`
+	Order           collab.Order   `json:"order" rule:"notnull" person:"in" doc:"By time: asc is earliest first, desc newest first. Default: desc"`
 	rpc.PageRequest
 }
 
-// Validate checks that the request says whose notifications it asks for.
+// Validate requires userId or documentId.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	if r.DocumentID == "" && r.UserID == "" {
-		m.Add("userId", "is required unless documentId is there")
+		m.Add("userId", "is required without documentId")
 	}
 	if r.UnreadOnly && r.UserID == "" {
-		m.Add("unreadOnly", "needs userId")
+		m.Add("unreadOnly", "requires userId")
 	}
 	if r.Locale != "" {
 		if err := words.CheckLocale(r.Locale); err != nil {
@@ -42,40 +41,40 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// Notification is a notification as it is answered: to a user as the user reads it, or as one of its document.
+// Notification is a notification in a response, for a user or for a document.
 type Notification struct {
 	ID               string                 `json:"id"`
 	NotificationID   string                 `json:"notificationId" person:"out"`
 	DocumentID       string                 `json:"documentId" person:"out"`
-	AnnotationID     string                 `json:"annotationId,omitempty" person:"out" doc:"Of one that a comment made"`
-	CommentIDs       []int64                `json:"commentIds,omitempty" person:"out" doc:"Of one that comments made: the first of these, at most 3"`
-	Source           string                 `json:"notificationSource" doc:"custom, comment for one that a comment made, or what was sent"`
+	AnnotationID     string                 `json:"annotationId,omitempty" person:"out" doc:"The thread, for a notification of a comment"`
+	CommentIDs       []int64                `json:"commentIds,omitempty" person:"out" doc:"The first comments, at most 3, for a notification of comments"`
+	Source           string                 `json:"notificationSource" doc:"custom, comment if a comment created it, or the sent value"`
 	SourceData       collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
-	DocumentName     string                 `json:"documentName,omitempty" person:"out" doc:"The name of the document; none if it has none"`
-	TargetText       string                 `json:"targetText,omitempty" person:"out" doc:"Of one that a comment made: the text that the thread is about, at most 200 characters"`
-	ActionUser       collab.User            `json:"actionUser" person:"out" doc:"The acting user: of one that a comment made, with the fields that the thread or the organization has, such as a picture"`
-	Headline         string                 `json:"displayHeadlineMessage" person:"out" doc:"The headline for this user, as plain text; without a user, {recipientUser} stays"`
+	DocumentName     string                 `json:"documentName,omitempty" person:"out" doc:"The name of the document, if it has one"`
+	TargetText       string                 `json:"targetText,omitempty" person:"out" doc:"For comments: the text the thread is about, at most 200 characters"`
+	ActionUser       collab.User            `json:"actionUser" person:"out" doc:"The acting user; for comments, with all known fields, such as a picture"`
+	Headline         string                 `json:"displayHeadlineMessage" person:"out" doc:"The headline for this user, as plain text; without a user, {recipientUser} remains"`
 	Template         string                 `json:"displayHeadlineMessageTemplate"`
 	TemplateData     map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
-	Body             string                 `json:"displayBodyMessage" person:"out" doc:"Of one that a comment made: the first 2,000 characters of its text, or those around the first mention of the user if it comes later, with … for what is missing"`
+	Body             string                 `json:"displayBodyMessage" person:"out" doc:"For comments: 2,000 characters of text, from the start or around the first mention"`
 	BodyTemplate     string                 `json:"displayBodyMessageTemplate,omitempty"`
 	BodyTemplateData map[string]collab.JSON `json:"displayBodyMessageTemplateData,omitempty"`
 	Location         collab.JSON            `json:"location,omitempty" rule:"object" person:"out"`
-	Metadata         collab.JSON            `json:"metadata" rule:"object" doc:"apiKey, organizationId and documentId, beside what was sent"`
-	PersistRead      bool                   `json:"persistReadForUsers,omitempty" doc:"Kept for your application"`
-	ResolverUsed     bool                   `json:"isNotificationResolverUsed,omitempty" doc:"Your application shows the texts"`
-	NotifyAll        bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
-	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"The recipients by user id, each true: at most 200 of them"`
-	NotifyUsersByID  map[string]bool        `json:"notifyUsersByUserId" doc:"The same"`
-	Timestamp        collab.Millis          `json:"timestamp" person:"out" doc:"When it was made, in milliseconds since epoch"`
+	Metadata         collab.JSON            `json:"metadata" rule:"object" doc:"apiKey, organizationId and documentId, and the sent values"`
+	PersistRead      bool                   `json:"persistReadForUsers,omitempty" doc:"Stored for your application"`
+	ResolverUsed     bool                   `json:"isNotificationResolverUsed,omitempty" doc:"Your application provides the texts"`
+	NotifyAll        bool                   `json:"notifyAll" doc:"It is for everyone in the organization"`
+	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"The recipients by user id, at most 200; each value is true"`
+	NotifyUsersByID  map[string]bool        `json:"notifyUsersByUserId" doc:"Same as notifyUsers"`
+	Timestamp        collab.Millis          `json:"timestamp" person:"out" doc:"Time of creation, in milliseconds since epoch"`
 	CreatedAt        collab.Timestamp       `json:"createdAt" person:"out"`
-	Read             *bool                  `json:"read,omitempty" person:"out" doc:"Whether the user read it; none without a user"`
+	Read             *bool                  `json:"read,omitempty" person:"out" doc:"Whether the user read it; absent without a user"`
 	ReadAt           collab.Timestamp       `json:"readAt,omitzero" person:"out" doc:"When the user first read it"`
-	Clicked          *bool                  `json:"clicked,omitempty" person:"out" doc:"Whether the user clicked it; none without a user"`
+	Clicked          *bool                  `json:"clicked,omitempty" person:"out" doc:"Whether the user clicked it; absent without a user"`
 	ClickedAt        collab.Timestamp       `json:"clickedAt,omitzero" person:"out" doc:"When the user first clicked it"`
 }
 
-// show returns an entry as it is answered to a request; recipient is the user who has it, without an id for none.
+// show returns an entry in the form of a response. recipient has no id if there is none.
 func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User) Notification {
 	to := make(map[string]bool, len(e.To))
 	for _, u := range e.To {
@@ -100,12 +99,12 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 	return n
 }
 
-// Answered returns an entry of a user's inbox as it is answered to a request.
+// Answered returns an entry of a user's inbox in the form of a response.
 func Answered(call *rpc.Call, org string, e collab.InboxEntry, user string) Notification {
 	return show(call, org, e, collab.User{UserID: user})
 }
 
-// metadataOf returns the metadata of a notification: what was sent, beside the service's own fields, which win.
+// metadataOf adds the service's own fields to sent metadata; they take precedence.
 func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 	own := rpc.Keyed[any]{{Key: "apiKey", Value: apiKey}, {Key: "organizationId", Value: org}, {Key: "documentId", Value: document}}
 	for name, value := range rpc.Members(sent) {
@@ -116,13 +115,14 @@ func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 	return rpc.JSON(own)
 }
 
-// chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
+// chunk is the number of notifications in memory, besides the page, each at most
+// collab.MaxItemBytes.
 const chunk = 100
 
-// aheadOfHidden is how many notifications are read at once, however few are wanted, where some were hidden.
+// aheadOfHidden is the minimum number of notifications to read at once after hidden ones.
 const aheadOfHidden = 20
 
-// mostAsked is about how many documents a permission provider is asked for one page.
+// mostAsked is the approximate number of documents to ask a permission provider about for one page.
 const mostAsked = 20
 
 // Get is POST /v2/notifications/get.
@@ -130,25 +130,33 @@ func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/get", CountsUnread: true, Grants: rpc.ReadTable | rpc.ReadProviders,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
-Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
-that the user did not cause and wants. The user need not be a member. A notification of the last second may be missing. Headlines are filled in for this user. Without a userId it returns
-all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left
-out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the
-text that it has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as
-pageToken, too.
+List notifications.
 
-The first page of a user says as unreadCount how many notifications of the inbox the user has not read, unless createdAfter leaves nothing:
-exactly up to 99, and more true if there are more. It looks at the newest 1,000 since the last readUntil: if these are not all, more is true, too. One that is not on this page may count until it is read, although its thread is gone, or
-hidden from the user by now. With a filter, or in the order asc, so may one on this page.
+Lists the notifications of a user or of a document, in pages. For a user, the list has the user's
+own notifications, and notifications to everyone that the user did not cause and wants, by time.
+The user need not be a member. Headlines are filled in for this user. Without userId, the list has
+all notifications of the document, without 'read' and 'clicked'. Notifications of the last second
+can be missing.
 
-NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
+documentId, locationId and notificationIds narrow the list. It omits notifications of deleted
+documents, threads and comments, and of threads that the user can no longer see. Comments have
+their current text. A page can have fewer notifications than asked, even none, and still have a
+nextPageToken, which is also returned as pageToken.
+
+The first page of a user has unreadCount, the number of unread notifications in the inbox, unless
+createdAfter excludes all of them. It is exact up to 99; 'more' is true if there are more. It
+covers the newest 1,000 notifications since the last readUntil; 'more' is also true if there are
+older ones. A notification outside this page can count until it is read, even if its thread was
+deleted or hidden. With a filter, or in the order 'asc', this also applies to notifications on
+this page.
+
+The request fails with NOT_FOUND if the organization, or without userId the document, does not
+exist. It fails with FAILED_PRECONDITION if one of them is disabled.`}
 }
 
-// Get returns a page of notifications by time: of a user's inbox, in which are the user's own and those to everyone of the organization
-// that the user did not cause and wants, or of a document. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the
-// user is a member does not matter.
+// Get returns a page of notifications by time, of a user's inbox or of a document.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
-	var at string // after which the page begins
+	var at string // position before the page
 	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)
 	if err != nil {
 		return nil, err
@@ -179,14 +187,14 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		})
 	}
 	var unread int       // on this page
-	var older []string   // positions of the unread behind it
-	var next, end string // of the page, and of the count
+	var older []string   // positions of unread notifications after it
+	var next, end string // of the page and the count
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		unread, next, err = s.fill(within, call, page, org, reader, q, req.Locale, at)
 		return err
 	})
-	if first && !after { // a look that finds nothing new counts nothing
+	if first && !after { // polling without news needs no count
 		g.Go(func() (err error) {
 			older, end, err = count(within, "")
 			return err
@@ -221,7 +229,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return page, nil
 }
 
-// covered returns which of the documents the token of a call's person covers; all for a back end.
+// covered returns the documents that the token of the call's person covers; all for a back end.
 func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, documents []string) (map[string]bool, error) {
 	covered := make(map[string]bool, len(documents))
 	for _, d := range documents {
@@ -237,8 +245,9 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 	return covered, err
 }
 
-// counted returns the documents whose notifications count as unread: the user's own, and those for everyone. For a person these are documents
-// that the token covers and the person may see, as far as that is known without the permission provider, and the latter need membership.
+// counted returns the documents of countable notifications: the user's own, and those to everyone.
+// For a person, the token must cover a document, and the person must see it as far as known without
+// the permission provider. Notifications to everyone require membership.
 func (s *Service) counted(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, documents []string,
 ) (own, all map[string]bool, err error) {
@@ -264,14 +273,14 @@ func (s *Service) counted(
 	return own, all, nil
 }
 
-// fill fills a page with the notifications after a position, and returns how many of them are unread and the position of the next page, ""
-// for none. It may end earlier where many in a row are not meant, or not to be seen.
+// fill adds the notifications after a position to a page. It returns the number of unread ones and
+// the position of the next page, or "". It can stop early after many excluded notifications.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, from *inbox.Reader,
 	q collab.NotificationQuery, locale, at string,
 ) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
-	documents := map[string]bool{} // of the threads met so far
+	documents := map[string]bool{} // of the threads so far
 	for looked, ahead := 0, 0; ; {
 		found, next, err := from.Notifications(ctx, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
@@ -290,7 +299,7 @@ func (s *Service) fill(
 				}
 			}
 		}
-		entries, recipient, err := s.asItIs(ctx, call, org, found, q.User, locale)
+		entries, recipient, err := s.refresh(ctx, call, org, found, q.User, locale)
 		if err != nil {
 			return 0, "", err
 		}

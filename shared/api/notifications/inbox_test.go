@@ -18,7 +18,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// give puts a notification into the inbox of users, or of everyone where there are none, a minute after the one with the number before.
+// give adds a notification to the inboxes of users, or of everyone if there are none, a minute
+// after the previous number.
 func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ...string) {
 	t.Helper()
 	n.CreatedAt = noon.Add(time.Duration(number) * time.Minute).UnixMilli()
@@ -41,7 +42,7 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	must.Do(t, err)
 }
 
-// page is an answer of notifications get; size is that of its body as Lambda wraps it.
+// page is a response of notifications/get. size is that of its body as Lambda encodes it.
 type page struct {
 	code, size int
 	Result     struct {
@@ -62,7 +63,7 @@ func (f *fixture) get(t *testing.T, user string, size int, token string) page {
 	return p
 }
 
-// walk returns the ids of all of a user's notifications in pages of size, and how many pages it were.
+// walk returns the ids of a user's notifications in pages of size, and the number of pages.
 func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages int) {
 	t.Helper()
 	for token := ""; ; {
@@ -77,8 +78,8 @@ func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages
 	}
 }
 
-// TestGetIsBounded: a notification whose values would be large in each place of its template costs little more than its size, and the list
-// goes on behind it.
+// TestGetIsBounded checks that a template with repeated large values costs little more than its
+// size, and that the list continues.
 func TestGetIsBounded(t *testing.T) {
 	f := newFixture(t)
 	value, err := collab.EncodeJSON(strings.Repeat(`"`, 30_000))
@@ -102,7 +103,8 @@ func TestGetIsBounded(t *testing.T) {
 	}
 }
 
-// TestGetWalks walks an inbox of both lists in pages of every kind, while newer notifications arrive.
+// TestGetWalks walks both lists of an inbox in pages of every size, while newer notifications
+// arrive.
 func TestGetWalks(t *testing.T) {
 	f := newFixture(t)
 	var want []string
@@ -124,7 +126,7 @@ func TestGetWalks(t *testing.T) {
 	for i := range 110 {
 		f.give(t, 1000+i, collab.Notification{ID: fmt.Sprintf("late%03d", i)}, "ann")
 	}
-	second := f.get(t, "ann", 5, first.Result.NextPageToken) // of another size
+	second := f.get(t, "ann", 5, first.Result.NextPageToken) // another size
 	var got []string
 	for _, n := range append(first.Result.Data, second.Result.Data...) {
 		got = append(got, n.NotificationID)
@@ -134,8 +136,8 @@ func TestGetWalks(t *testing.T) {
 	}
 }
 
-// TestGetEndsPagesBySize walks notifications that fill pages before pageSize does, also where others arrive before the first page's
-// end is passed.
+// TestGetEndsPagesBySize walks notifications whose pages end by size, also if others arrive during
+// the walk.
 func TestGetEndsPagesBySize(t *testing.T) {
 	f := newFixture(t)
 	var want []string
@@ -158,7 +160,7 @@ func TestGetEndsPagesBySize(t *testing.T) {
 		}
 		size := 1000
 		if pages == 1 {
-			size = 3 // less than the page before it
+			size = 3 // smaller than the page before
 		}
 		p = f.get(t, "ann", size, p.Result.NextPageToken)
 		pages++
@@ -171,7 +173,7 @@ func TestGetEndsPagesBySize(t *testing.T) {
 	}
 }
 
-// read marks notifications of a user as read, each by itself.
+// read marks notifications of a user as read, one by one.
 func (f *fixture) read(t *testing.T, user string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -180,8 +182,8 @@ func (f *fixture) read(t *testing.T, user string, ids ...string) {
 	}
 }
 
-// TestUnreadCount reads the newest notifications one by one: the older ones are counted exactly, up
-// to 99, on a page of any size.
+// TestUnreadCount reads the newest notifications one by one: older ones are counted exactly up to
+// 99, on a page of any size.
 func TestUnreadCount(t *testing.T) {
 	f := newFixture(t)
 	const older, newer = 105, 230
@@ -217,8 +219,8 @@ func TestUnreadCount(t *testing.T) {
 	}
 }
 
-// TestUnreadBehindHidden: more are hidden than are counted, as their thread is gone. Those behind
-// them are counted exactly.
+// TestUnreadBehindHidden checks that unread notifications are counted exactly after more hidden
+// ones than the maximum.
 func TestUnreadBehindHidden(t *testing.T) {
 	f := newFixture(t)
 	const shown, hidden = 30, 110

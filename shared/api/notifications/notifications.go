@@ -1,4 +1,4 @@
-// Package notifications has the operations on notifications and on the preferences of those who receive them.
+// Package notifications implements the operations on notifications and notification preferences.
 package notifications
 
 import (
@@ -13,7 +13,7 @@ import (
 	"collabdata/shared/store/threads"
 )
 
-// Service carries out the operations.
+// Service runs the operations.
 type Service struct {
 	Accounts  Accounts
 	Directory *directory.Store
@@ -23,7 +23,7 @@ type Service struct {
 	Access    *access.Checker
 }
 
-// Accounts keeps who unsubscribed: see package accounts.
+// Accounts stores unsubscribed addresses: see package accounts.
 type Accounts interface {
 	Account(ctx context.Context, acct string) (collab.Account, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)

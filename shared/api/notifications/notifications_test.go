@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 var org = collab.OrganizationRef{Account: "acme", Organization: "org"}
 
-// fixture is a service at noon, with the document doc of the organization org.
+// fixture is a service at noon, with document doc of organization org.
 type fixture struct {
 	*app.Service
 	log *bytes.Buffer
@@ -39,12 +39,12 @@ func newFixture(t *testing.T, change ...func(*app.Config)) *fixture {
 	return f
 }
 
-// post sends data, less the organization, to an operation.
+// post sends data, without the organization, to an operation.
 func (f *fixture) post(path, data string) *httptest.ResponseRecorder {
 	return apitest.Post(f.Handler(), "/v2/notifications/"+path, `{"data":{"organizationId":"org",`+data+`}}`)
 }
 
-// TestAddEvent holds who an add notifies, and whether their access is checked.
+// TestAddEvent checks the recipients of an add, and the check of their access.
 func TestAddEvent(t *testing.T) {
 	f := newFixture(t)
 	const users = `"notifyUsers":[{"userId":"u2","name":"Duo"},{"userId":"u3"},{"userId":"u2","name":"Other"}]`
@@ -108,7 +108,7 @@ func TestAddSizes(t *testing.T) {
 	const actor = `{"userId":"u"}`
 	for _, test := range []struct {
 		name, data string
-		want       string // part of the message; "" for success
+		want       string // part of the message; "" means success
 	}{
 		{"headline", request(actor, text(349_000), ""), ""},
 		{"headline too large", request(actor, text(351_000), ""), "data is too large: "},

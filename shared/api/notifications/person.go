@@ -7,19 +7,18 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Fill bounds the notifications.
 func (r *UpdateRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if len(r.Notifications) > collab.MaxIDsPerFilter {
 		m.Add("notifications", "must have at most %d items, not %d", collab.MaxIDsPerFilter, len(r.Notifications))
 	}
 }
 
-// Fill marks the notification as read by the person, unless the request says clicked or, by an empty
-// readByUserIds, unread. It refuses ids of other people.
+// Fill marks the notification as read by the person, unless the request marks it as clicked or,
+// with an empty readByUserIds, as unread. It rejects ids of other people.
 func (u *NotificationUpdate) Fill(p *collab.Person, m *rpc.Violations) {
 	only := func(field string, users []string) {
 		if users != nil && !slices.Equal(users, []string{p.UserID}) {
-			m.Add(field, "must name you alone: only a back end may name others")
+			m.Add(field, "can only name you: other users require a back end")
 		}
 	}
 	if len(u.ReadByUserIDs) > 0 {

@@ -16,21 +16,22 @@ import (
 	"collabdata/shared/words"
 )
 
-// maxForm is the largest form that the page takes, in bytes.
+// maxForm is the maximum size of a form, in bytes.
 const maxForm = 4_096
 
-// Unsubscribe is the page by which the recipients of mails end them.
+// Unsubscribe is the page on which recipients unsubscribe from emails.
 func Unsubscribe() rpc.Endpoint {
 	page := func(s *Service, server *rpc.Server) http.Handler {
 		return s.UnsubscribePage(server.Log, server.ReadOnly)
 	}
 	return rpc.Endpoint{Path: unsubscribe.Path, Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadMailSecrets, Public: true,
-		Operation: rpc.PageOf(page), Description: "Ends the mails to the person whose token the link has: a page for people."}
+		Operation: rpc.PageOf(page), Description: "Unsubscribe from emails. A page for the recipient of an email."}
 }
 
-// UnsubscribePage serves the page by which the recipient of a mail ends such mails: for the bearer of its token, without credentials. A GET shows
-// a button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail
-// program's one click (RFC 8058). The page that answers it has a button that undoes it. With readOnly a POST is answered with 503.
+// UnsubscribePage serves the page on which the recipient of an email unsubscribes, authenticated by
+// the token in the link. A GET shows a button and changes nothing, because mail programs follow
+// links. A POST unsubscribes: from the button, or by one click in a mail program (RFC 8058). The
+// response has a button to undo it. With readOnly, a POST returns 503.
 func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, page, err := http.StatusServiceUnavailable, unsubscribing{Words: words.In(nil)}.failed(), error(nil)
@@ -49,17 +50,17 @@ func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler 
 			"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		)
 		h.Set("Cache-Control", "no-store")
-		h.Set("Referrer-Policy", "no-referrer") // the address holds the token
+		h.Set("Referrer-Policy", "no-referrer") // the URL contains the token
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Robots-Tag", "noindex")
 		w.WriteHeader(status)
 		if r.Method != http.MethodHead {
-			_, _ = io.WriteString(w, page) // who does not read it misses nothing
+			_, _ = io.WriteString(w, page) // the client may have gone
 		}
 	})
 }
 
-// unsubscribe does what a request to the page asks for, and returns the answer; err is for the log alone.
+// unsubscribe handles a request to the page. err is only for the log.
 func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status int, page string, err error) {
 	ctx := r.Context()
 	p := unsubscribing{Words: words.In(nil, words.Accepted(r.Header.Get("Accept-Language")))}
@@ -108,13 +109,13 @@ func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status in
 	return http.StatusOK, page, nil
 }
 
-// unsubscribing makes the pages for a recipient.
+// unsubscribing builds the pages for a recipient.
 type unsubscribing struct {
 	words.Words
 	to unsubscribe.Recipient
 }
 
-// about returns a text that says which mails it is about: from whom, and where to.
+// about returns a text that names the sender and the recipient.
 func (p unsubscribing) about(key string) string {
 	return p.Text(key, "organization", p.to.Organization, "address", cmp.Or(p.to.Email, p.to.User), "product", p.to.Sender)
 }
@@ -124,7 +125,8 @@ func (p unsubscribing) failed() string { return p.page("failedTitle", p.Text("fa
 //go:embed unsubscribe.html
 var layout string
 
-// page returns a page with a button for an action, "" for none. html/template would make every function of this package start later.
+// page returns a page with a button for an action, or without one for "". It avoids html/template,
+// which would slow down the start of every function.
 func (p unsubscribing) page(title, text, action string) string {
 	form := ""
 	if action != "" {

@@ -17,7 +17,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// page sends a request to the page to unsubscribe by and returns its answer.
+// page sends a request to the unsubscribe page.
 func (f *fixture) page(t *testing.T, method, token, contentType string, body io.Reader) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, unsubscribe.Path+"?token="+token, body)
@@ -35,7 +35,8 @@ func (f *fixture) page(t *testing.T, method, token, contentType string, body io.
 
 const form = "application/x-www-form-urlencoded"
 
-// TestUnsubscribe: a mail's token unsubscribes its recipient, in every way that people and their programs have; nothing else does.
+// TestUnsubscribe checks that only an email's token unsubscribes its recipient, in every way of
+// people and mail programs.
 func TestUnsubscribe(t *testing.T) {
 	f := newFixture(t)
 	secret, err := f.Accounts.KeepMailSecret(t.Context(), "acme", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
@@ -54,7 +55,7 @@ func TestUnsubscribe(t *testing.T) {
 		name, method, token, contentType, body string
 		code                                   int
 		says                                   string
-		off                                    bool // bob is unsubscribed then
+		off                                    bool // bob is then unsubscribed
 	}{
 		{"a look", "GET", token, "", "", 200, "You will get no more mails from Acme &lt;b&gt; about org at bob@example.com.", false},
 		{"a program's look", "HEAD", token, "", "", 200, "", false},
@@ -76,7 +77,6 @@ func TestUnsubscribe(t *testing.T) {
 		{"an account without mail", "POST", unsubscribe.Recipient{Account: "other"}.Token(nil), form, "action=unsubscribe", 404, "not valid", false},
 		{"no token", "GET", "", "", "", 404, "not valid", false},
 		{"German", "GET", german.Token(secret), "", "", 200, "Sie erhalten dann an bob@example.com keine E-Mails mehr von Acme &lt;b&gt; zu org.", false},
-		// of the same address
 		{"someone else's token", "POST", other.Token(secret), form, "action=unsubscribe", 200, "You are unsubscribed", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -93,7 +93,8 @@ func TestUnsubscribe(t *testing.T) {
 	}
 }
 
-// TestUnsubscribeFails: where the table can't be reached the page says so, the log says why, and the answer does not.
+// TestUnsubscribeFails checks that, if the table is unavailable, the page reports a failure and
+// only the log has the cause.
 func TestUnsubscribeFails(t *testing.T) {
 	var down atomic.Bool
 	f := newFixture(t, func(c *app.Config) {
@@ -117,7 +118,7 @@ func TestUnsubscribeFails(t *testing.T) {
 	}
 }
 
-// TestUnsubscribeReadOnly: where nothing may be written the page is shown, and its button says that it did not work.
+// TestUnsubscribeReadOnly checks that, if writes are off, the page is shown and its button fails.
 func TestUnsubscribeReadOnly(t *testing.T) {
 	f := newFixture(t, func(c *app.Config) { c.ReadOnly = true })
 	secret, err := f.Accounts.KeepMailSecret(t.Context(), "acme", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))

@@ -9,23 +9,22 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UpdateRequest is the data of POST /v2/notifications/update.
 type UpdateRequest struct {
 	OrganizationID        string               `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentID            string               `json:"documentId" rule:"notnull,docid" doc:"Those of this document alone"`
-	LocationID            string               `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
-	UserID                string               `json:"userId" rule:"notnull,id" person:"self" doc:"Those in the inbox of this user alone"`
-	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Each user who read or clicked must be one who may see the document; false where it is left out"`
-	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" person:"in" doc:"The changes; they name at most 1,000 users in all; required unless readUntil is there"`
-	ReadUntil             *collab.Millis       `json:"readUntil" rule:"notnull,time" person:"in" doc:"The user of userId has read everything until then, and not later than now; one write, whatever was there"`
+	DocumentID            string               `json:"documentId" rule:"notnull,docid" doc:"Only of this document"`
+	LocationID            string               `json:"locationId" rule:"notnull,id" doc:"Only at this location"`
+	UserID                string               `json:"userId" rule:"notnull,id" person:"self" doc:"Only in the inbox of this user"`
+	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Require that readers can see the document"`
+	Notifications         []NotificationUpdate `json:"notifications" rule:"notnull,nonempty,max=500" person:"in" doc:"The changes, with at most 1,000 users in total; this or readUntil is required"`
+	ReadUntil             *collab.Millis       `json:"readUntil" rule:"notnull,time" person:"in" doc:"Mark everything up to this time, at most now, as read for the user of userId"`
 }
 
 const (
-	maxReaders    = 30    // users whom one notification of an update names: with their events they fit into a transaction
-	maxAllReaders = 1_000 // users whom an update names in all
+	maxReaders    = 30    // users of one notification in an update: with their events they fit in a transaction
+	maxAllReaders = 1_000 // users of all notifications in an update
 )
 
-// NotificationUpdate changes a notification: what it says, and what users did with it.
+// NotificationUpdate changes the content and the readers of a notification.
 type NotificationUpdate struct {
 	ID                   string               `json:"id" rule:"required,id" person:"in"`
 	ActionUser           rpc.Opt[collab.User] `json:"actionUser" rule:"notnull"`
@@ -35,14 +34,14 @@ type NotificationUpdate struct {
 	BodyTemplate         rpc.Opt[string]      `json:"displayBodyMessageTemplate"`
 	BodyTemplateData     rpc.Opt[collab.JSON] `json:"displayBodyMessageTemplateData" rule:"object"`
 	SourceData           rpc.Opt[collab.JSON] `json:"notificationSourceData" rule:"object"`
-	Location             rpc.Opt[collab.JSON] `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
+	Location             rpc.Opt[collab.JSON] `json:"location" rule:"object" doc:"Its place in the document: an object with an id"`
 	Metadata             rpc.Opt[collab.JSON] `json:"metadata" rule:"object"`
 	ReadByUserIDs        []string             `json:"readByUserIds" rule:"notnull,each=id" person:"in" doc:"These users read it; an empty list marks it as unread for the user of userId"`
-	ClickedByUserIDs     []string             `json:"clickedByUserIds" rule:"notnull,each=id" person:"in" doc:"These users clicked it, which is reading it too; it stays so"`
-	PersistReadForUsers  rpc.Opt[bool]        `json:"persistReadForUsers" rule:"notnull" doc:"Kept for your application"`
+	ClickedByUserIDs     []string             `json:"clickedByUserIds" rule:"notnull,each=id" person:"in" doc:"These users clicked it, and thereby read it; this cannot be undone"`
+	PersistReadForUsers  rpc.Opt[bool]        `json:"persistReadForUsers" rule:"notnull" doc:"Stored for your application"`
 }
 
-// Validate checks users and template values, and that there is something to change.
+// Validate checks users and template values, and requires a change.
 func (u *NotificationUpdate) Validate(m *rpc.Violations) {
 	checkUserSize(m, "actionUser", u.ActionUser.Value)
 	checkTemplateData(m, "displayHeadlineMessageTemplateData", u.HeadlineTemplateData.Value)
@@ -53,27 +52,27 @@ func (u *NotificationUpdate) Validate(m *rpc.Violations) {
 	case n > maxReaders:
 		m.Add("", "must name at most %d users, not %d", maxReaders, n)
 	case n == 0 && !u.edits() && !u.unread():
-		m.Add("", "must have something to change")
+		m.Add("", "requires a field to change")
 	}
 }
 
-// users are those who read or clicked it, each once.
+// users returns the distinct users who read or clicked it.
 func (u *NotificationUpdate) users() []string {
 	return rpc.Distinct(slices.Concat(u.ReadByUserIDs, u.ClickedByUserIDs))
 }
 
-// unread reports whether it marks the notification as unread.
+// unread reports whether the update marks the notification as unread.
 func (u *NotificationUpdate) unread() bool {
 	return u.ReadByUserIDs != nil && len(u.ReadByUserIDs) == 0
 }
 
-// edits reports whether it changes what the notification says.
+// edits reports whether the update changes the content.
 func (u *NotificationUpdate) edits() bool {
 	return u.ActionUser.Sent() || u.HeadlineTemplate.Sent() || u.HeadlineTemplateData.Sent() || u.Body.Sent() || u.BodyTemplate.Sent() ||
 		u.BodyTemplateData.Sent() || u.SourceData.Sent() || u.Location.Sent() || u.Metadata.Sent() || u.PersistReadForUsers.Sent()
 }
 
-// edit changes what a notification says: what was sent, to nothing where that is null.
+// edit changes the content; null clears a field.
 func (u *NotificationUpdate) edit(n *collab.Notification) {
 	replace(&n.ActionUser, u.ActionUser)
 	replace(&n.Headline, u.HeadlineTemplate)
@@ -97,7 +96,6 @@ func replace[T any](value *T, by rpc.Opt[T]) {
 	}
 }
 
-// Validate checks that each notification is named once, and how many users there are.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "notifications[%d].id", r.Notifications, func(u *NotificationUpdate) *string {
 		if u.ID == "" {
@@ -106,16 +104,16 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 		return &u.ID
 	})
 	if r.Notifications == nil && r.ReadUntil == nil {
-		m.Add("notifications", "is required unless readUntil is there")
+		m.Add("notifications", "is required without readUntil")
 	}
 	if r.ReadUntil != nil && r.UserID == "" {
-		m.Add("readUntil", "needs userId")
+		m.Add("readUntil", "requires userId")
 	}
 	users := 0
 	for i := range r.Notifications {
 		users += len(r.Notifications[i].users())
 		if r.Notifications[i].unread() && r.UserID == "" {
-			m.Add(fmt.Sprintf("notifications[%d].readByUserIds", i), "needs userId if it is empty")
+			m.Add(fmt.Sprintf("notifications[%d].readByUserIds", i), "requires userId if it is empty")
 		}
 	}
 	if users > maxAllReaders {
@@ -128,22 +126,28 @@ func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.ReadProviders | rpc.WriteTable | rpc.SendEvents,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).Update), Description: `
-Updates notifications, and marks them as read, unread or clicked. It changes up to 500. An empty readByUserIds marks a notification as unread
-for the user of userId; a readUntil after that marks it as read again. Fields that are left out stay;
-null clears it, and lets one that a comment made say what its thread says. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
-notified again: notifyUsers is refused, and mails that went out stay as they were. A notification names at most 30 users. readUntil marks
-all that the user of userId got until then as read, at once: send the createdAt of the newest one shown, as others may be on their way.
+Update notifications.
 
-documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each is changed
-as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does not have it, with
-PERMISSION_DENIED when one may not see its document and verifyUserPermissions is true; one that may be sent again fails with ABORTED.
-NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+Updates up to 500 notifications, and marks them as read, unread or clicked. Absent fields are
+unchanged; 'null' clears a field, and a cleared text of a comment's notification is again that of
+its thread. An empty readByUserIds marks a notification as unread for the user of userId; a later
+readUntil marks it as read again. The first click of each user raises 'notification.clicked',
+which sends notificationSourceData to webhooks. No one is notified again: notifyUsers is refused,
+and sent emails do not change. A notification can have at most 30 users. readUntil marks
+everything up to this time as read for the user of userId: use the createdAt of the newest
+notification shown, because others can be on their way.
+
+documentId, locationId and userId narrow the notifications. The response has an item for each
+notification by id, in the order sent; each is changed completely or not at all. An item fails
+with NOT_FOUND if it is excluded or one of the users does not have it, and with PERMISSION_DENIED
+if verifyUserPermissions is true and a user cannot see its document. It fails with ABORTED if it
+can be retried.
+
+The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
+if it is disabled.`}
 }
 
-// Update changes what notifications say, and records what users did with them: read or clicked them. The first click of each user raises
-// notification.clicked, which carries the notification's source data. Nobody is told again. The answer has the notifications by id in the
-// order sent; each is changed as a whole or fails: with NOT_FOUND when it is not one that the request means, or one that a user named does
-// not have. A call that fails may be sent again: what it did is not done twice.
+// Update changes the content of notifications, and records reads and clicks.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	clicks := slices.ContainsFunc(req.Notifications, func(u NotificationUpdate) bool { return len(u.ClickedByUserIDs) > 0 })
 	if err := call.Raises(clicks); err != nil {
@@ -182,7 +186,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return results, nil
 }
 
-// change is what the request says of its i-th notification.
+// change returns the change of the i-th notification.
 func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, i int) collab.NotificationChange {
 	u := &req.Notifications[i]
 	c := collab.NotificationChange{
@@ -200,7 +204,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	}
 	if call.Person != nil {
 		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
-			seen, _, err := s.asItIs(ctx, call, org, []collab.InboxEntry{e}, req.UserID, "")
+			seen, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, req.UserID, "")
 			if err == nil && len(seen) == 0 {
 				err = collab.Errorf(collab.NotFound, "the notification is hidden")
 			}
@@ -215,7 +219,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 			}
 			for _, user := range users {
 				if !may[user] {
-					return collab.Errorf(collab.PermissionDenied, "user %q may not see document %q", user, e.DocumentID)
+					return collab.Errorf(collab.PermissionDenied, "user %q cannot see document %q", user, e.DocumentID)
 				}
 			}
 			return nil

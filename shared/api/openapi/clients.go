@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ForClients returns the part of a document, one as Document returns it, that programs which make clients can read: it has neither webhooks
-// nor lists that groupByDocumentId groups, and a boolean that is only true is a boolean. It has the components of the events, so that they
-// become types too.
+// ForClients returns the part of a document for client generators. It has neither webhooks nor
+// grouped lists, and a boolean that can only be true is a boolean. It has the components of the
+// events, so that they become types.
 func ForClients(document []byte) ([]byte, error) {
 	var d struct {
 		OpenAPI    string                               `json:"openapi"`

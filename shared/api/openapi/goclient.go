@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// GoClient returns the part of package client that says what there is to call: a method for each operation, and the types of its request
-// and answer.
+// GoClient returns the generated part of package client: a method for each operation, and the types
+// of its request and response.
 func (d *Interface) GoClient() ([]byte, error) {
 	g := &goClient{Interface: d, schemas: d.schemas, seen: map[string]bool{}, methods: map[string]string{}}
 	for _, op := range d.operations {
@@ -46,26 +46,34 @@ type goClient struct {
 	*schemas
 	b       bytes.Buffer
 	seen    map[string]bool   // types, by name
-	methods map[string]string // as they are called, by the beginning of the names of their types
+	methods map[string]string // by the prefix of their types
 }
 
 func (g *goClient) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
-// comment writes paragraphs, in Markdown, as a comment.
+// comment writes paragraphs and lists of Markdown as a comment.
 func (g *goClient) comment(paragraphs ...string) {
 	for i, text := range paragraphs {
 		if i > 0 {
 			g.line("//")
 		}
-		line := "//"
-		for word := range strings.FieldsSeq(strings.ReplaceAll(text, "**", "")) {
-			if len(line)+len(word) > 130 {
-				g.line("%s", line)
-				line = "//"
+		for j, item := range strings.Split("\n"+strings.ReplaceAll(text, "**", ""), "\n- ") {
+			if item == "" {
+				continue
 			}
-			line += " " + word
+			line, next := "//", "//"
+			if j > 0 {
+				line, next = "//   -", "//    "
+			}
+			for word := range strings.FieldsSeq(item) {
+				if len(line)+len(word) > 99 {
+					g.line("%s", line)
+					line = next
+				}
+				line += " " + word
+			}
+			g.line("%s", line)
 		}
-		g.line("%s", line)
 	}
 }
 
@@ -89,13 +97,13 @@ func (g *goClient) groups(operations []operation) {
 	}
 	g.line("return c\n}\n")
 	for _, n := range list {
-		g.comment(n.group + " has the operations below the path " + n.noun + ". " + nouns[n.noun] + ".")
+		g.comment(n.group + " has the operations of the path " + n.noun + ". " + nouns[n.noun] + ".")
 		g.line("type %s struct { client *Client }\n", n.group)
 	}
 }
 
-// operation writes the method of an operation. Those that write take options; lists return an iterator of their items, and have a method
-// for one page.
+// operation writes the method of an operation. Write operations take options; lists return an
+// iterator of items, and have a second method for one page.
 func (g *goClient) operation(op *operation) {
 	typ := op.typeName()
 	receiver := fmt.Sprintf("func (o %s) ", op.group)
@@ -105,7 +113,7 @@ func (g *goClient) operation(op *operation) {
 		summary, rules := op.Summary()
 		paragraphs := strings.Split(rules, "\n\n")
 		paragraphs = slices.DeleteFunc(paragraphs, func(p string) bool { return strings.Contains(p, groupField) })
-		g.comment(append([]string{fmt.Sprintf("%s %s, by POST %s.%s", method, lower(summary), op.Path, extra)}, paragraphs...)...)
+		g.comment(append([]string{fmt.Sprintf("%s calls POST %s: %s.%s", method, op.Path, lower(summary), extra)}, paragraphs...)...)
 	}
 	data := g.data(op.data)
 	begin := func(method, options, results string) {
@@ -119,7 +127,7 @@ func (g *goClient) operation(op *operation) {
 	switch {
 	case op.paged && op.listed:
 		item := strings.TrimPrefix(data, "[]")
-		doc(op.method, " It asks for one page after the other. An error ends the items.")
+		doc(op.method, " It requests pages as needed. An error ends the iteration.")
 		begin(op.method, "", "iter.Seq2["+item+", error]")
 		g.line("return items(request.PageToken, func(token string) (*Page[%s], error) {", item)
 		g.line("asked := *request\nasked.PageToken = token\nreturn o.%sPage(ctx, &asked)\n})\n}\n", op.method)
@@ -142,7 +150,7 @@ func (g *goClient) operation(op *operation) {
 	}
 }
 
-// data returns the Go type of an answer's data: of those that may be grouped, the list.
+// data returns the Go type of a response's data; for a grouped list, that of the list.
 func (g *goClient) data(schema object) string {
 	if list, ok := schema.Get("anyOf"); ok {
 		return g.data(list.([]object)[0])
@@ -160,7 +168,7 @@ func (g *goClient) data(schema object) string {
 	return g.typeOf(schema, use{})
 }
 
-// referred returns the component that a schema refers to, "" and nil for none.
+// referred returns the component that a schema refers to, or "" and nil.
 func (g *goClient) referred(schema object) (name string, component object) {
 	if to, ok := schema.Get("$ref"); ok {
 		name = strings.TrimPrefix(to.(string), "#/components/schemas/")
@@ -169,7 +177,7 @@ func (g *goClient) referred(schema object) (name string, component object) {
 	return "", nil
 }
 
-// goName is the name in Go of a component. A type that both requests and answers have is one in Go.
+// goName returns the Go name of a component. Requests and responses share a type.
 func (g *goClient) goName(component string) string {
 	if name, input := strings.CutSuffix(component, "Input"); input && g.components[name] != nil && g.of[name] == g.of[component] {
 		return name
@@ -177,7 +185,7 @@ func (g *goClient) goName(component string) string {
 	return component
 }
 
-// types writes the types that a schema refers to, itself or by others, which are not written yet.
+// types writes the unwritten types that a schema refers to, recursively.
 func (g *goClient) types(schema object, request bool) {
 	name, component := g.referred(schema)
 	if name == "" {
@@ -211,7 +219,7 @@ func (g *goClient) types(schema object, request bool) {
 	g.line("type %s struct {", g.goName(name))
 	for _, p := range properties.(object) {
 		if request && p.Key == groupField {
-			continue // the answer is always a list
+			continue // the response is always a list
 		}
 		property := p.Value.(object)
 		u := use{field: name + "." + p.Key, request: request, shared: g.goName(name) != name, required: slices.Contains(requires, p.Key)}
@@ -237,22 +245,22 @@ func (g *goClient) types(schema object, request bool) {
 	g.types(properties.(object), request)
 }
 
-// typeDoc says of what a type is.
+// typeDoc returns a generated type's doc comment.
 func (g *goClient) typeDoc(name string) string {
 	for suffix, format := range map[string]string{
 		"Request": "%[1]sRequest is the request of %[2]s.",
-		"Data":    "%[1]sData is the answer of %[2]s.",
-		"Item":    "%[1]sItem is what became of one item of %[2]s.",
+		"Data":    "%[1]sData is the response of %[2]s.",
+		"Item":    "%[1]sItem is the outcome of one item of %[2]s.",
 	} {
 		if of, ok := strings.CutSuffix(name, suffix); ok && g.methods[of] != "" {
 			return fmt.Sprintf(format, of, g.methods[of])
 		}
 	}
 	if name == "EventData" {
-		return "EventData is what a webhook says of its event. The fields that it has are those of the event's type."
+		return "EventData is the data of a webhook event. Its fields depend on the type of the event."
 	}
 	if whole, ok := strings.CutSuffix(name, "Change"); ok {
-		return fmt.Sprintf("%s is a change of a %s: what is left out stays.", name, strings.ToLower(whole))
+		return fmt.Sprintf("%s is a change of a %s: absent fields are unchanged.", name, strings.ToLower(whole))
 	}
 	fields, says := g.fieldsOf(name)
 	if len(fields) == 0 {
@@ -262,7 +270,7 @@ func (g *goClient) typeDoc(name string) string {
 				methods = append(methods, op.group+"."+op.method)
 			}
 		}
-		return fmt.Sprintf("%s is an answer, or a part of one, of %s.", name, strings.Join(methods, ", "))
+		return fmt.Sprintf("%s is part of the responses of %s.", name, strings.Join(methods, ", "))
 	}
 	if says != "" {
 		return fmt.Sprintf("%s is the value of %s: %s.", g.goName(name), strings.Join(fields, ", "), lower(says))
@@ -270,7 +278,8 @@ func (g *goClient) typeDoc(name string) string {
 	return fmt.Sprintf("%s is the value of %s.", g.goName(name), strings.Join(fields, ", "))
 }
 
-// fieldsOf returns the fields that have the type of a component, by name, and their description where they all have the same.
+// fieldsOf returns the fields with the type of a component, and their description if it is the same
+// for all.
 func (g *goClient) fieldsOf(component string) (fields []string, says string) {
 	of := map[string]string{}
 	for _, c := range g.components {
@@ -279,7 +288,7 @@ func (g *goClient) fieldsOf(component string) (fields []string, says string) {
 		for _, p := range members {
 			if g.refersTo(p.Value, g.goName(component)) {
 				description, _ := p.Value.(object).Get("description")
-				if says := description.(string); len(says) > len(of[p.Key]) { // of several the longest, whatever their order
+				if says := description.(string); len(says) > len(of[p.Key]) { // the longest of several
 					of[p.Key] = says
 				}
 			}
@@ -292,7 +301,7 @@ func (g *goClient) fieldsOf(component string) (fields []string, says string) {
 	return fields, says
 }
 
-// refersTo reports whether a schema is the component that has a name in Go, or has it within.
+// refersTo reports whether a schema is or contains the component with a Go name.
 func (g *goClient) refersTo(schema any, name string) bool {
 	switch v := schema.(type) {
 	case object:
@@ -307,17 +316,17 @@ func (g *goClient) refersTo(schema any, name string) bool {
 	return false
 }
 
-// use is where a type is used.
+// use is the place of a type.
 type use struct {
 	field    string // Component.field
 	request  bool
-	shared   bool // by requests and answers
+	shared   bool // by requests and responses
 	required bool
-	cleared  bool // it is within a Field
+	cleared  bool // in a Field
 }
 
-// typeOf returns the Go type of a schema. A field that a request may leave out is left out where it has its zero value, and is a pointer where
-// that value means something.
+// typeOf returns the Go type of a schema. An optional field is omitted if zero, and a pointer if
+// its zero value has a meaning.
 func (g *goClient) typeOf(schema object, u use) string {
 	if g.clears[u.field] {
 		u.field, u.required, u.cleared = "", true, true
@@ -367,7 +376,7 @@ func (g *goClient) typeOf(schema object, u use) string {
 		}
 		return pointer + "int64"
 	case "number":
-		return "json.Number" // as it was written
+		return "json.Number" // as sent
 	case "boolean":
 		_, plain := schema.Get("default")
 		if _, only := schema.Get("const"); plain || only {
@@ -378,7 +387,7 @@ func (g *goClient) typeOf(schema object, u use) string {
 	return g.free(u)
 }
 
-// free is the type of what may be anything: what a request takes as it is, and a caller reads as the caller knows it.
+// free is the type of any value.
 func (g *goClient) free(u use) string {
 	if u.request && !u.shared {
 		return "any"
@@ -386,9 +395,9 @@ func (g *goClient) free(u use) string {
 	return "json.RawMessage"
 }
 
-// enum writes a type of strings, and its values.
+// enum writes a string type and its values.
 func (g *goClient) enum(name string, values []string) {
-	g.line("// %s is one of these texts.\ntype %s string\n\n// The values of %s.\nconst (", name, name, name)
+	g.line("// %s is one of the values below.\ntype %s string\n\n// The values of %s.\nconst (", name, name, name)
 	for _, v := range values {
 		word := v
 		if v == strings.ToUpper(v) {
@@ -402,7 +411,7 @@ func (g *goClient) enum(name string, values []string) {
 // initialisms are words that Go writes in capitals.
 var initialisms = map[string]string{"Id": "ID", "Ids": "IDs", "Url": "URL", "Html": "HTML", "Svg": "SVG", "Api": "API", "Ms": "MS"}
 
-// goField is the name in Go of a field.
+// goField returns the Go name of a field.
 func goField(name string) string {
 	text := ""
 	for w := range strings.FieldsSeq(spaced(upper(name))) {
@@ -414,7 +423,6 @@ func goField(name string) string {
 	return text
 }
 
-// spaced puts spaces before the capitals of a name.
 func spaced(name string) string {
 	text := ""
 	for i, r := range name {

@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// width is how long a line of openapi.json is where it can be broken.
+// width is the maximum length of a breakable line in openapi.json.
 const width = 140
 
-// layout writes a value: on one line where it fits after what the line has already, else with each member or item on lines of its own.
+// layout writes a value: on one line if it fits, else with each member or item on its own lines.
 func layout(b *bytes.Buffer, text jsontext.Value, depth int) error {
 	line := jsontext.Value(bytes.Clone(text))
 	if err := line.Format(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true)); err != nil {

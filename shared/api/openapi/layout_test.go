@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestLayout holds what stands on one line: what ends at the width, and nothing that would end after it.
+// TestLayout checks the line breaks at the width.
 func TestLayout(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`{}`, `{}`},
@@ -26,7 +26,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestForClients holds what a document for programs that make clients leaves out.
+// TestForClients checks the omissions in the document for client generators.
 func TestForClients(t *testing.T) {
 	got, err := ForClients([]byte(`{"openapi": "3.1.0", "webhooks": {"e": {}}, "components": {"schemas": {
 		"Data": {"anyOf": [1]}, "XGroups": {}, "Event": {"properties": {"truncated": {"type": "boolean", "const": true}}},

@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestLint holds that Redocly and Spectral find nothing in the document. That for clients has the events without referring to them, so
-// that they become types too; else it is a part of this one.
+// TestLint checks that Redocly and Spectral find no problems in the document. The document for
+// clients is a part of it, except for the unreferenced event types.
 func TestLint(t *testing.T) {
 	ruleset := filepath.Join(t.TempDir(), "spectral.yaml")
 	must.Do(t, os.WriteFile(ruleset, []byte("extends: [\"spectral:oas\"]\n"), 0o644))

@@ -2,15 +2,16 @@ package openapi
 
 import "strings"
 
-// name is what clients call an operation, made of its path: /v2/commentannotations/comments/add is AddComments of CommentAnnotations.
+// name is the client's name of an operation: /v2/commentannotations/comments/add is AddComments of
+// CommentAnnotations.
 type name struct {
 	noun   string // the first word of the path, such as commentannotations
 	group  string // CommentAnnotations
 	method string // AddComments
 }
 
-// nameOf returns the name of the operation at a path, one of all. The last word is the verb, unless the path before it is an operation
-// too, as users/data/delete is before users/data/delete/status: then it only tells one from the other.
+// nameOf returns the name of the operation at a path. The last word is the verb, unless the path
+// before it is also an operation, as users/data/delete is for users/data/delete/status.
 func nameOf(path string, all map[string]bool) name {
 	list := strings.Split(strings.Trim(path, "/"), "/")
 	version, noun, rest := list[0], list[1], list[2:]
@@ -28,15 +29,15 @@ func nameOf(path string, all map[string]bool) name {
 	return name{noun: noun, group: words(noun), method: method}
 }
 
-// typeName is what the names of the operation's types begin with.
+// typeName is the prefix of the operation's types.
 func (n name) typeName() string { return n.group + n.method }
 
-// compounds are the words of paths that are made of several.
+// compounds are path words made of several words.
 var compounds = strings.NewReplacer(
 	"commentannotations", "comment_annotations", "usergroups", "user_groups", "disablestate", "disable_state",
 )
 
-// words returns words with _ or . between them as one word: generate_token is GenerateToken.
+// words joins words separated by _ or .: generate_token is GenerateToken.
 func words(text string) string {
 	joined := ""
 	for _, w := range strings.FieldsFunc(compounds.Replace(text), func(r rune) bool { return strings.ContainsRune("_.-", r) }) {

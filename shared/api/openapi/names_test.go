@@ -2,7 +2,7 @@ package openapi
 
 import "testing"
 
-// TestNames holds what operations are called, for each form of path.
+// TestNames checks the names of operations for each form of path.
 func TestNames(t *testing.T) {
 	all := map[string]bool{}
 	paths := map[string]string{

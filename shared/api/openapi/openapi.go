@@ -1,5 +1,5 @@
-// Package openapi describes the interface from the table of endpoints: in OpenAPI, as openapi.json of package api, and as the client in Go.
-// A test of this package writes both, and holds them.
+// Package openapi describes the API from the table of endpoints: in OpenAPI, as openapi.json of
+// package api, and as the Go client. A test writes and checks both.
 package openapi
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// Example is a request to an endpoint and its answer, whole bodies both.
+// Example is a request to an endpoint and its response, as complete bodies.
 type Example struct {
 	Path    string
 	Title   string
@@ -28,13 +29,12 @@ type Example struct {
 	Answer  json.RawMessage
 }
 
-// object is a JSON object, its members in order.
+// object is a JSON object with ordered members.
 type object = rpc.Keyed[any]
 
-// obj returns an object of keys and values by turns.
+// obj returns an object of alternating keys and values.
 func obj(members ...any) object { return with(nil, members...) }
 
-// with returns the object with further members.
 func with(o object, members ...any) object {
 	for i := 0; i < len(members); i += 2 {
 		o = append(o, rpc.Member[any]{Key: members[i].(string), Value: members[i+1]})
@@ -42,26 +42,26 @@ func with(o object, members ...any) object {
 	return o
 }
 
-// Interface is the description of the interface that others are made of: documents in OpenAPI, and the client in Go.
+// Interface is the description of the API, from which documents and clients are generated.
 type Interface struct {
 	operations []operation
-	events     object // by type, the schema of their posts
+	events     object // by type, the schema of the posts
 	schemas    *schemas
 	payloads   map[collab.EventType]json.RawMessage
 }
 
-// operation is an endpoint with the schemas of its request and answer.
+// operation is an endpoint with the schemas of its request and response.
 type operation struct {
 	rpc.Endpoint
 	name          // of its types
 	request       object
-	data          object // of its answer
-	paged, listed bool   // its answer may have a nextPageToken; its data are a list
+	data          object // of its response
+	paged, listed bool   // the response can have a nextPageToken; its data are a list
 	examples      []Example
 }
 
-// Describe returns the description, with the examples of each endpoint and of each type of webhook event. It fails where a field has no
-// description.
+// Describe returns the description, with the examples of each endpoint and each type of webhook
+// event. It returns an error if a field has no description.
 func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage) (*Interface, error) {
 	s := newSchemas(glossary, samples)
 	d := &Interface{schemas: s, payloads: payloads}
@@ -85,7 +85,7 @@ func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	for _, t := range collab.EventTypes() {
 		d.events = with(d.events, string(t), s.event(t))
 	}
-	for i := range d.operations { // after all answers: see schemas.request
+	for i := range d.operations { // after all responses: see schemas.request
 		op := &d.operations[i]
 		op.request = s.request(op.typeName()+"Request", op.Operation.Request)
 	}
@@ -96,7 +96,8 @@ func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	return d, nil
 }
 
-// Document returns the description in OpenAPI. Each object and array that fits into a line stands on one, so that a change reads as one.
+// Document returns the description in OpenAPI. Short objects and arrays are on one line, to keep
+// diffs small.
 func (d *Interface) Document() ([]byte, error) {
 	paths := object{}
 	for _, op := range d.operations {
@@ -112,7 +113,7 @@ func (d *Interface) Document() ([]byte, error) {
 		"info", obj(
 			"title", "Collaboration data service",
 			"version", "2",
-			"summary", "Comment threads, notifications and webhooks for other people's products",
+			"summary", "Comment threads, notifications and webhooks for your product",
 			"description", strings.TrimSpace(introduction),
 			"contact", obj("name", "The operator of this deployment"),
 			"license", obj("name", "Apache-2.0", "identifier", "Apache-2.0"),
@@ -128,18 +129,18 @@ func (d *Interface) Document() ([]byte, error) {
 			"parameters", obj("IdempotencyKey", obj(
 				"name", "Idempotency-Key",
 				"in", "header",
-				"description", strings.TrimSpace(keyRules),
+				"description", markdown(keyRules),
 				"schema", obj("type", "string", "maxLength", 255, "pattern", `^[\x20-\x7e]*$`),
 				"example", "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11",
 			)),
 			"headers", obj("RetryAfter", obj(
-				"description", "Seconds to wait before the request is sent again",
+				"description", "Seconds to wait before a retry",
 				"schema", obj("type", "integer", "minimum", 1),
 			)),
 			"securitySchemes", obj(
 				"apiKey", obj("type", "apiKey", "in", "header", "name", credentials.KeyHeader, "description", "The API key of the account."),
 				"authToken", obj("type", "apiKey", "in", "header", "name", credentials.TokenHeader,
-					"description", "A token of the API key. A revoked one works for up to a minute."),
+					"description", "A token of the API key. A revoked token works for up to a minute."),
 			),
 		),
 	)
@@ -151,7 +152,7 @@ func (d *Interface) Document() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// tags are the nouns of the operations, in their order.
+// tags are the nouns of the operations, in order.
 func (d *Interface) tags() []object {
 	var list []object
 	seen := map[string]bool{}
@@ -168,7 +169,24 @@ func text(description string) object {
 	return obj("type", "string", "minLength", 1, "description", description)
 }
 
-// content is a body in JSON. The key is that of its example or examples.
+// marked finds the parts of a description to set in code font: text in single quotes, placeholders
+// such as {{userId}}, names of fields, and codes. Text in code font already stays unchanged.
+var marked = regexp.MustCompile("`[^`]*`|(^|[\\s(])'[^']+'|\\{\\{?\\w+\\}\\}?|\\b[a-z]+[A-Z]\\w*|\\b[A-Z]+_[A-Z_]+\\b|\\b(ABORTED|INTERNAL|UNAVAILABLE)\\b")
+
+// markdown returns a description with code font.
+func markdown(description string) string {
+	return marked.ReplaceAllStringFunc(strings.TrimSpace(description), func(part string) string {
+		switch before, quoted, found := strings.Cut(part, "'"); {
+		case part[0] == '`':
+			return part
+		case found:
+			return before + "`" + strings.TrimSuffix(quoted, "'") + "`"
+		}
+		return "`" + part + "`"
+	})
+}
+
+// content is a JSON body. key is example or examples.
 func content(schema object, key string, examples object) object {
 	return obj("application/json", obj("schema", schema, key, examples))
 }
@@ -186,8 +204,9 @@ func (op *operation) post(s *schemas) object {
 	}
 	summary, description := op.Summary()
 	if op.Requires != "" {
-		description = strings.TrimSpace(description + fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires))
+		description = strings.TrimSpace(description + fmt.Sprintf("\n\nThe request fails with FAILED_PRECONDITION if the account's setting '%s' is off.", op.Requires))
 	}
+	description = markdown(description)
 	if op.Person != rpc.BackEnd {
 		description = strings.TrimSpace(description + "\n\n" + forPersons(op.Endpoint))
 	}
@@ -198,19 +217,19 @@ func (op *operation) post(s *schemas) object {
 	if op.Idempotent() {
 		post = with(post, "parameters", []object{ref("parameters/IdempotencyKey")})
 	}
-	properties := obj("status", obj("type", "string", "const", "success"), "message", text("What was done, for people"), "data", op.data)
+	properties := obj("status", obj("type", "string", "const", "success"), "message", text("Outcome, for people"), "data", op.data)
 	if op.paged {
-		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"),
-			"pageToken", text("The same, in the lists of documents and of users"))
+		properties = with(properties, "nextPageToken", text("Token of the next page; absent on the last"),
+			"pageToken", text("Same as nextPageToken, in lists of documents and users"))
 	}
 	if op.CountsUnread {
 		properties = with(properties, "unreadCount", with(structure(obj(
-			"count", obj("type", "integer", "minimum", 0, "maximum", 99, "description", "Notifications of the user's inbox that are not read"),
+			"count", obj("type", "integer", "minimum", 0, "maximum", 99, "description", "Unread notifications in the user's inbox"),
 			"more", obj("type", "boolean", "description", "There are more than count"),
 		), []string{"count"}), "description", "On the first page of a user"))
 	}
 	if op.LeavesJob {
-		properties = with(properties, "jobId", text("Names the job that sweeps what was deleted; absent where nothing was"))
+		properties = with(properties, "jobId", text("The job that removes the rest; absent if nothing was deleted"))
 	}
 	result := s.named(name+"Result", structure(properties, []string{"status", "message", "data"}))
 	members, required := obj("result", result), []string{"result"}
@@ -233,24 +252,23 @@ func (op *operation) post(s *schemas) object {
 	return with(post, "requestBody", obj("required", true, "content", content(body, "examples", requests)), "responses", responses)
 }
 
-// forPersons returns the fields that a person may send, and those that reach a person.
+// forPersons describes the fields that a person can send and receive.
 func forPersons(e rpc.Endpoint) string {
-	answered, role := "as a back end is", ""
+	answered, role := "the same response as a back end", ""
 	if fields := rpc.Received(e.Operation.Data); fields != nil {
 		answered = "`" + fields.String() + "`"
 	}
 	if e.Person == rpc.PersonWrites {
 		role = ", if the token is an editor's"
 	}
-	return fmt.Sprintf("**A person** sends `%s`%s, and is answered %s.", rpc.Sent(rpc.ShapeOf(e.Operation.Request)), role, answered)
+	return fmt.Sprintf("**A person** can send `%s`%s, and receives %s.", rpc.Sent(rpc.ShapeOf(e.Operation.Request)), role, answered)
 }
 
-// hasField reports whether the data of an endpoint's request have a field.
 func hasField(e rpc.Endpoint, name string) bool {
 	return slices.ContainsFunc(rpc.ShapeOf(e.Operation.Request).Object.Fields, func(f rpc.Field) bool { return f.Name == name })
 }
 
-// event refers to the component of the body that tells endpoints of an event of a type.
+// event refers to the component of an event's body.
 func (s *schemas) event(t collab.EventType) object {
 	name := words(string(t)) + "Event"
 	fields := append([]string{"organizationId", "documentId", "annotationId", "commentId"}, webhook.Fields(t)...)
@@ -270,12 +288,12 @@ func hook(t collab.EventType, event object, example json.RawMessage) object {
 		"operationId", "on"+words(string(t)),
 		"tags", []string{"webhooks"},
 		"summary", occasions[t],
-		"description", strings.TrimSpace(deliveryRules),
+		"description", markdown(deliveryRules),
 		"security", []object{},
 		"parameters", []object{
-			header("webhook-id", "The event's id, the same at every attempt: keep it to tell repeats"),
-			header("webhook-timestamp", "When this attempt was made, in seconds since epoch"),
-			header("webhook-signature", "v1, and a base64 HMAC-SHA256; one for each secret that signs, with spaces between them"),
+			header("webhook-id", "The event's id, the same at every attempt: store it to detect duplicates"),
+			header("webhook-timestamp", "Time of this attempt, in seconds since epoch"),
+			header("webhook-signature", "v1, and a base64 HMAC-SHA256; one for each active secret, separated by spaces"),
 		},
 		"requestBody", obj(
 			"required", true, "content", content(event, "examples", obj("example1", obj("summary", occasions[t], "value", example))),
@@ -283,7 +301,7 @@ func hook(t collab.EventType, event object, example json.RawMessage) object {
 		"responses", obj(
 			"2XX", obj("description", "The event is delivered"),
 			"410", obj("description", "The endpoint is disabled"),
-			"429", obj("description", "The event is posted again, not before Retry-After; so for 503"),
+			"429", obj("description", "The event is posted again after Retry-After, as for 503"),
 			"default", obj("description", "The event is posted again"),
 		),
 	)

@@ -38,7 +38,7 @@ func document(t *testing.T) string {
 	return string(text)
 }
 
-// TestDocument holds that the file is what the types, rows and examples make. With -update it writes openapi-clients.json, too.
+// TestDocument checks the generated document. With -update it writes openapi-clients.json, too.
 func TestDocument(t *testing.T) {
 	text := document(t)
 	golden.Check(t, "../openapi.json", text)
@@ -51,14 +51,14 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestGoClient holds that the Go client is what the types and rows make.
+// TestGoClient checks the generated Go client.
 func TestGoClient(t *testing.T) {
 	text, err := describe(t).GoClient()
 	must.Do(t, err)
 	golden.Check(t, "../../client/generated.go", string(text))
 }
 
-// TestValid holds that the document is OpenAPI 3.1, and that its examples are what it says.
+// TestValid checks that the document is OpenAPI 3.1, and its examples match it.
 func TestValid(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(document(t)))
 	must.Do(t, err)
@@ -74,7 +74,8 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestReadme holds that the table of endpoints in README.md of package api is that of the rows. It is between two comments.
+// TestReadme checks the table of endpoints in README.md of package api, which is between two
+// comments.
 func TestReadme(t *testing.T) {
 	const file, begin, end = "../README.md", "<!-- endpoints: go test ./shared/api/openapi -update writes this table -->\n", "<!-- end of endpoints -->\n"
 	readme, err := os.ReadFile(file)
@@ -84,7 +85,7 @@ func TestReadme(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s has no place for the table of endpoints:\n%s%s", file, begin, end)
 	}
-	table := "| endpoint | what it does |\n|---|---|\n"
+	table := "| endpoint | title |\n|---|---|\n"
 	for _, e := range api.Endpoints() {
 		summary, _ := e.Summary()
 		table += "| `" + e.Path + "` | " + summary + " |\n"

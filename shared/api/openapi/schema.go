@@ -10,19 +10,19 @@ import (
 	"collabdata/shared/collab"
 )
 
-// schemas makes the schemas of requests and answers, in JSON Schema 2020-12, from their types. Structs and enums with a name are
-// components, which the schemas refer to. A field's description is its doc tag, else what the glossary says of its name. The tag
-// schema:"Name" gives a collab.JSON the schema of the component of that name, schema:"[]Name" of arrays of it, and schema:"Name|object"
-// one of both.
+// schemas builds JSON Schema 2020-12 from the types of requests and responses. Named structs and
+// enums are components. The description of a field is its doc tag, else its text in the glossary.
+// For a collab.JSON, the tag schema:"Name" selects the component, schema:"[]Name" an array of it,
+// and schema:"Name|object" either of both.
 type schemas struct {
 	glossary    map[string]string
 	samples     map[string]any // of fields, by name
 	components  map[string]object
 	of          map[string]string // the type, with its package, of each component
-	answered    map[string]bool   // the components of answers
+	answered    map[string]bool   // components of responses
 	results     map[string]string // the components of types called Result, by type
-	clears      map[string]bool   // the fields, as Component.field, in which null is not the same as leaving them out
-	undescribed []string          // fields that neither have a doc tag nor stand in the glossary
+	clears      map[string]bool   // fields, as Component.field, in which null differs from absent
+	undescribed []string          // fields without doc tag and glossary entry
 }
 
 func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
@@ -37,7 +37,7 @@ func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
 	}
 }
 
-// scalars are the components of the rules that name a form.
+// scalars are the components of rules with a form.
 func scalars() map[string]object {
 	const id = `1 to %d bytes in UTF-8, no control characters; %%, #, space, ! and " count three`
 	text := func(pattern string, most int, description string) object {
@@ -66,7 +66,7 @@ func open() object { return obj("type", "object", "additionalProperties", true) 
 
 func listOf(items object) object { return obj("type", "array", "items", items) }
 
-// orNull lets a schema take null.
+// orNull makes a schema nullable.
 func orNull(schema object) object {
 	if len(schema) == 0 {
 		return schema // anything
@@ -96,13 +96,12 @@ func structure(properties object, required []string) object {
 	return schema
 }
 
-// request refers to the component of a request's data. The answers' schemas are made before: where a component is one of an answer too,
-// that of the request has the name with Input after it.
+// request refers to the component of a request's data. Responses come first: if a component is also
+// that of a response, the request's name ends in Input.
 func (s *schemas) request(name string, t reflect.Type) object {
 	return s.component(name, t.String(), func() object { return s.object(name, rpc.ShapeOf(t).Object) })
 }
 
-// object returns the schema of a struct of a request.
 func (s *schemas) object(name string, o *rpc.Object) object {
 	properties, required := object{}, []string{}
 	for _, f := range o.Fields {
@@ -126,7 +125,7 @@ func (s *schemas) object(name string, o *rpc.Object) object {
 	return with(structure(properties, required), "additionalProperties", o.Open)
 }
 
-// described returns the schema with the description of a field.
+// described adds the description of a field to a schema.
 func (s *schemas) described(schema object, of, field string, tag reflect.StructTag, unit string) object {
 	doc := tag.Get("doc")
 	if doc == "" {
@@ -145,7 +144,7 @@ func (s *schemas) described(schema object, of, field string, tag reflect.StructT
 	return schema
 }
 
-// unit says what JSON Schema has no word for: its lengths are in characters.
+// unit describes a limit in bytes, because lengths in JSON Schema are in characters.
 func unit(p *rpc.Shape) string {
 	switch {
 	case p.Kind == rpc.KindOpt, p.Kind == rpc.KindPointer:
@@ -156,7 +155,6 @@ func unit(p *rpc.Shape) string {
 	return ""
 }
 
-// shape returns the schema of a value of a request.
 func (s *schemas) shape(p *rpc.Shape) object {
 	if name, ok := formNames[p.Form]; ok {
 		return ref("schemas/" + name)
@@ -228,12 +226,13 @@ func (s *schemas) text(p *rpc.Shape) object {
 	return schema
 }
 
-// enum refers to the component of a type of strings that are one of some values.
+// enum refers to the component of a string type with fixed values.
 func (s *schemas) enum(t reflect.Type, values []string) object {
 	return s.component(upper(t.Name()), t.String(), func() object { return obj("type", "string", "enum", values) })
 }
 
-// component refers to the component of a type, and makes it where it is new. It panics where another type has the name.
+// component refers to the component of a type, and creates it if new. It panics if another type has
+// the name.
 func (s *schemas) component(name, of string, make func() object) object {
 	if _, made := s.components[name]; !made {
 		s.components[name], s.of[name] = nil, of
@@ -245,14 +244,15 @@ func (s *schemas) component(name, of string, make func() object) object {
 	return ref("schemas/" + name)
 }
 
-// named refers to the component of a name, which is of no type.
+// named refers to a component without a type.
 func (s *schemas) named(name string, schema object) object {
 	return s.component(name, name, func() object { return schema })
 }
 
-// answer returns the schema of an answer's data, or of a part of it. A type called Result is named for the first operation that answers
-// it: name is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null, a Stored is what
-// it is of; the tag rule:"object" or rule:"number" makes a collab.JSON one, and rule:"nullable" lets a field be null.
+// answer returns the schema of a response's data, or of a part of it. A type called Result is named
+// after its first operation, name. Besides encoding/json, it supports Page with nullable pointer
+// items, and Stored. The tags rule:"object" and rule:"number" restrict a collab.JSON;
+// rule:"nullable" allows null.
 func (s *schemas) answer(name string, t reflect.Type) object {
 	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String {
 		t = t.Elem()
@@ -302,7 +302,7 @@ func (s *schemas) answer(name string, t reflect.Type) object {
 	panic(fmt.Sprintf("openapi: an answer cannot hold a %s", t))
 }
 
-// page is the schema of a list: of a GroupedPage, one of two components.
+// page is the schema of a list; for a GroupedPage, of one of two components.
 func (s *schemas) page(name string, item reflect.Type, page any) object {
 	one := s.answer(name, item)
 	items := one
@@ -319,10 +319,10 @@ func (s *schemas) page(name string, item reflect.Type, page any) object {
 	})
 }
 
-// groupField is the field of a request that asks for an object of lists in the place of a list.
+// groupField is the request field that replaces the list by an object of lists.
 const groupField = "groupByDocumentId"
 
-// fields returns the schema of a struct of an answer: with all fields, or with those that are named.
+// fields returns the schema of a response's struct, with all or only the named fields.
 func (s *schemas) fields(name string, t reflect.Type, names ...string) object {
 	properties, required, further := object{}, []string{}, false
 	for _, f := range reflect.VisibleFields(t) {
@@ -361,7 +361,7 @@ func (s *schemas) field(f reflect.StructField) object {
 	return schema
 }
 
-// tagged returns the schema that a tag names, nil for none.
+// tagged returns the schema in a tag, or nil.
 func (s *schemas) tagged(tag reflect.StructTag) object {
 	named, ok := tag.Lookup("schema")
 	if !ok {
@@ -370,7 +370,7 @@ func (s *schemas) tagged(tag reflect.StructTag) object {
 	var list []object
 	for name := range strings.SplitSeq(named, "|") {
 		single, array := strings.CutPrefix(name, "[]")
-		schema := obj("type", "object") // open too, but generators of clients make no map of it, which some cannot have as one of two types
+		schema := obj("type", "object") // also open, but client generators cannot have a map in a union
 		if single != "object" {
 			schema = ref("schemas/" + single)
 		}

@@ -44,7 +44,7 @@ type item struct {
 	rpc.Open
 }
 
-// TestSchemas holds what schemas are made of each kind of field.
+// TestSchemas checks the schemas of each kind of field.
 func TestSchemas(t *testing.T) {
 	s := newSchemas(
 		map[string]string{
@@ -117,7 +117,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemaNames holds that two types are never one component.
+// TestSchemaNames checks that two types are never one component.
 func TestSchemaNames(t *testing.T) {
 	type outer struct {
 		Status collab.Member `json:"status"`

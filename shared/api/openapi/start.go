@@ -16,11 +16,12 @@ type Request struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// StartJob is the job that an example asks for. The last request of Start deletes something: the job of that is to take its place.
+// StartJob is the job id in an example. Replace it by the job of the last request of Start, which
+// deletes something.
 const StartJob = "06bq2x9a4000000000000004"
 
-// Start returns the requests that make what the examples name, in an account in which nothing of it is, so that each example works at once.
-// Events that its webhook endpoints ask for are posted to an address.
+// Start returns the requests that create the data of the examples in an empty account, so that each
+// example works at once. receiver is the address of its webhook endpoints.
 func Start(receiver string) ([]Request, error) {
 	var list []Request
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(start, "RECEIVER", receiver)), &list); err != nil {

@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Account is an account as it is answered.
+// Account is an account in a response.
 type Account struct {
 	AccountID string           `json:"accountId"`
 	Name      string           `json:"name"`
@@ -24,15 +24,15 @@ func shown(a collab.Account) Account {
 	return Account{a.ID, a.Name, a.Disabled, collab.Timestamp(a.CreatedAt)}
 }
 
-// AccountsGetRequest asks for the accounts of accountIds that exist, or for all.
+// AccountsGetRequest selects the existing accounts of accountIds, or all.
 type AccountsGetRequest struct {
-	AccountIDs []string `json:"accountIds" rule:"notnull,nonempty,max=30,each=id" doc:"These alone, in this order; those that do not exist are left out"`
+	AccountIDs []string `json:"accountIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only these, in this order; missing ones are skipped"`
 	rpc.PageRequest
 }
 
 // AccountsGet is POST /operator/accounts/get.
 func AccountsGet() rpc.Endpoint {
-	return reading("accounts/get", rpc.Method((*Service).AccountsGet), `Lists the accounts of the deployment.`)
+	return reading("accounts/get", rpc.Method((*Service).AccountsGet), `List the accounts of the deployment.`)
 }
 
 // AccountsGet returns a page of accounts by id.
@@ -71,22 +71,21 @@ func (s *Service) AccountsGet(ctx context.Context, call *rpc.Call, req *Accounts
 	return page, err
 }
 
-// AccountsAddRequest names a new account.
 type AccountsAddRequest struct {
-	AccountID string `json:"accountId" rule:"required" doc:"Its id: 1 to 64 letters, digits, _ and -. It is part of logs, and cannot change"`
-	Name      string `json:"name" rule:"max=680" doc:"Its name; its id where it is left out"`
+	AccountID string `json:"accountId" rule:"required" doc:"Its id: 1 to 64 letters, digits, _ and -. It appears in logs, and cannot change"`
+	Name      string `json:"name" rule:"max=680" doc:"Its name. Default: its id"`
 }
 
 const wordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// Validate checks that the id stands in a shell, a URL and a log as it is.
+// Validate rejects ids that need quoting in a shell, a URL or a log.
 func (r *AccountsAddRequest) Validate(m *rpc.Violations) {
 	if id := r.AccountID; len(id) > 64 || strings.Trim(id, wordCharacters) != "" || strings.HasPrefix(id, "-") {
 		m.Add("accountId", "must be 1 to 64 letters, digits, _ and -, and not begin with -")
 	}
 }
 
-// Credentials are an API key with a token of it, which is shown this once.
+// Credentials are an API key and its token, which is shown only once.
 type Credentials struct {
 	AccountID string `json:"accountId"`
 	APIKey    string `json:"apiKey"`
@@ -96,9 +95,10 @@ type Credentials struct {
 // AccountsAdd is POST /operator/accounts/add.
 func AccountsAdd() rpc.Endpoint {
 	return changing("accounts/add", rpc.Method((*Service).AccountsAdd), "", `
-Adds an account with its first API key and token. The token is shown this once: keep it where your back end keeps its secrets.
+Add an account with its first API key and token.
 
-ALREADY_EXISTS when there is one of this id.`)
+The token is shown only once: store it with your back end's secrets. The request fails with
+ALREADY_EXISTS if the account already exists.`)
 }
 
 // AccountsAdd adds an account with an API key.
@@ -113,7 +113,7 @@ func (s *Service) AccountsAdd(ctx context.Context, call *rpc.Call, req *Accounts
 	return s.addKey(ctx, call, a.ID)
 }
 
-// AccountsUpdateRequest changes the name of an account, or whether it is disabled.
+// AccountsUpdateRequest renames, disables or enables an account.
 type AccountsUpdateRequest struct {
 	ofAccount
 	Name     *string `json:"name" rule:"notnull,nonempty,max=680" doc:"Its name"`
@@ -123,8 +123,8 @@ type AccountsUpdateRequest struct {
 // AccountsUpdate is POST /operator/accounts/update.
 func AccountsUpdate() rpc.Endpoint {
 	return changing("accounts/update", rpc.Method((*Service).AccountsUpdate),
-		"A disabled account's back ends are refused within 60 s, and its deliveries wait.", `
-Changes the name of an account, or disables or enables it. Functions follow within 60 s.`)
+		"Back ends of a disabled account are refused within 60 s, and its deliveries wait.", `
+Update an account. This renames, disables or enables it. Functions follow within 60 s.`)
 }
 
 // AccountsUpdate changes an account.
@@ -138,7 +138,7 @@ func (s *Service) AccountsUpdate(ctx context.Context, call *rpc.Call, req *Accou
 	return shown(a), err
 }
 
-// set sets a value that a request gives.
+// set stores a given value.
 func set[T any](value *T, given *T) {
 	if given != nil {
 		*value = *given
@@ -147,10 +147,10 @@ func set[T any](value *T, given *T) {
 
 // AccountsDelete is POST /operator/accounts/delete.
 func AccountsDelete() rpc.Endpoint {
-	return changing("accounts/delete", rpc.Method((*Service).AccountsDelete), "The account and its API keys are deleted for good.", `
-Deletes an account with its API keys.
+	return changing("accounts/delete", rpc.Method((*Service).AccountsDelete), "The account and its API keys are deleted permanently.", `
+Delete an account with its API keys.
 
-FAILED_PRECONDITION unless it is disabled and has no organizations.`)
+The request fails with FAILED_PRECONDITION if the account is enabled or has organizations.`)
 }
 
 // AccountsDelete deletes an account.
@@ -159,23 +159,23 @@ func (s *Service) AccountsDelete(ctx context.Context, call *rpc.Call, req *ofAcc
 	return nil, s.Accounts.DeleteAccount(ctx, req.AccountID)
 }
 
-// Usage is how much of a quota an account may use at once.
+// Usage is the remaining part of a quota.
 type Usage struct {
 	Quota       string `json:"quota"`
 	Unlimited   bool   `json:"unlimited,omitempty"`
 	Left        int64  `json:"left"`
 	Most        int64  `json:"most"`
-	Seconds     int64  `json:"seconds" doc:"Within these, all of it comes back, evenly"`
-	WaitSeconds int64  `json:"waitSeconds,omitempty" doc:"How long requests are refused, or mails wait"`
+	Seconds     int64  `json:"seconds" doc:"The quota refills evenly within this time"`
+	WaitSeconds int64  `json:"waitSeconds,omitempty" doc:"Time until requests are accepted, or emails sent, again"`
 }
 
 // AccountsUsageGet is POST /operator/accounts/usage/get.
 func AccountsUsageGet() rpc.Endpoint {
 	return reading("accounts/usage/get", rpc.Method((*Service).AccountsUsageGet), `
-Shows what an account may use of its quotas at once. A process adds up to a hundredth of a quota before that counts here.`)
+Get the remaining quotas of an account. A process can use up to a hundredth of a quota before it
+counts here.`)
 }
 
-// AccountsUsageGet returns what is left of each quota.
 func (s *Service) AccountsUsageGet(ctx context.Context, call *rpc.Call, req *ofAccount) ([]Usage, error) {
 	a, err := s.Accounts.Account(ctx, req.AccountID)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Event is an event as it is answered: the reference that the outbox stores, and how far its delivery is.
+// Event is an event in a response: the reference in the outbox, and the state of its delivery.
 type Event struct {
 	AccountID      string           `json:"accountId"`
 	EventID        string           `json:"eventId"`
@@ -26,8 +26,8 @@ type Event struct {
 	DocumentID     string           `json:"documentId,omitempty"`
 	AnnotationID   string           `json:"annotationId,omitempty"`
 	CommentIDs     []int64          `json:"commentIds,omitempty"`
-	Notifies       bool             `json:"notifies" doc:"It notifies people, not webhooks alone"`
-	Pending        *Pending         `json:"pending,omitempty" doc:"Its delivery, where that is not done"`
+	Notifies       bool             `json:"notifies" doc:"It notifies people, not only webhooks"`
+	Pending        *Pending         `json:"pending,omitempty" doc:"Its delivery, if pending"`
 	Deliveries     []EventDelivery  `json:"deliveries" doc:"Its deliveries to webhooks"`
 }
 
@@ -41,28 +41,29 @@ type EventDelivery struct {
 	LastUpdated collab.Timestamp     `json:"lastUpdated"`
 }
 
-// EventsGetRequest names events by their ids, or by their thread.
+// EventsGetRequest selects events by id or by thread.
 type EventsGetRequest struct {
 	ofAccount
-	EventIDs       []string `json:"eventIds" rule:"notnull,nonempty,max=30,each=id" doc:"These events; those that do not exist are left out"`
-	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Those that notified people of a thread, newest first: with documentId and annotationId"`
+	EventIDs       []string `json:"eventIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only these events; missing ones are skipped"`
+	OrganizationID string   `json:"organizationId" rule:"notnull,id" doc:"Events that notified people of a thread, newest first; with documentId and annotationId"`
 	DocumentID     string   `json:"documentId" rule:"notnull,docid"`
 	AnnotationID   string   `json:"annotationId" rule:"notnull,id"`
 	rpc.PageRequest
 }
 
-// Validate checks that the request names events in one of both ways.
+// Validate requires either ids or a complete thread.
 func (r *EventsGetRequest) Validate(m *rpc.Violations) {
 	thread := r.OrganizationID != "" && r.DocumentID != "" && r.AnnotationID != ""
 	if thread == (r.EventIDs != nil) {
-		m.Add("eventIds", "or all of organizationId, documentId and annotationId are required")
+		m.Add("eventIds", "is required without organizationId, documentId and annotationId")
 	}
 }
 
 // EventsGet is POST /operator/events/get.
 func EventsGet() rpc.Endpoint {
 	return reading("events/get", rpc.Method((*Service).EventsGet), `
-Shows events with how far their delivery is: by id, or those that notified people of a thread. Events are stored for 30 days.`)
+Get events and the state of their delivery. Select them by id, or by the thread that they notified
+people of. Events are stored for 30 days.`)
 }
 
 // EventsGet returns events.
@@ -99,11 +100,11 @@ func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetR
 	return page, nil
 }
 
-// mostLooked bounds how many notifications of a document are looked at for those of a thread.
+// mostLooked limits the notifications of a document to search for those of a thread.
 const mostLooked = 1_000
 
-// eventsOf returns the ids of the events that made notifications about a thread, newest first. most is how many notifications
-// of the document it reads at once.
+// eventsOf returns the ids of the events that created notifications about a thread, newest first.
+// most is the number of notifications to read at once.
 func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string, most int) (ids []string, next string, err error) {
 	org, err := s.Directory.FindOrganization(ctx, req.AccountID, req.OrganizationID, false)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string
 	return ids, next, nil
 }
 
-// event returns an event with its deliveries, nil for one that does not exist.
+// event returns an event with its deliveries, or nil if it does not exist.
 func (s *Service) event(ctx context.Context, acct, id string) (*Event, error) {
 	ev, err := s.Outbox.Event(ctx, acct, id)
 	if collab.CodeOf(err) == collab.NotFound {
@@ -177,34 +178,35 @@ func (s *Service) event(ctx context.Context, acct, id string) (*Event, error) {
 	return shown, err
 }
 
-// EventsExplainRequest names an event, and perhaps one person.
+// EventsExplainRequest selects an event, and optionally one person.
 type EventsExplainRequest struct {
 	ofAccount
 	EventID string `json:"eventId" rule:"required,id" doc:"The event"`
-	UserID  string `json:"userId" rule:"notnull,id" doc:"This person alone"`
+	UserID  string `json:"userId" rule:"notnull,id" doc:"Only this person"`
 	rpc.PageRequest
 }
 
-// Explanation says how an event reaches a person.
+// Explanation is the effect of an event on one person.
 type Explanation struct {
 	UserID  string           `json:"userId"`
 	Name    string           `json:"name,omitempty"`
-	Inbox   string           `json:"inbox" doc:"in it, would be notified, or why not"`
-	InboxAt collab.Timestamp `json:"inboxAt,omitzero" doc:"Since when it is in the inbox"`
+	Inbox   string           `json:"inbox" doc:"in it, would be notified, or a reason why not"`
+	InboxAt collab.Timestamp `json:"inboxAt,omitzero" doc:"When it reached the inbox"`
 	ReadAt  collab.Timestamp `json:"readAt,omitzero" doc:"When the person read it"`
-	Mail    string           `json:"mail" doc:"sent, would be sent, or why not"`
-	MailAt  collab.Timestamp `json:"mailAt,omitzero" doc:"When the mail left"`
-	Email   string           `json:"email,omitempty" doc:"The address of the mail"`
+	Mail    string           `json:"mail" doc:"sent, would be sent, or a reason why not"`
+	MailAt  collab.Timestamp `json:"mailAt,omitzero" doc:"When the email was sent"`
+	Email   string           `json:"email,omitempty" doc:"The email address"`
 }
 
 // EventsExplain is POST /operator/events/explain.
 func EventsExplain() rpc.Endpoint {
 	return reading("events/explain", rpc.Method((*Service).EventsExplain), `
-Explains who is notified of an event, and why others are not, by access, preferences and addresses as they are now. It says when the event
-reached an inbox, was read, or left as mail.`)
+Explain the notifications of an event: why people are notified or not, by current access,
+preferences and addresses. The response has the times at which the event reached an inbox, was
+read, or was sent by email.`)
 }
 
-// EventsExplain returns an explanation for each person that an event concerns.
+// EventsExplain returns an explanation for each person concerned.
 func (s *Service) EventsExplain(ctx context.Context, call *rpc.Call, req *EventsExplainRequest) (*rpc.Page[Explanation], error) {
 	var at string
 	page, err := rpc.NewPage[Explanation](call, "explanation", req.PageRequest, &at)
@@ -217,7 +219,7 @@ func (s *Service) EventsExplain(ctx context.Context, call *rpc.Call, req *Events
 		return nil, err
 	}
 	if e.Gone != "" {
-		call.Message = "nobody is notified any more: " + e.Gone
+		call.Message = "no one is notified any more: " + e.Gone
 	}
 	for _, p := range e.People {
 		page.Add(explained(p))
@@ -245,7 +247,7 @@ func explained(e delivery.Explanation) Explanation {
 	}
 }
 
-// Pending is work that is not done.
+// Pending is unfinished work.
 type Pending struct {
 	Kind      collab.WorkKind  `json:"kind"`
 	AccountID string           `json:"accountId"`
@@ -253,9 +255,9 @@ type Pending struct {
 	WebhookID string           `json:"webhookId,omitempty"`
 	JobID     string           `json:"jobId,omitempty"`
 	Stage     string           `json:"stage,omitempty" doc:"Of an event's delivery"`
-	Error     string           `json:"error,omitempty" doc:"Why the delivery of an event failed"`
+	Error     string           `json:"error,omitempty" doc:"Why an event's delivery failed"`
 	Since     collab.Timestamp `json:"since"`
-	Next      collab.Timestamp `json:"next" doc:"When it is tried next"`
+	Next      collab.Timestamp `json:"next" doc:"Time of the next attempt"`
 	Postponed int64            `json:"postponed,omitempty"`
 }
 
@@ -278,7 +280,6 @@ func pending(w outbox.Work) Pending {
 // PendingKind is a kind of pending work.
 type PendingKind string
 
-// Values returns the kinds.
 func (PendingKind) Values() []string {
 	return collab.Map(pendingKinds(), func(k collab.WorkKind) string { return string(k) })
 }
@@ -287,15 +288,14 @@ func pendingKinds() []collab.WorkKind {
 	return []collab.WorkKind{collab.EventWork, collab.FailedWork, collab.ParkedWork, collab.LaneWork, collab.JobWork}
 }
 
-// PendingGetRequest may name a kind.
 type PendingGetRequest struct {
-	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: its delivery is not done; failed: its delivery failed for hours, until it is retried; parked: its account or organization is disabled; lane: a webhook with deliveries that wait; job: a deletion that is not swept"`
+	Kind PendingKind `json:"kind" rule:"notnull" doc:"event: undelivered; failed: delivery failed for hours; parked: disabled; lane: waiting webhook; job: unfinished deletion"`
 }
 
 // PendingGet is POST /operator/pending/get.
 func PendingGet() rpc.Endpoint {
 	return reading("pending/get", rpc.Method((*Service).PendingGet), `
-Lists the work that is not done, oldest first: of each kind the first by account of ten parts, 10 each.`)
+List pending work, oldest first. For each kind, the list has 10 items from each of ten partitions.`)
 }
 
 const pendingOfShard = 10
@@ -328,7 +328,6 @@ func (s *Service) PendingGet(ctx context.Context, call *rpc.Call, req *PendingGe
 	return list, err
 }
 
-// EventsRetryRequest names an event whose delivery failed.
 type EventsRetryRequest struct {
 	ofAccount
 	EventID string `json:"eventId" rule:"required,id" doc:"The event"`
@@ -337,13 +336,12 @@ type EventsRetryRequest struct {
 // EventsRetry is POST /operator/events/retry.
 func EventsRetry() rpc.Endpoint {
 	return changing("events/retry", rpc.Method((*Service).EventsRetry), "", `
-Retries an event whose delivery failed for hours, once the cause is mended. The relay sends it within a minute.
-
-NOT_FOUND where it has not failed.`)
+Retry a failed event. Use this after a delivery failed for hours, and its cause is fixed. The
+relay sends it within a minute. The request fails with NOT_FOUND if the event has not failed.`)
 }
 
-// EventsRetry moves a failed event back into the pending work.
+// EventsRetry moves a failed event back to the pending work.
 func (s *Service) EventsRetry(ctx context.Context, call *rpc.Call, req *EventsRetryRequest) (any, error) {
-	call.Message = fmt.Sprintf("event %q is delivered within a minute or so", req.EventID)
+	call.Message = fmt.Sprintf("event %q is delivered within about a minute", req.EventID)
 	return nil, s.Outbox.Retry(ctx, collab.EventRef{Account: req.AccountID, ID: req.EventID})
 }

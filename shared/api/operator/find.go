@@ -8,14 +8,15 @@ import (
 	"collabdata/shared/store/directory"
 )
 
-// FindRequest names an id to look for: among accounts and API keys, with accountId in that account, with organizationId in that, too.
+// FindRequest searches for an id among accounts and API keys, and in the given account and
+// organization.
 type FindRequest struct {
-	ID             string `json:"id" rule:"required,docid" doc:"The id to look for"`
-	AccountID      string `json:"accountId" rule:"notnull,id" doc:"Look in this account, too"`
-	OrganizationID string `json:"organizationId" rule:"notnull,id" doc:"Look in this organization, too"`
+	ID             string `json:"id" rule:"required,docid" doc:"The id to find"`
+	AccountID      string `json:"accountId" rule:"notnull,id" doc:"Search in this account, too"`
+	OrganizationID string `json:"organizationId" rule:"notnull,id" doc:"Search in this organization, too"`
 }
 
-// Found is a thing that has an id, with the ids that lead to it.
+// Found is an object with the id, and the ids of its parents.
 type Found struct {
 	Kind           string           `json:"kind"`
 	AccountID      string           `json:"accountId,omitempty"`
@@ -28,18 +29,18 @@ type Found struct {
 	WebhookID      string           `json:"webhookId,omitempty"`
 	JobID          string           `json:"jobId,omitempty"`
 	APIKey         string           `json:"apiKey,omitempty"`
-	DeletedAt      collab.Timestamp `json:"deletedAt,omitzero" doc:"Of a thread that was deleted within a day"`
-	RequestID      string           `json:"requestId,omitempty" doc:"Of the request that deleted it"`
+	DeletedAt      collab.Timestamp `json:"deletedAt,omitzero" doc:"Of a thread deleted within the last day"`
+	RequestID      string           `json:"requestId,omitempty" doc:"The request that deleted it"`
 }
 
 // Find is POST /operator/find.
 func Find() rpc.Endpoint {
 	return reading("find", rpc.Method((*Service).Find), `
-Finds what has an id: an account or an API key; with accountId an organization, event, webhook or job of it; with organizationId a folder,
-document, thread or user of that.`)
+Find objects by id: accounts and API keys. With accountId, it also finds the account's
+organizations, events, webhooks and jobs. With organizationId, it also finds folders, documents,
+threads and users of the organization.`)
 }
 
-// Find looks for an id.
 func (s *Service) Find(ctx context.Context, call *rpc.Call, req *FindRequest) ([]Found, error) {
 	list := []Found{}
 	look := func(found Found, read func() error) error {
@@ -90,7 +91,7 @@ func (s *Service) Find(ctx context.Context, call *rpc.Call, req *FindRequest) ([
 	return list, nil
 }
 
-// findWithin looks for an id in an organization.
+// findWithin searches an organization for an id.
 func (s *Service) findWithin(ctx context.Context, acct, organization, id string) (list []Found, err error) {
 	org, err := s.Directory.FindOrganization(ctx, acct, organization, false)
 	if err != nil {
@@ -127,10 +128,10 @@ func (s *Service) findWithin(ctx context.Context, acct, organization, id string)
 	return list, err
 }
 
-// mostThreads bounds in how many documents a thread of an id is looked for.
+// mostThreads limits the documents to search for threads.
 const mostThreads = 5
 
-// findThreads looks for threads of an id, and for the records of deleted ones.
+// findThreads searches for threads, and for records of deleted ones.
 func (s *Service) findThreads(ctx context.Context, org collab.OrganizationRef, id string, add func(string, func(*Found))) error {
 	with, err := s.Threads.DocumentsWith(ctx, org, id, mostThreads)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Token is a token of an API key as it is answered: the service stores its hash alone. A key without tokens is answered with its name alone.
+// Token is a token of an API key in a response. The service stores only its hash. A key without
+// tokens has only a name.
 type Token struct {
 	APIKey    string           `json:"apiKey"`
 	Hash      string           `json:"hash,omitempty" doc:"The first 12 hexadecimal digits of its SHA-256"`
@@ -22,14 +23,13 @@ type Token struct {
 	ExpiresAt collab.Timestamp `json:"expiresAt,omitzero"`
 }
 
-// ofKey is what requests about one API key have.
 type ofKey struct {
 	APIKey string `json:"apiKey" rule:"required,nonempty,max=128" doc:"The API key"`
 }
 
 // KeysGet is POST /operator/keys/get.
 func KeysGet() rpc.Endpoint {
-	return reading("keys/get", rpc.Method((*Service).KeysGet), `Lists the tokens of an account's API keys.`)
+	return reading("keys/get", rpc.Method((*Service).KeysGet), `List the tokens of an account's API keys.`)
 }
 
 // KeysGet returns the tokens of all API keys of an account.
@@ -57,10 +57,9 @@ func (s *Service) KeysGet(ctx context.Context, call *rpc.Call, req *ofAccount) (
 
 // KeysAdd is POST /operator/keys/add.
 func KeysAdd() rpc.Endpoint {
-	return changing("keys/add", rpc.Method((*Service).KeysAdd), "", `Adds an API key to an account, with a token that is shown this once.`)
+	return changing("keys/add", rpc.Method((*Service).KeysAdd), "", `Add an API key to an account. Its token is shown only once.`)
 }
 
-// KeysAdd adds an API key.
 func (s *Service) KeysAdd(ctx context.Context, call *rpc.Call, req *ofAccount) (Credentials, error) {
 	return s.addKey(ctx, call, req.AccountID)
 }
@@ -74,45 +73,43 @@ func (s *Service) addKey(ctx context.Context, call *rpc.Call, account string) (c
 	if c.Token, stored, err = s.newToken(call.Now, 0); err != nil {
 		return c, err
 	}
-	call.Message = "the API key was added; its token is shown this once"
+	call.Message = "the API key was added; its token is shown only once"
 	return c, s.Accounts.AddAPIKey(ctx, c.APIKey, account, []collab.Token{stored})
 }
 
 // KeysDelete is POST /operator/keys/delete.
 func KeysDelete() rpc.Endpoint {
-	return changing("keys/delete", rpc.Method((*Service).KeysDelete), "Back ends that use the API key are refused within 60 s, for good.", `
-Deletes an API key with its tokens. They are refused within 60 s.`)
+	return changing("keys/delete", rpc.Method((*Service).KeysDelete), "Back ends that use the API key are permanently refused within 60 s.", `
+Delete an API key with its tokens. They are refused within 60 s.`)
 }
 
-// KeysDelete deletes an API key.
 func (s *Service) KeysDelete(ctx context.Context, call *rpc.Call, req *ofKey) (any, error) {
 	account, err := s.Accounts.DeleteAPIKey(ctx, req.APIKey)
-	call.Message = fmt.Sprintf("the API key of account %q was deleted: it is refused within 60 s", account)
+	call.Message = fmt.Sprintf("the API key of account %q was deleted: refused within 60 s", account)
 	return nil, err
 }
 
-// NewToken is a token of an API key, which is shown this once.
+// NewToken is a token of an API key, shown only once.
 type NewToken struct {
 	APIKey    string           `json:"apiKey"`
 	Token     string           `json:"token"`
 	Hash      string           `json:"hash"`
 	ExpiresAt collab.Timestamp `json:"expiresAt,omitzero"`
-	Ending    int              `json:"ending,omitempty" doc:"How many other tokens of the key expire"`
+	Ending    int              `json:"ending,omitempty" doc:"Number of other tokens of the key that expire"`
 }
 
-// TokensAddRequest names an API key.
 type TokensAddRequest struct {
 	ofKey
-	ExpiresAt *collab.Millis `json:"expiresAt" rule:"notnull,time" doc:"When the token expires; never where it is left out"`
+	ExpiresAt *collab.Millis `json:"expiresAt" rule:"notnull,time" doc:"Expiry of the token. Default: never"`
 }
 
 // TokensAdd is POST /operator/tokens/add.
 func TokensAdd() rpc.Endpoint {
 	return changing("tokens/add", rpc.Method((*Service).TokensAdd), "", `
-Adds a token to an API key, to replace one or for another back end. It is shown this once. A key has at most 100.`)
+Add a token to an API key. Use it to replace a token, or for another back end. It is shown only
+once. A key has at most 100 tokens.`)
 }
 
-// TokensAdd adds a token.
 func (s *Service) TokensAdd(ctx context.Context, call *rpc.Call, req *TokensAddRequest) (NewToken, error) {
 	expires := collab.Deref(req.ExpiresAt)
 	if req.ExpiresAt != nil && expires <= call.Millis() {
@@ -121,19 +118,18 @@ func (s *Service) TokensAdd(ctx context.Context, call *rpc.Call, req *TokensAddR
 	return s.addToken(ctx, call, req.APIKey, expires, func([]collab.Token) int { return 0 })
 }
 
-// TokensRotateRequest names an API key.
 type TokensRotateRequest struct {
 	ofKey
-	GraceSeconds *int64 `json:"graceSeconds" rule:"notnull,min=0,max=31536000" doc:"How long the other tokens stay valid; 86,400 where it is left out"`
+	GraceSeconds *int64 `json:"graceSeconds" rule:"notnull,min=0,max=31536000" doc:"Remaining life of the other tokens. Default: 86,400"`
 }
 
 // TokensRotate is POST /operator/tokens/rotate.
 func TokensRotate() rpc.Endpoint {
-	return changing("tokens/rotate", rpc.Method((*Service).TokensRotate), "Back ends that use another token of the API key are refused after the grace.", `
-Adds a token to an API key, and lets the others expire after a grace. A token that expires sooner still does so.`)
+	return changing("tokens/rotate", rpc.Method((*Service).TokensRotate), "Back ends that use another token of the API key are refused after the grace period.", `
+Rotate the tokens of an API key. This adds a token, and lets the others expire after a grace
+period, or at their earlier expiry.`)
 }
 
-// TokensRotate adds a token and ends the others.
 func (s *Service) TokensRotate(ctx context.Context, call *rpc.Call, req *TokensRotateRequest) (NewToken, error) {
 	grace := 24 * time.Hour
 	if req.GraceSeconds != nil {
@@ -150,10 +146,11 @@ func (s *Service) TokensRotate(ctx context.Context, call *rpc.Call, req *TokensR
 	})
 }
 
-// maxTokens keeps the item of a key small: functions read it.
+// maxTokens limits the size of a key's item, which functions read.
 const maxTokens = 100
 
-// addToken adds a token to an API key. end changes the other tokens that have not expired, and returns how many expire.
+// addToken adds a token to an API key. end changes the other unexpired tokens, and returns the
+// number of expiring ones.
 func (s *Service) addToken(
 	ctx context.Context, call *rpc.Call, key string, expires collab.Millis, end func(others []collab.Token) int,
 ) (NewToken, error) {
@@ -162,7 +159,7 @@ func (s *Service) addToken(
 		return NewToken{}, err
 	}
 	made := NewToken{APIKey: key, Token: token, Hash: tokenName(stored), ExpiresAt: collab.Timestamp(expires)}
-	call.Message = "the token was added; it is shown this once"
+	call.Message = "the token was added; it is shown only once"
 	err = s.Accounts.ChangeTokens(ctx, key, func(tokens []collab.Token) ([]collab.Token, error) {
 		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, call.Now) })
 		if len(tokens) >= maxTokens {
@@ -174,7 +171,7 @@ func (s *Service) addToken(
 	return made, err
 }
 
-// SigningKey is a key that signs the tokens of an account's persons, without its secret.
+// SigningKey is a key that signs person tokens, without its secret.
 type SigningKey struct {
 	ID        string           `json:"id"`
 	CreatedAt collab.Timestamp `json:"createdAt"`
@@ -182,41 +179,36 @@ type SigningKey struct {
 
 // SigningRotate is POST /operator/signing/rotate.
 func SigningRotate() rpc.Endpoint {
-	return changing("signing/rotate", rpc.Method((*Service).SigningRotate), "Tokens of persons that the key before the last one signed are refused within 60 s.", `
-Adds a key to sign the tokens of an account's persons with. It signs after a minute, when all functions know it. The key before stays valid
-for the tokens that it signed, and older ones end: to end all tokens, rotate twice, two minutes apart. The answer has the valid keys, the newest
-first.`)
+	return changing("signing/rotate", rpc.Method((*Service).SigningRotate), "Person tokens of the second-newest signing key are refused within 60 s.", `
+Rotate the signing key of person tokens. The new key signs after a minute, when all functions know
+it. The previous key remains valid for its tokens, and tokens of older keys end. To end all tokens,
+rotate twice, two minutes apart. The response has the valid keys, newest first.`)
 }
 
-// SigningRotate adds a signing key.
 func (s *Service) SigningRotate(ctx context.Context, call *rpc.Call, req *ofAccount) ([]SigningKey, error) {
 	list, err := s.Accounts.RotateSigningKeys(ctx, req.AccountID)
-	call.Message = fmt.Sprintf("account %q signs with the new key in a minute", req.AccountID)
+	call.Message = fmt.Sprintf("account %q signs with the new key within a minute", req.AccountID)
 	return collab.Map(list, func(k collab.SigningKey) SigningKey { return SigningKey{k.ID, collab.Timestamp(k.CreatedAt)} }), err
 }
 
-// TokensDeleteRequest names a token by its hash.
 type TokensDeleteRequest struct {
 	ofKey
-	Hash string `json:"hash" rule:"required" doc:"The beginning of its SHA-256, as keys/get shows it: four characters or more"`
+	Hash string `json:"hash" rule:"required" doc:"A prefix of its SHA-256 from keys/get: at least four characters"`
 }
 
-// Validate checks the form of the hash.
 func (r *TokensDeleteRequest) Validate(m *rpc.Violations) {
 	if len(r.Hash) < 4 || len(r.Hash) > 64 || strings.Trim(strings.ToLower(r.Hash), "0123456789abcdef") != "" {
-		m.Add("hash", "must be 4 to 64 hexadecimal digits, as keys/get shows them: not the token itself")
+		m.Add("hash", "must be 4 to 64 hexadecimal digits, from keys/get: not the token itself")
 	}
 }
 
 // TokensDelete is POST /operator/tokens/delete.
 func TokensDelete() rpc.Endpoint {
 	return changing("tokens/delete", rpc.Method((*Service).TokensDelete), "Back ends that use the token are refused within 60 s.", `
-Deletes a token of an API key. It is refused within 60 s.
-
-NOT_FOUND where the key has none whose hash begins so; FAILED_PRECONDITION where it has several.`)
+Delete a token of an API key. It is refused within 60 s. The request fails with NOT_FOUND if no hash
+of the key has this prefix, and with FAILED_PRECONDITION if several have it.`)
 }
 
-// TokensDelete deletes a token.
 func (s *Service) TokensDelete(ctx context.Context, call *rpc.Call, req *TokensDeleteRequest) (any, error) {
 	prefix := strings.ToLower(req.Hash)
 	err := s.Accounts.ChangeTokens(ctx, req.APIKey, func(tokens []collab.Token) ([]collab.Token, error) {
@@ -226,15 +218,15 @@ func (s *Service) TokensDelete(ctx context.Context, call *rpc.Call, req *TokensD
 			return nil, collab.Errorf(collab.NotFound, "the key has no token whose hash begins with %s", prefix)
 		}
 		if slices.ContainsFunc(tokens[first+1:], matches) {
-			return nil, collab.Errorf(collab.FailedPrecondition, "several tokens have a hash that begins with %s: give more of it", prefix)
+			return nil, collab.Errorf(collab.FailedPrecondition, "several tokens have a hash that begins with %s: use more digits", prefix)
 		}
 		return slices.Delete(tokens, first, first+1), nil
 	})
-	call.Message = "the token was deleted: it is refused within 60 s"
+	call.Message = "the token was deleted: refused within 60 s"
 	return nil, err
 }
 
-// newToken returns a random token and what is stored of it; 0 is without expiry.
+// newToken returns a random token and its stored form. An expires of 0 means never.
 func (s *Service) newToken(now time.Time, expires collab.Millis) (string, collab.Token, error) {
 	token, err := s.secret("token-")
 	return token, collab.Token{Hash: collab.HashToken(token), CreatedAt: now.UnixMilli(), Expires: expires}, err
@@ -251,5 +243,5 @@ func expired(t collab.Token, now time.Time) bool {
 	return t.Expires != 0 && t.Expires <= now.UnixMilli()
 }
 
-// tokenName is the beginning of a token's hash.
+// tokenName is the displayed prefix of a token's hash.
 func tokenName(t collab.Token) string { return hex.EncodeToString(t.Hash[:6]) }

@@ -8,14 +8,13 @@ import (
 	"collabdata/shared/words"
 )
 
-// MailPreviewRequest asks for a mail.
+// MailPreviewRequest selects an email to preview.
 type MailPreviewRequest struct {
 	ofAccount
-	Kind   mail.Kind `json:"kind" rule:"required" doc:"Which mail"`
-	Locale string    `json:"locale" doc:"The language of its recipient, as a BCP 47 tag; the account's where it is left out"`
+	Kind   mail.Kind `json:"kind" rule:"required" doc:"The kind of email"`
+	Locale string    `json:"locale" doc:"The recipient's language, a BCP 47 tag. Default: the account's"`
 }
 
-// Validate refuses what is no locale.
 func (r *MailPreviewRequest) Validate(m *rpc.Violations) {
 	if r.Locale == "" {
 		return
@@ -25,7 +24,7 @@ func (r *MailPreviewRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// MailPreview is a mail with made-up comments.
+// MailPreview is an email with sample comments.
 type MailPreview struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
@@ -35,10 +34,11 @@ type MailPreview struct {
 // MailPreviewGet is POST /operator/mail/preview.
 func MailPreviewGet() rpc.Endpoint {
 	return reading("mail/preview", rpc.Method((*Service).MailPreviewGet), `
-Shows a mail of an account with made-up comments: its look and texts are those of the account's settings. Nothing is sent.`)
+Preview an email of an account. It has sample comments, and the look and texts of the account's
+settings. Nothing is sent.`)
 }
 
-// MailPreviewGet returns a mail with made-up comments.
+// MailPreviewGet returns an email with sample comments.
 func (s *Service) MailPreviewGet(ctx context.Context, call *rpc.Call, req *MailPreviewRequest) (MailPreview, error) {
 	a, err := s.Accounts.Account(ctx, req.AccountID)
 	if err != nil {

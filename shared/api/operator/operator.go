@@ -1,6 +1,8 @@
-// Package operator has the operations of an operator: on accounts, their credentials, quotas and settings, and on the delivery of events.
-// They are served in process to a caller with AWS credentials for the table: see package app/operator. API Gateway, the functions and the
-// public reference do not know them. For the data of an account the operator calls the operations of package api in its name.
+// Package operator implements an operator's operations on accounts, credentials, quotas, settings
+// and the delivery of events. They run in the process of a caller with AWS credentials for the
+// table: see package app/operator. They are not part of API Gateway, the functions and the public
+// reference. For an account's data, the operator calls the operations of package api in the
+// account's name.
 package operator
 
 import (
@@ -18,21 +20,21 @@ import (
 	"collabdata/shared/store/threads"
 )
 
-// Service carries out the operations.
+// Service runs the operations.
 type Service struct {
 	Accounts  *accounts.Store
 	Directory *directory.Store
 	Threads   *threads.Store
 	Outbox    *outbox.Store
 	Hooks     *hooks.Store
-	Inbox     *inbox.Store        // reads disabled documents, too
-	Deliverer *delivery.Deliverer // explains, and delivers nothing
+	Inbox     *inbox.Store        // includes disabled documents
+	Deliverer *delivery.Deliverer // only explains
 
 	CheckURL func(string) error // returns the rule that a permission provider's URL breaks
 	Random   io.Reader
 }
 
-// Endpoints returns the table of the operator's operations.
+// Endpoints returns the operator's endpoints.
 func Endpoints() []rpc.Endpoint {
 	return []rpc.Endpoint{
 		AccountsGet(), AccountsAdd(), AccountsUpdate(), AccountsDelete(), AccountsUsageGet(),
@@ -43,24 +45,23 @@ func Endpoints() []rpc.Endpoint {
 	}
 }
 
-// reading returns the row of an operation that changes nothing.
+// reading returns the endpoint of a read operation.
 func reading(path string, operation rpc.Rule, description string) rpc.Endpoint {
 	return rpc.Endpoint{Path: "/operator/" + path, Audience: rpc.Operator, Operation: operation, Description: description}
 }
 
-// changing returns the row of an operation that changes something.
+// changing returns the endpoint of a write operation. question is the warning before it.
 func changing(path string, operation rpc.Rule, question, description string) rpc.Endpoint {
 	e := reading(path, operation, description)
 	e.Changes, e.Question = true, question
 	return e
 }
 
-// ofAccount is what requests about one account have.
 type ofAccount struct {
 	AccountID string `json:"accountId" rule:"required,id" doc:"The account"`
 }
 
-// exists fails with NOT_FOUND where the account does not exist.
+// exists returns NOT_FOUND if the account does not exist.
 func (s *Service) exists(ctx context.Context, account string) error {
 	_, err := s.Accounts.Account(ctx, account)
 	return err

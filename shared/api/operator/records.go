@@ -16,18 +16,17 @@ import (
 	"collabdata/shared/store/directory"
 )
 
-// Transfer returns the operations that exports and imports call beside those of the API. They are
-// called in the name of an account. Records are what no operation of the API lists, or adds as it
-// was: each line of an exported file of such a kind is one.
+// Transfer returns the operations for exports and imports that the API does not have. They are
+// called in the name of an account. A record is a line of an exported file that no API operation
+// lists, or adds unchanged.
 func Transfer() []rpc.Endpoint {
 	return []rpc.Endpoint{RecordsGet(), RecordsAdd()}
 }
 
-// RecordsGetRequest is the data of POST /operator/records/get.
 type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents that users were taken out of, or follow; left out: the organization and its mails"`
-	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Removals of these users alone, and with documentIds those from the organization, too"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"Documents with removed users or followers. Default: the organization, and unsubscribed addresses"`
+	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only removals of these users; with documentIds also those from the organization"`
 	rpc.PageRequest
 }
 
@@ -46,18 +45,18 @@ type Record struct {
 // RecordsGet is POST /operator/records/get.
 func RecordsGet() rpc.Endpoint {
 	return reading("records/get", rpc.Method((*Service).RecordsGet), `
-Lists users of an organization, and addresses of its account, that get no mail, and users who were taken out of the organization; with
-documentIds users who were taken out of these documents, or follow them; with userIds the removals of these users.`)
+List records of an organization. Without filters, these are its users and addresses of its account
+that unsubscribed from emails, and users removed from the organization. With documentIds, they are
+users removed from these documents, or following them. With userIds, they are removals of these
+users.`)
 }
 
-// recordPosition is the place where a page goes on.
 type recordPosition struct {
 	List  string
 	After string // sort key
 }
 
-// recordList is one of the lists that make one of all records, by a name that other lists do not
-// have.
+// recordList is one of the concatenated lists of records, with a unique name.
 type recordList struct {
 	name string
 	read func(after string, most int) (next string, err error)
@@ -129,8 +128,8 @@ func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, p
 	}
 }
 
-// removals returns the list of users who were taken out of an organization or a document: of some,
-// or all if users is nil.
+// removals returns the list of users removed from an organization or a document: of the given
+// users, or all if users is nil.
 func (s *Service) removals(ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record]) recordList {
 	return recordList{"removals " + in.Document.Document, func(after string, most int) (string, error) {
 		var list []directory.Removal
@@ -148,7 +147,7 @@ func (s *Service) removals(ctx context.Context, in collab.Resource, users []stri
 	}}
 }
 
-// followers returns the list of users who follow a document.
+// followers returns the list of followers of a document.
 func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
 	return recordList{"followers " + doc.Document, func(after string, most int) (next string, err error) {
 		list, err := s.Threads.Followers(ctx, doc)
@@ -167,7 +166,7 @@ func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *r
 	}}
 }
 
-// RecordsAddRequest is the data of POST /operator/records/add. It has records of one kind.
+// RecordsAddRequest is the data of POST /operator/records/add. All records have one kind.
 type RecordsAddRequest struct {
 	OrganizationID string               `json:"organizationId" rule:"required,id"`
 	Unsubscribed   []UnsubscribedRecord `json:"unsubscribed" rule:"notnull,max=500"`
@@ -178,17 +177,16 @@ type RecordsAddRequest struct {
 	ReadStates     []ReadStateRecord    `json:"readStates" rule:"notnull,max=500"`
 }
 
-// UnsubscribedRecord is a user of the organization, or an address of the account, without mails.
+// UnsubscribedRecord is an unsubscribed user of the organization, or address of the account.
 type UnsubscribedRecord struct {
 	UserID         *string       `json:"userId" rule:"notnull,id"`
 	Address        *string       `json:"address" rule:"notnull" doc:"The hash of the address"`
 	UnsubscribedAt collab.Millis `json:"unsubscribedAt" rule:"required,time"`
 }
 
-// Validate checks that there is a user or an address.
 func (r *UnsubscribedRecord) Validate(m *rpc.Violations) {
 	if (r.UserID == nil) == (r.Address == nil) {
-		m.Add("userId", "or address is required, and only one of the two")
+		m.Add("userId", "or address is required: send only one")
 	}
 	if r.Address != nil {
 		if hash, err := hex.DecodeString(*r.Address); err != nil || hex.EncodeToString(hash) != *r.Address || len(hash) != addressBytes {
@@ -197,7 +195,6 @@ func (r *UnsubscribedRecord) Validate(m *rpc.Violations) {
 	}
 }
 
-// addressBytes is the length of the hash of an address.
 const addressBytes = len(unsubscribe.Address{})
 
 // GroupRecord is a group with some of its users.
@@ -206,14 +203,14 @@ type GroupRecord struct {
 	UserIDs []string `json:"userIds" rule:"max=500,each=id"`
 }
 
-// RemovalRecord is a user who was taken out of the organization, or of a document.
+// RemovalRecord is a user removed from the organization or a document.
 type RemovalRecord struct {
 	UserID     string        `json:"userId" rule:"required,id"`
 	DocumentID *string       `json:"documentId" rule:"notnull,docid"`
 	RemovedAt  collab.Millis `json:"removedAt" rule:"required,time"`
 }
 
-// LevelRecord is a level that a user has set for an annotation, or for a document.
+// LevelRecord is a user's level for an annotation or a document.
 type LevelRecord struct {
 	DocumentID   string       `json:"documentId" rule:"required,docid"`
 	AnnotationID *string      `json:"annotationId" rule:"notnull,id"`
@@ -221,21 +218,21 @@ type LevelRecord struct {
 	Level        collab.Level `json:"level" rule:"required"`
 }
 
-// Validate refuses the level of users without one.
+// Validate rejects the default level.
 func (r *LevelRecord) Validate(m *rpc.Violations) {
 	if r.Level == collab.LevelDefault || r.AnnotationID == nil && r.Level != collab.LevelAll {
-		m.Add("level", "must be one that users set")
+		m.Add("level", "must not be the default level")
 	}
 }
 
-// PreferenceRecord is what a user prefers for a document, or in the organization.
+// PreferenceRecord holds a user's preferences for a document or the organization.
 type PreferenceRecord struct {
 	UserID     string  `json:"userId" rule:"required,id"`
 	DocumentID *string `json:"documentId" rule:"notnull,docid"`
 	notifications.ConfigChange
 }
 
-// Validate refuses what no preference has.
+// Validate rejects times of emails for a document.
 func (r *PreferenceRecord) Validate(m *rpc.Violations) {
 	r.ConfigChange.Validate(m)
 	if r.DocumentID != nil && r.MailFrequency != "" {
@@ -243,7 +240,7 @@ func (r *PreferenceRecord) Validate(m *rpc.Violations) {
 	}
 }
 
-// ReadStateRecord is what a user has said of having seen a document, or an annotation of it.
+// ReadStateRecord is a user's mark on a document or an annotation.
 type ReadStateRecord struct {
 	DocumentID   string        `json:"documentId" rule:"required,docid"`
 	UserID       string        `json:"userId" rule:"required,id"`
@@ -252,10 +249,10 @@ type ReadStateRecord struct {
 	ReadAt       collab.Millis `json:"readAt" rule:"required,time"`
 }
 
-// Validate checks that the records are of one kind.
+// Validate requires records of exactly one kind.
 func (r *RecordsAddRequest) Validate(m *rpc.Violations) {
 	if r.kinds() != 1 {
-		m.Add("organizationId", "must stand beside records of one kind")
+		m.Add("organizationId", "requires records of one kind")
 	}
 }
 
@@ -270,20 +267,21 @@ func (r *RecordsAddRequest) kinds() (n int) {
 	return n
 }
 
-// RecordOutcome is what became of a record.
+// RecordOutcome is the outcome of one record.
 type RecordOutcome struct {
 	rpc.Outcome
-	Unchanged bool `json:"unchanged" doc:"It existed"`
+	Unchanged bool `json:"unchanged" doc:"It already exists"`
 }
 
 // RecordsAdd is POST /operator/records/add.
 func RecordsAdd() rpc.Endpoint {
 	return changing("records/add", rpc.Method((*Service).RecordsAdd), "", `
-Adds records of an organization as they were elsewhere. The response has an item for each, in the order sent. One that exists is unchanged;
-one that exists with another value fails with ALREADY_EXISTS, and stays. Of read states and removals the later ones hold.`)
+Add exported records to an organization. The response has an item for each, in the order sent. An
+existing record is unchanged; if its value differs, the item fails with ALREADY_EXISTS. For read
+states and removals, the later one is kept.`)
 }
 
-// RecordsAdd adds records that are missing.
+// RecordsAdd adds missing records.
 func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAddRequest) ([]RecordOutcome, error) {
 	org, err := s.withDisabled().OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
@@ -309,14 +307,12 @@ func (s *Service) RecordsAdd(ctx context.Context, call *rpc.Call, req *RecordsAd
 // restore adds a record, and reports whether it was missing.
 type restore func(ctx context.Context) (added bool, err error)
 
-// restorer makes restores of records of an organization.
 type restorer struct {
 	*Service
 	call *rpc.Call
 	org  collab.OrganizationRef
 }
 
-// document returns a document of the organization.
 func (r restorer) document(ctx context.Context, id string) (collab.DocumentRef, error) {
 	return r.withDisabled().OpenDocument(ctx, r.org.Account, r.org.Organization, id, collab.CreateFlags{})
 }
@@ -374,8 +370,8 @@ func (r restorer) readState(state ReadStateRecord) restore {
 	}
 }
 
-// levels returns restores of levels. Those of one annotation, or of one document, are set together,
-// as each changes its item.
+// levels returns restores of levels. The levels of one annotation or document share an item, so
+// they are set together.
 func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 	type place struct{ document, annotation string }
 	type levels struct {
@@ -407,7 +403,7 @@ func (r restorer) levels(ctx context.Context, list []LevelRecord) []restore {
 		restores[i] = func(context.Context) (bool, error) {
 			before, err := of.set()
 			switch {
-			case collab.CodeOf(err) == collab.ResourceExhausted: // for good
+			case collab.CodeOf(err) == collab.ResourceExhausted: // permanently
 				return false, collab.Errorf(collab.FailedPrecondition, "%s", collab.MessageOf(err))
 			case err != nil:
 				return false, err

@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/words"
 )
 
-// Settings are those of an account, with the defaults where nothing was set.
+// Settings are the settings of an account, including defaults.
 type Settings struct {
 	AdvancedQueriesOff         bool                 `json:"advancedQueriesOff"`
 	NotificationPreferencesOff bool                 `json:"notificationPreferencesOff"`
@@ -67,10 +67,10 @@ func settingsOf(s collab.Settings, p *collab.PermissionProvider) Settings {
 
 // SettingsGet is POST /operator/settings/get.
 func SettingsGet() rpc.Endpoint {
-	return reading("settings/get", rpc.Method((*Service).SettingsGet), `Shows the settings of an account.`)
+	return reading("settings/get", rpc.Method((*Service).SettingsGet), `Get the settings of an account.`)
 }
 
-// SettingsGet returns the settings of an account. The secret of its permission provider is not shown.
+// SettingsGet returns the settings of an account, without the secret of its permission provider.
 func (s *Service) SettingsGet(ctx context.Context, _ *rpc.Call, req *ofAccount) (Settings, error) {
 	a, err := s.Accounts.Account(ctx, req.AccountID)
 	if err != nil {
@@ -80,37 +80,37 @@ func (s *Service) SettingsGet(ctx context.Context, _ *rpc.Call, req *ofAccount) 
 	return settingsOf(a.Settings, p), err
 }
 
-// SettingsUpdateRequest changes those settings of an account that it names. Numbers are quotas: 0 is the default, -1 is unlimited.
+// SettingsUpdateRequest changes the given settings of an account. Numbers are quotas: 0 is the
+// default, -1 is unlimited.
 type SettingsUpdateRequest struct {
 	ofAccount
-	AdvancedQueriesOff         *bool                 `json:"advancedQueriesOff" rule:"notnull" doc:"Operations that the reference says need advanced queries are refused"`
-	NotificationPreferencesOff *bool                 `json:"notificationPreferencesOff" rule:"notnull" doc:"The operations on notification preferences are refused"`
-	DefaultAccess              *collab.Access        `json:"defaultAccess" rule:"notnull" doc:"The access type of documents that neither have one nor inherit one"`
-	AllEvents                  *bool                 `json:"allEvents" rule:"notnull" doc:"Webhooks get an event for each change, not only for requests with triggerNotification"`
-	MailDelaySeconds           *int64                `json:"mailDelaySeconds" rule:"notnull,min=10,max=15552000" doc:"How long a mail waits after its first event: what its recipient sees in that time is not in it; more than 900 is kept to ten minutes"`
-	MailBatch                  *collab.MailBatch     `json:"mailBatch" rule:"notnull" doc:"The events that become one mail to a person: event: each event, at once; thread: the events of a thread; person: all events"`
-	MailToMembersOnly          *bool                 `json:"mailToMembersOnly" rule:"notnull" doc:"Mails go to addresses of members alone, not to every address that requests name"`
-	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"The sender's name of mails; empty for the deployment's, else the name of the product"`
-	MailProduct                *string               `json:"mailProduct" rule:"notnull" doc:"The product's name in mails; empty for the deployment's"`
-	MailLink                   *string               `json:"mailLink" rule:"notnull" doc:"The URL to which mails lead, with {organizationId}, {documentId} and {annotationId} for ids; empty for the deployment's"`
-	MailLogo                   *string               `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above mails; empty for none"`
-	MailColor                  *string               `json:"mailColor" rule:"notnull" doc:"The color of the button in mails, such as #0b57d0; empty for blue"`
-	MailFooter                 *string               `json:"mailFooter" rule:"notnull" doc:"A line at the end of mails; empty for none"`
-	MailLocale                 *string               `json:"mailLocale" rule:"notnull" doc:"The language of mails and headlines for people who have none of their own, as a BCP 47 tag such as pt-BR"`
-	MailTexts                  collab.JSON           `json:"mailTexts" rule:"notnull,object" doc:"Texts in place of the service's, by language and key, such as {\"en\": {\"replied\": \"{actionUser} answered\"}}; replaces those that were set"`
+	AdvancedQueriesOff         *bool                 `json:"advancedQueriesOff" rule:"notnull" doc:"Refuse operations that require advanced queries"`
+	NotificationPreferencesOff *bool                 `json:"notificationPreferencesOff" rule:"notnull" doc:"Refuse the operations on notification preferences"`
+	DefaultAccess              *collab.Access        `json:"defaultAccess" rule:"notnull" doc:"The access type of documents that neither have nor inherit one"`
+	AllEvents                  *bool                 `json:"allEvents" rule:"notnull" doc:"Post every change to webhooks, not only requests with triggerNotification"`
+	MailDelaySeconds           *int64                `json:"mailDelaySeconds" rule:"notnull,min=10,max=15552000" doc:"Delay of an email after its first event; content seen meanwhile is left out"`
+	MailBatch                  *collab.MailBatch     `json:"mailBatch" rule:"notnull" doc:"Events in one email: event: one, at once; thread: those of a thread; person: all"`
+	MailToMembersOnly          *bool                 `json:"mailToMembersOnly" rule:"notnull" doc:"Send emails only to addresses of members"`
+	MailFromName               *string               `json:"mailFromName" rule:"notnull" doc:"Sender name of emails; empty: the deployment's, else the product's name"`
+	MailProduct                *string               `json:"mailProduct" rule:"notnull" doc:"Product name in emails; empty: the deployment's"`
+	MailLink                   *string               `json:"mailLink" rule:"notnull" doc:"URL in emails, with {organizationId}, {documentId} and {annotationId}; empty: the deployment's"`
+	MailLogo                   *string               `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above emails; empty: none"`
+	MailColor                  *string               `json:"mailColor" rule:"notnull" doc:"Button color in emails, such as #0b57d0; empty: blue"`
+	MailFooter                 *string               `json:"mailFooter" rule:"notnull" doc:"A line at the end of emails; empty: none"`
+	MailLocale                 *string               `json:"mailLocale" rule:"notnull" doc:"Default language of emails and headlines, a BCP 47 tag such as pt-BR"`
+	MailTexts                  collab.JSON           `json:"mailTexts" rule:"notnull,object" doc:"Custom texts by language and key, such as {\"en\": {\"replied\": \"{actionUser} answered\"}}; replaced as a whole"`
 	WriteUnitsPerSecond        *int64                `json:"writeUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Write units of the table, averaged over 10 s"`
 	ReadUnitsPerSecond         *int64                `json:"readUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Read units of the table, averaged over 10 s"`
 	EventsPerMinute            *int64                `json:"eventsPerMinute" rule:"notnull,min=-1,max=1000000000" doc:"Events that requests record"`
-	MailsPerDay                *int64                `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Mails; what is over waits"`
+	MailsPerDay                *int64                `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Emails; further ones wait"`
 	WebhookEndpoints           *int64                `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
-	LiveConnections            *int64                `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Connected pages at the same time"`
-	UnknownFields              *collab.UnknownFields `json:"unknownFields" rule:"notnull" doc:"Requests of back ends with unknown fields in what they store are refused, or carried out without them: the response header x-dropped-fields names those"`
-	AllowedOrigins             []string              `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages may call with a person's token, such as https://app.example.com; empty for none"`
-	PermissionProviderURL      *string               `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides who may see a document; empty for none"`
-	PermissionProviderSecret   *string               `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token that it is asked with; required with permissionProviderUrl"`
+	LiveConnections            *int64                `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Pages connected at the same time"`
+	UnknownFields              *collab.UnknownFields `json:"unknownFields" rule:"notnull" doc:"Refuse or drop unknown fields in stored objects; the header x-dropped-fields lists dropped ones"`
+	AllowedOrigins             []string              `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages can call with a person's token, such as https://app.example.com; empty: none"`
+	PermissionProviderURL      *string               `json:"permissionProviderUrl" rule:"notnull" doc:"The URL of your service that decides about access to documents; empty: none"`
+	PermissionProviderSecret   *string               `json:"permissionProviderSecret" rule:"notnull,nonempty,max=1000" doc:"The bearer token for this service; required with permissionProviderUrl"`
 }
 
-// texts reads MailTexts.
 func (r *SettingsUpdateRequest) texts() (texts collab.Texts, err error) {
 	if r.MailTexts != nil {
 		err = json.Unmarshal(r.MailTexts, &texts)
@@ -118,7 +118,7 @@ func (r *SettingsUpdateRequest) texts() (texts collab.Texts, err error) {
 	return texts, err
 }
 
-// Validate checks what rules cannot say.
+// Validate checks combinations and formats that rules cannot express.
 func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 	check := func(field string, value *string, rule func(string) error) {
 		if value == nil {
@@ -163,14 +163,15 @@ func (r *SettingsUpdateRequest) Validate(m *rpc.Violations) {
 	case url == "" && secret != "":
 		m.Add("permissionProviderUrl", "is required with permissionProviderSecret")
 	case strings.Trim(secret, wordCharacters+".~+/=") != "": // RFC 6750
-		m.Add("permissionProviderSecret", "must be letters, digits and - . _ ~ + / =, as it is a bearer token")
+		m.Add("permissionProviderSecret", "must be letters, digits and - . _ ~ + / =: it is a bearer token")
 	}
 }
 
 // SettingsUpdate is POST /operator/settings/update.
 func SettingsUpdate() rpc.Endpoint {
 	return changing("settings/update", rpc.Method((*Service).SettingsUpdate), "", `
-Changes the settings of an account that it names. Functions follow within 60 s. Numbers are quotas: 0 is the default, -1 is unlimited.`)
+Update settings of an account. Other settings are unchanged. Functions follow within 60 s. Numbers
+are quotas: 0 is the default, -1 is unlimited.`)
 }
 
 // SettingsUpdate changes settings, and returns all.

@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DeleteRequest is the data of POST /v2/organizations/delete.
 type DeleteRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
 }
@@ -16,13 +15,16 @@ type DeleteRequest struct {
 func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
-Deletes organizations with all that is in them. That is folders, documents, users, groups, grants, comments, notifications and preferences.
-They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not
-exist fails with NOT_FOUND. Each is posted to webhooks as organization.deleted. The same id may be added again a few seconds later: new and
-empty.`}
+Delete organizations.
+
+Deletes organizations with all content: folders, documents, users, groups, grants, comments,
+notifications and preferences. They are unavailable at once here, and within 5 seconds everywhere.
+jobId is the job that removes the rest: see 'jobs/get'. An item fails with NOT_FOUND if the
+organization does not exist. Each deletion is posted to webhooks as 'organization.deleted'. The id
+can be reused after a few seconds.`}
 }
 
-// Delete deletes organizations with all that is in them; one that does not exist fails with NOT_FOUND. A job sweeps what they leave behind.
+// Delete deletes organizations with all content; a job removes the rest.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (_ rpc.Keyed[rpc.Item], err error) {
 	if err := call.Raises(true); err != nil {
 		return nil, err
@@ -36,7 +38,6 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
 }
 
-// DocumentsDeleteRequest is the data of POST /v2/organizations/documents/delete.
 type DocumentsDeleteRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
@@ -46,13 +47,15 @@ type DocumentsDeleteRequest struct {
 func DocumentsDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).DocumentsDelete), LeavesJob: true, Description: `
-Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps
-the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be
-added again a few seconds later: new and empty.`}
+Delete documents.
+
+Deletes documents with all content. They are unavailable at once here, and within 5 seconds
+everywhere. jobId is the job that removes the rest: see 'jobs/get'. An item fails with NOT_FOUND
+if the document does not exist. Each deletion is posted to webhooks as 'document.deleted'. The id
+can be reused after a few seconds.`}
 }
 
-// DocumentsDelete deletes documents with all that is in them; one that does not exist fails with NOT_FOUND. A job sweeps what they leave
-// behind.
+// DocumentsDelete deletes documents with all content; a job removes the rest.
 func (s *Service) DocumentsDelete(ctx context.Context, call *rpc.Call, req *DocumentsDeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	if err := call.Raises(true); err != nil {
 		return nil, err
@@ -70,28 +73,29 @@ func (s *Service) DocumentsDelete(ctx context.Context, call *rpc.Call, req *Docu
 	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
 }
 
-// FoldersDeleteRequest is the data of POST /v2/organizations/folders/delete.
 type FoldersDeleteRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	FolderID       string `json:"folderId" rule:"required,id" doc:"The folder, with all folders and documents in it"`
 }
 
-// FoldersDeleteResult names the job that deletes a folder.
 type FoldersDeleteResult struct {
-	JobID string `json:"jobId" doc:"The job that sweeps what it leaves behind: see jobs/get"`
+	JobID string `json:"jobId" doc:"The job that removes the rest: see jobs/get"`
 }
 
 // FoldersDelete is POST /v2/organizations/folders/delete.
 func FoldersDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/folders/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).FoldersDelete), Requires: collab.AdvancedQueries, LeavesJob: true, Description: `
-Deletes a folder with the folders and documents in it. They are out of reach when the call answers. Where there are more than a thousand
-documents in it, the job deletes the others in seconds. jobId names what does so, and sweeps the rest: see jobs/get. Posted to webhooks as
-folder.deleted. The same id may be added again: new and empty; UNAVAILABLE until all that was in it is deleted. NOT_FOUND when the folder
-does not exist.`}
+Delete a folder.
+
+Deletes a folder with its folders and documents. They are unavailable when the request returns;
+beyond 1,000 documents, the job deletes the others within seconds. jobId is this job, which also
+removes the rest: see 'jobs/get'. The deletion is posted to webhooks as 'folder.deleted'. The id
+can be reused; requests fail with UNAVAILABLE until all content is deleted. The request fails with
+NOT_FOUND if the folder does not exist.`}
 }
 
-// FoldersDelete deletes a folder with the folders and documents in it. It fails with NOT_FOUND when it does not exist.
+// FoldersDelete deletes a folder with its folders and documents.
 func (s *Service) FoldersDelete(ctx context.Context, call *rpc.Call, req *FoldersDeleteRequest) (FoldersDeleteResult, error) {
 	if err := call.Raises(true); err != nil {
 		return FoldersDeleteResult{}, err

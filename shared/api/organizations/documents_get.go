@@ -8,22 +8,23 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DocumentsGetRequest is the data of POST /v2/organizations/documents/get. Without filters it asks for all documents of the organization.
+// DocumentsGetRequest is the data of POST /v2/organizations/documents/get. Without filters it
+// selects all documents of the organization.
 type DocumentsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"These documents, in this order; those that do not exist are left out"`
-	FolderID       *string  `json:"folderId" rule:"notnull,id" doc:"Those directly in this folder; root: those in none"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"Only these, in this order; missing ones are skipped"`
+	FolderID       *string  `json:"folderId" rule:"notnull,id" doc:"Directly in this folder; root: in no folder"`
 	rpc.PageRequest
 }
 
-// Document is a document as it is answered. Its further fields stand beside these, which win.
+// Document is a document in a response. Further fields are added to these, which take precedence.
 type Document struct {
 	ID                      string           `json:"id"`
 	DocumentName            string           `json:"documentName" doc:"Its name"`
 	Disabled                bool             `json:"disabled"`
-	AccessType              collab.Access    `json:"accessType" doc:"The type that holds for it"`
-	InheritAccessFromParent bool             `json:"inheritAccessFromParent" doc:"That type is its folder's, or the account's default"`
-	FolderID                string           `json:"folderId" doc:"The folder that it is in; root for none"`
+	AccessType              collab.Access    `json:"accessType" doc:"The effective access type"`
+	InheritAccessFromParent bool             `json:"inheritAccessFromParent" doc:"The access type comes from its folder, or the account's default"`
+	FolderID                string           `json:"folderId" doc:"Its folder; root for none"`
 	CreatedAt               collab.Timestamp `json:"createdAt"`
 	LastUpdated             collab.Timestamp `json:"lastUpdated"`
 	rpc.Open
@@ -33,14 +34,17 @@ type Document struct {
 func DocumentsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).DocumentsGet), Requires: collab.AdvancedQueries, Description: `
-Lists documents, in pages. The response has those of documentIds that exist, in the order asked and each once; those directly in a folder,
-or all, by id. Disabled ones are listed. A list by folder may lag by a second. NOT_FOUND when the folder does not exist.`}
+List documents.
+
+Lists documents, in pages: the existing ones of documentIds in the order asked, without
+duplicates; those directly in a folder; or all, by id. Disabled documents are included. A list by
+folder can be a second late. The request fails with NOT_FOUND if the folder does not exist.`}
 }
 
-// DocumentsGet returns a page of documents: those asked for that exist, in the order asked and each once, or all, or those of a folder, by
-// id. It fails with NOT_FOUND when the folder does not exist.
+// DocumentsGet returns a page of documents: the existing ones of documentIds in the order asked,
+// those of a folder, or all, by id.
 func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *DocumentsGetRequest) (*rpc.Page[Document], error) {
-	var last string // the last document of the page before
+	var last string // last document of the previous page
 	page, err := rpc.NewPage[Document](call, "document", req.PageRequest, &last)
 	if err != nil {
 		return nil, err
@@ -56,7 +60,7 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 			return nil, err
 		}
 	}
-	var list []collab.Document // of the page, and one more
+	var list []collab.Document // the page, and one more
 	if asked := rpc.Distinct(req.DocumentIDs); asked != nil {
 		list, err = s.Directory.DocumentsByID(ctx, org, asked[slices.Index(asked, last)+1:])
 		list = slices.DeleteFunc(list, func(d collab.Document) bool { return folder != "" && d.Folder != folder })
@@ -82,7 +86,7 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 	return page, nil
 }
 
-// document returns a document as it is answered, with the access type that holds for it.
+// document returns a document in the form of a response, with its effective access type.
 func document(d collab.Document, access collab.Access) collab.JSON {
 	return withFurther(rpc.Keyed[any]{
 		{Key: "id", Value: d.ID}, {Key: "documentName", Value: d.Name}, {Key: "disabled", Value: d.Disabled},

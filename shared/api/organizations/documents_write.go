@@ -8,33 +8,29 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DocumentsAddRequest is the data of POST /v2/organizations/documents/add.
 type DocumentsAddRequest struct {
 	DocumentsUpdateRequest
 	CreateOrganization bool    `json:"createOrganization"`
-	FolderID           *string `json:"folderId" rule:"notnull,id" doc:"The folder that they are put in; left out, or root: none"`
-	CreateFolder       bool    `json:"createFolder" doc:"Make the folder, at the top and named by its id, where it is missing; false where it is left out"`
+	FolderID           *string `json:"folderId" rule:"notnull,id" doc:"The folder of the documents. Default: root, no folder"`
+	CreateFolder       bool    `json:"createFolder" doc:"Create a missing folder at the top, with its id as name"`
 }
 
-// DocumentsUpdateRequest is the data of POST /v2/organizations/documents/update.
 type DocumentsUpdateRequest struct {
 	OrganizationID string        `json:"organizationId" rule:"required,id"`
-	Documents      []NewDocument `json:"documents" rule:"required,nonempty,max=500" doc:"At most 500, each with any further fields, which are kept and given back"`
+	Documents      []NewDocument `json:"documents" rule:"required,nonempty,max=500" doc:"At most 500. Further fields are stored and returned"`
 }
 
 // NewDocument is a document to add or update.
 type NewDocument struct {
 	DocumentID   string  `json:"documentId" rule:"required,docid"`
-	DocumentName *string `json:"documentName" rule:"max=1000" doc:"Its name; a new one without has its id for a name"`
+	DocumentName *string `json:"documentName" rule:"max=1000" doc:"Its name. Default for a new document: its id"`
 	rpc.Open
 }
 
-// Validate refuses reserved names.
 func (d *NewDocument) Validate(m *rpc.Violations) {
 	checkFurther(m, d.Further, "id", "disabled", "accessType", "inheritAccessFromParent", "folderId", "createdAt", "lastUpdated")
 }
 
-// Validate refuses ids given twice.
 func (r *DocumentsUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "documents[%d].documentId", r.Documents, func(d *NewDocument) *string { return &d.DocumentID })
 }
@@ -55,12 +51,15 @@ func (r *DocumentsUpdateRequest) ids() []string {
 func DocumentsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/add", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).DocumentsAdd), Description: `
-Adds documents. Each may have any further fields (100,000 bytes of them), which documents/get returns beside its own; names that the
-service uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a few seconds
-later, and is empty. NOT_FOUND when the folder does not exist.`}
+Add documents.
+
+Adds documents to an organization. Each can have further fields of up to 100,000 bytes, which
+'documents/get' returns; reserved names are refused. An item fails with ALREADY_EXISTS if the
+document already exists. A deleted document can be added again after a few seconds, and is empty.
+The request fails with NOT_FOUND if the folder does not exist.`}
 }
 
-// DocumentsAdd makes documents; one that exists fails with ALREADY_EXISTS.
+// DocumentsAdd creates documents.
 func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *DocumentsAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrCreateOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
@@ -82,11 +81,13 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 func DocumentsUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/update", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).DocumentsUpdate), Description: `
-Updates documents. A name or further field that is not sent stays, null takes a further field away. A document that does not exist fails
-with NOT_FOUND.`}
+Update documents.
+
+Updates the names and further fields of documents. An absent field is unchanged, and 'null'
+removes a further field. An item fails with NOT_FOUND if the document does not exist.`}
 }
 
-// DocumentsUpdate changes documents; one that does not exist fails with NOT_FOUND. Fields that are not sent stay.
+// DocumentsUpdate updates documents; absent fields are unchanged.
 func (s *Service) DocumentsUpdate(ctx context.Context, call *rpc.Call, req *DocumentsUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	errs, err := s.changeDocuments(
 		ctx, call, req.OrganizationID, req.ids(), func(i int, d *collab.Document) error { return req.Documents[i].apply(d) },
@@ -98,22 +99,25 @@ func (s *Service) DocumentsUpdate(ctx context.Context, call *rpc.Call, req *Docu
 	return call.Outcomes(req.ids(), errs, "Updated Successfully"), nil
 }
 
-// DocumentsMoveRequest is the data of POST /v2/organizations/documents/move.
 type DocumentsMoveRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"At most 30"`
-	FolderID       string   `json:"folderId" rule:"required,id" doc:"Where they are put; root: in no folder"`
+	FolderID       string   `json:"folderId" rule:"required,id" doc:"The new folder; root: no folder"`
 }
 
 // DocumentsMove is POST /v2/organizations/documents/move.
 func DocumentsMove() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/move", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).DocumentsMove), Description: `
-Moves documents to another folder, or with root to none. A document keeps its own access type; one without has the new folder's. A document
-that does not exist fails with NOT_FOUND; so does the call, and nothing moves, when the folder does not exist.`}
+Move documents.
+
+Moves documents to another folder, or with 'root' out of all folders. A document keeps its own
+access type, if it has one, else it inherits that of the new folder. An item fails with NOT_FOUND
+if the document does not exist. The request fails with NOT_FOUND, and moves nothing, if the folder
+does not exist.`}
 }
 
-// DocumentsMove puts documents into another folder. It fails with NOT_FOUND, and moves nothing, where that does not exist.
+// DocumentsMove moves documents to another folder.
 func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *DocumentsMoveRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err == nil {
@@ -128,28 +132,29 @@ func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *Docume
 	return call.Outcomes(ids, errs, "Document moved."), nil
 }
 
-// DocumentsAccessUpdateRequest is the data of POST /v2/organizations/documents/access/update.
 type DocumentsAccessUpdateRequest struct {
 	OrganizationID string        `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string      `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
-	AccessType     collab.Access `json:"accessType" rule:"required" doc:"The people who may see them, whatever holds for their folders"`
+	AccessType     collab.Access `json:"accessType" rule:"required" doc:"Their audience, regardless of their folders"`
 }
 
-// DocumentAccess is what became of the access type of one document.
+// DocumentAccess is the outcome of one document.
 type DocumentAccess struct {
 	rpc.Outcome
-	AccessType collab.Access `json:"accessType" doc:"The one that was asked for"`
+	AccessType collab.Access `json:"accessType" doc:"The requested type"`
 }
 
 // DocumentsAccessUpdate is POST /v2/organizations/documents/access/update.
 func DocumentsAccessUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/access/update", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).DocumentsAccessUpdate), Description: `
-Says who may see documents. It gives documents an access type of their own, whatever holds for their folders. A document that does not
-exist fails with NOT_FOUND.`}
+Set document access.
+
+Sets the access type of documents, regardless of their folders. An item fails with NOT_FOUND if
+the document does not exist.`}
 }
 
-// DocumentsAccessUpdate gives documents an access type of their own; one that does not exist fails with NOT_FOUND.
+// DocumentsAccessUpdate sets the access type of documents.
 func (s *Service) DocumentsAccessUpdate(
 	ctx context.Context, call *rpc.Call, req *DocumentsAccessUpdateRequest,
 ) (rpc.Keyed[DocumentAccess], error) {
@@ -169,28 +174,32 @@ func (s *Service) DocumentsAccessUpdate(
 	return items, nil
 }
 
-// DocumentsDisableStateUpdateRequest is the data of POST /v2/organizations/documents/access/disablestate/update.
+// DocumentsDisableStateUpdateRequest is the data of POST
+// /v2/organizations/documents/access/disablestate/update.
 type DocumentsDisableStateUpdateRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
-	Disabled       bool     `json:"disabled" rule:"required" doc:"true: nobody reads or writes in them; false: they are as before"`
+	Disabled       bool     `json:"disabled" rule:"required" doc:"true: nobody can read or write; false: enabled again"`
 }
 
-// DocumentDisabled is what became of the disable state of one document.
+// DocumentDisabled is the outcome of one document.
 type DocumentDisabled struct {
 	rpc.Outcome
-	Disabled bool `json:"disabled" doc:"The state that was asked for"`
+	Disabled bool `json:"disabled" doc:"The requested state"`
 }
 
 // DocumentsAccessDisablestateUpdate is POST /v2/organizations/documents/access/disablestate/update.
 func DocumentsAccessDisablestateUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).DocumentsDisableStateUpdate), Description: `
-Disables documents, or enables them again, within 5 seconds. Requests about a disabled document alone are FAILED_PRECONDITION; those about
-its organization or folder leave it out. One that does not exist fails with NOT_FOUND.`}
+Disable or enable documents.
+
+Disables documents, or enables them again, within 5 seconds. Requests about only a disabled
+document fail with FAILED_PRECONDITION; requests about its organization or folder omit it. An item
+fails with NOT_FOUND if the document does not exist.`}
 }
 
-// DocumentsDisableStateUpdate disables documents, or enables them again; one that does not exist fails with NOT_FOUND.
+// DocumentsDisableStateUpdate disables or enables documents.
 func (s *Service) DocumentsDisableStateUpdate(
 	ctx context.Context, call *rpc.Call, req *DocumentsDisableStateUpdateRequest,
 ) (rpc.Keyed[DocumentDisabled], error) {
@@ -213,7 +222,7 @@ func (s *Service) DocumentsDisableStateUpdate(
 	return items, nil
 }
 
-// changeDocuments changes documents of an organization that is enabled, and tells of each how that ended.
+// changeDocuments changes documents of an enabled organization, and returns an error for each.
 func (s *Service) changeDocuments(
 	ctx context.Context, call *rpc.Call, organization string, ids []string, change func(i int, d *collab.Document) error,
 ) ([]error, error) {

@@ -7,73 +7,78 @@ import (
 	"collabdata/shared/collab"
 )
 
-// FoldersGetRequest is the data of POST /v2/organizations/folders/get. Without folderId it asks for all folders of the organization.
+// FoldersGetRequest is the data of POST /v2/organizations/folders/get. Without folderId it selects
+// all folders of the organization.
 type FoldersGetRequest struct {
 	FoldersGetV1Request
-	RootFoldersOnly bool   `json:"rootFoldersOnly" doc:"Those at the top alone; not beside folderId; false where it is left out"`
-	MaxDepth        *int64 `json:"maxDepth" rule:"min=1,max=10" doc:"With folderId: how many levels of subfolders; 1 where it is left out"`
+	RootFoldersOnly bool   `json:"rootFoldersOnly" doc:"Only top-level folders; not with folderId"`
+	MaxDepth        *int64 `json:"maxDepth" rule:"min=1,max=10" doc:"With folderId: the levels of subfolders. Default: 1"`
 	rpc.PageRequest
 }
 
-// FoldersGetV1Request is the data of POST /v1/organizations/folders/get.
 type FoldersGetV1Request struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id"`
-	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"This folder alone, with the folders directly in it; left out: all folders"`
+	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"Only this folder and its direct subfolders. Default: all folders"`
 }
 
-// Validate refuses maxDepth without a folder, and pages of one, or what else lists folders.
+// Validate rejects maxDepth without a folder, and paging or rootFoldersOnly with one.
 func (r *FoldersGetRequest) Validate(m *rpc.Violations) {
 	if r.FolderID == nil && r.MaxDepth != nil {
-		m.Add("maxDepth", "must stand beside folderId: all folders are listed without their subfolders")
+		m.Add("maxDepth", "requires folderId: a list of all folders has no subfolders")
 	}
 	if r.FolderID != nil && r.RootFoldersOnly {
-		m.Add("rootFoldersOnly", "must not stand beside folderId: that asks for one folder")
+		m.Add("rootFoldersOnly", "cannot be combined with folderId")
 	}
 	if r.FolderID != nil && r.PageToken != "" {
-		m.Add("pageToken", "must not stand beside folderId: one folder has one page")
+		m.Add("pageToken", "cannot be combined with folderId: one folder has one page")
 	}
 }
 
-// FolderV1 is a folder as it is answered in v1.
+// FolderV1 is a folder in a response of v1.
 type FolderV1 struct {
 	FolderFields
-	SubFolders *[]FolderV1 `json:"subFolders,omitempty" doc:"The folders directly in it, where one folder was asked for"`
+	SubFolders *[]FolderV1 `json:"subFolders,omitempty" doc:"Its direct subfolders, if the request has a folderId"`
 }
 
-// FolderFields are the fields that a folder has in v1 and v2.
+// FolderFields are the fields of a folder in v1 and v2.
 type FolderFields struct {
 	FolderID       string        `json:"folderId" doc:"The folder"`
 	FolderName     string        `json:"folderName" doc:"Its name"`
 	OrganizationID string        `json:"organizationId"`
-	ParentFolderID string        `json:"parentFolderId" doc:"The folder in which it is; root for none"`
+	ParentFolderID string        `json:"parentFolderId" doc:"The parent folder; root for none"`
 	CreatedAt      collab.Millis `json:"createdAt" schema:"Millis"`
 	LastUpdated    collab.Millis `json:"lastUpdated" schema:"Millis"`
 }
 
-// Folder is a folder as it is answered.
+// Folder is a folder in a response.
 type Folder struct {
 	FolderFields
 	APIKey                  string        `json:"apiKey" doc:"The API key of the request"`
-	Ancestors               []string      `json:"ancestors" doc:"The folders above it, from root down to its parent"`
-	AccessType              collab.Access `json:"accessType" doc:"The type that holds for it"`
-	InheritAccessFromParent bool          `json:"inheritAccessFromParent" doc:"That type is its parent's, or the account's default"`
-	SubFolders              *[]Folder     `json:"subFolders,omitempty" doc:"The folders in it, to maxDepth levels, where one folder was asked for"`
+	Ancestors               []string      `json:"ancestors" doc:"The folders above it, from root to its parent"`
+	AccessType              collab.Access `json:"accessType" doc:"The effective access type"`
+	InheritAccessFromParent bool          `json:"inheritAccessFromParent" doc:"The access type comes from its parent, or the account's default"`
+	SubFolders              *[]Folder     `json:"subFolders,omitempty" doc:"Its subfolders, to maxDepth levels, if the request has a folderId"`
 }
 
 // FoldersGet is POST /v2/organizations/folders/get.
 func FoldersGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/folders/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).FoldersGet), Requires: collab.AdvancedQueries, Description: `
-Lists the folders of an organization, in pages, or one with its subfolders. Without folderId the response has all folders by id, or those
-at the top, without subFolders; else, in an array of one, the folder of folderId with those in it, to maxDepth levels, each by id. Which folders are in another
-may be known a second late. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when one
-response of 5 MB does not hold the subfolders, or there are more than 10,000.`}
+List folders.
+
+Lists the folders of an organization, in pages, or one folder with its subfolders. Without
+folderId, the response has all folders, or the top-level ones, by id, without subFolders. With
+folderId, it is an array with this folder and its subfolders, to maxDepth levels, each level by
+id. Moves can appear a second late.
+
+The request fails with NOT_FOUND if the organization or the folder does not exist; 'root' is no
+folder. It fails with FAILED_PRECONDITION if the response would exceed 5 MB or 10,000 subfolders.`}
 }
 
-// FoldersGet returns a page of the folders of an organization by id, or an array of the one folder asked for, with its subfolders. It fails
-// with NOT_FOUND when the folder does not exist, and with FAILED_PRECONDITION for more subfolders than an answer of 5 MB holds.
+// FoldersGet returns a page of the folders of an organization by id, or one folder with its
+// subfolders.
 func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) (*rpc.Page[Folder], error) {
-	var last string // the last folder of the page before
+	var last string // last folder of the previous page
 	page, err := rpc.NewPage[Folder](call, "folder", req.PageRequest, &last)
 	if err != nil {
 		return nil, err
@@ -114,7 +119,7 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 	return page, nil
 }
 
-// folderWithin puts the one folder asked for, with its subfolders, on the page.
+// folderWithin adds the requested folder with its subfolders to the page.
 func (s *Service) folderWithin(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *FoldersGetRequest, page *rpc.Page[Folder],
 ) error {
@@ -152,12 +157,12 @@ func (s *Service) folderWithin(
 		return shown
 	}
 	if page.Add(nest(top, depth)); page.Room() < 0 {
-		return collab.Errorf(collab.FailedPrecondition, "one answer does not hold the folder with its subfolders: ask for fewer levels")
+		return collab.Errorf(collab.FailedPrecondition, "the response would exceed 5 MB: ask for fewer levels")
 	}
 	return nil
 }
 
-// folder returns a folder as it is answered; above has those above it.
+// folder returns a folder in the form of a response; above holds its ancestors.
 func folder(call *rpc.Call, org collab.OrganizationRef, above collab.Folders, f collab.Folder) Folder {
 	ancestors := []string{collab.RootFolder}
 	up := above.Up(f.Parent)
@@ -180,13 +185,19 @@ func folderFields(org collab.OrganizationRef, f collab.Folder) FolderFields {
 func FoldersGetV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/organizations/folders/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).FoldersGetV1), Requires: collab.AdvancedQueries, Description: `
-Lists the folders of an organization in version 1, or one with its subfolders. Without folderId the response has all folders by id, without
-subFolders; else, in an array of one, the folder of folderId with the folders directly in it by id. Folders are made by the operator. NOT_FOUND when
-the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the organization is disabled, or when one response
-of 5 MB does not hold the folders.`}
+List folders (v1).
+
+Lists the folders of an organization, or one folder with its subfolders. Without folderId, the
+response has all folders by id, without subFolders. With folderId, it is an array with this folder
+and its direct subfolders, by id.
+
+The request fails with NOT_FOUND if the organization or the folder does not exist; 'root' is no
+folder. It fails with FAILED_PRECONDITION if the organization is disabled, or if the response
+would exceed 5 MB.`}
 }
 
-// FoldersGetV1 is FoldersGet in v1: all folders in one answer, or FAILED_PRECONDITION where that does not hold them.
+// FoldersGetV1 is FoldersGet in v1: all folders in one response, or FAILED_PRECONDITION if it would
+// be too large.
 func (s *Service) FoldersGetV1(ctx context.Context, call *rpc.Call, req *FoldersGetV1Request) (*rpc.Page[FolderV1], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
@@ -230,5 +241,5 @@ func (s *Service) FoldersGetV1(ctx context.Context, call *rpc.Call, req *Folders
 }
 
 func tooLarge(folders int) error {
-	return collab.Errorf(collab.FailedPrecondition, "one answer does not hold these %d folders", folders)
+	return collab.Errorf(collab.FailedPrecondition, "the response to these %d folders would exceed 5 MB", folders)
 }

@@ -8,48 +8,40 @@ import (
 	"collabdata/shared/collab"
 )
 
-// FoldersAddRequest is the data of POST /v2/organizations/folders/add.
 type FoldersAddRequest struct {
 	OrganizationID     string      `json:"organizationId" rule:"required,id"`
 	CreateOrganization bool        `json:"createOrganization"`
-	Folders            []NewFolder `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500; a parent may come before in the same call"`
+	Folders            []NewFolder `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500; a parent can precede its subfolders"`
 }
 
-// NewFolder is a folder to add.
 type NewFolder struct {
 	FolderChange
-	AccessType *collab.Access `json:"accessType" doc:"The people who may see documents and folders in it that have no type of their own; left out: as its parent"`
+	AccessType *collab.Access `json:"accessType" doc:"The audience of content without a type of its own. Default: as its parent"`
 }
 
-// FoldersUpdateRequest is the data of POST /v2/organizations/folders/update.
 type FoldersUpdateRequest struct {
 	OrganizationID string         `json:"organizationId" rule:"required,id"`
-	Folders        []FolderChange `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500, carried out one after the other"`
+	Folders        []FolderChange `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500, applied in order"`
 }
 
-// FolderChange is a folder to update.
 type FolderChange struct {
-	FolderID       string  `json:"folderId" rule:"required,id" doc:"The folder; root is none"`
-	FolderName     *string `json:"folderName" rule:"max=1000" doc:"Its name; a new one without has its id for a name"`
-	ParentFolderID *string `json:"parentFolderId" rule:"id" doc:"The folder that it is in; root: at the top, where a new one is without"`
+	FolderID       string  `json:"folderId" rule:"required,id" doc:"The folder; not root"`
+	FolderName     *string `json:"folderName" rule:"max=1000" doc:"Its name. Default for a new folder: its id"`
+	ParentFolderID *string `json:"parentFolderId" rule:"id" doc:"The parent folder; root: the top, the default for a new folder"`
 }
 
-// Validate refuses root.
 func (f *FolderChange) Validate(m *rpc.Violations) {
 	if f.FolderID == collab.RootFolder {
-		m.Add("folderId", "must not be root: it stands for the top, and is no folder")
+		m.Add("folderId", "must not be root: root is no folder")
 	}
 }
 
-// Validate is that of FolderChange.
 func (f *NewFolder) Validate(m *rpc.Violations) { f.FolderChange.Validate(m) }
 
-// Validate refuses ids given twice.
 func (r *FoldersAddRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *NewFolder) *string { return &f.FolderID })
 }
 
-// Validate refuses ids given twice.
 func (r *FoldersUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *FolderChange) *string { return &f.FolderID })
 }
@@ -58,12 +50,14 @@ func (r *FoldersUpdateRequest) Validate(m *rpc.Violations) {
 func FoldersAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/folders/add", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).FoldersAdd), Requires: collab.AdvancedQueries, Description: `
-Adds folders. They are made in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
-ALREADY_EXISTS when it exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.`}
+Add folders.
+
+Adds folders in the order sent: a parent can precede its subfolders in the same request. There are
+at most 10 levels. An item fails with ALREADY_EXISTS if the folder already exists, with NOT_FOUND
+if its parent does not exist, and with FAILED_PRECONDITION if it would be too deep.`}
 }
 
-// FoldersAdd makes folders, in the order sent. One that exists fails with ALREADY_EXISTS, one whose parent does not with NOT_FOUND, and one
-// that would be too deep with FAILED_PRECONDITION.
+// FoldersAdd creates folders in the order sent.
 func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
@@ -88,13 +82,15 @@ func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAd
 func FoldersUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/folders/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
 		Operation: rpc.Method((*Service).FoldersUpdate), Requires: collab.AdvancedQueries, Description: `
-Renames folders, or moves them. They change one after the other: a field left out stays. Another parent moves a folder with all that is in
-it; what inherits its access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not exist,
-and with FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.`}
+Update folders.
+
+Renames or moves folders, in the order sent. Absent fields are unchanged. Another parent moves a
+folder with its content; inherited access then comes from the new place. An item fails with
+NOT_FOUND if the folder or its parent does not exist. It fails with FAILED_PRECONDITION if the
+folder would contain itself, or exceed ten levels.`}
 }
 
-// FoldersUpdate changes folders, in the order sent; another parent moves one with all that is in it. One that does not exist, or whose
-// parent does not, fails with NOT_FOUND; one that would lie in itself, or be too deep, with FAILED_PRECONDITION.
+// FoldersUpdate updates folders in the order sent.
 func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *FoldersUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, false)
 	if err != nil {
@@ -114,41 +110,43 @@ func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *Folder
 	return call.Outcomes(ids, errs, "Folder Updated."), nil
 }
 
-// FoldersAccessUpdateRequest is the data of POST /v2/organizations/folders/access/update.
 type FoldersAccessUpdateRequest struct {
 	OrganizationID    string         `json:"organizationId" rule:"required,id"`
 	FolderIDs         []string       `json:"folderIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
-	AccessType        *collab.Access `json:"accessType" doc:"The people who may see documents and folders in them that have no type of their own; required unless inheritFromParent is there"`
-	InheritFromParent *bool          `json:"inheritFromParent" doc:"true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for them"`
+	AccessType        *collab.Access `json:"accessType" doc:"The audience of content without a type of its own; this or inheritFromParent is required"`
+	InheritFromParent *bool          `json:"inheritFromParent" doc:"true: use the parent's type; false: without accessType, keep the effective type"`
 }
 
-// Validate refuses both ways of saying the type, and none.
+// Validate requires exactly one of the two fields.
 func (r *FoldersAccessUpdateRequest) Validate(m *rpc.Violations) {
 	switch {
 	case collab.Deref(r.InheritFromParent) && r.AccessType != nil:
-		m.Add("accessType", "must not stand beside inheritFromParent")
+		m.Add("accessType", "cannot be combined with inheritFromParent")
 	case r.InheritFromParent == nil && r.AccessType == nil:
 		m.Add("accessType", "is required")
 	}
 }
 
-// FolderAccess is what became of the access type of one folder.
+// FolderAccess is the outcome of one folder.
 type FolderAccess struct {
 	rpc.Outcome
-	AccessType        *collab.Access `json:"accessType" doc:"The one that it has now, or that was asked for; null for the parent's"`
-	InheritFromParent bool           `json:"inheritFromParent,omitempty" doc:"Its type is its parent's"`
+	AccessType        *collab.Access `json:"accessType" doc:"The current or requested type; null for the parent's"`
+	InheritFromParent bool           `json:"inheritFromParent,omitempty" doc:"The type comes from its parent"`
 }
 
 // FoldersAccessUpdate is POST /v2/organizations/folders/access/update.
 func FoldersAccessUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/folders/access/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
 		Operation: rpc.Method((*Service).FoldersAccessUpdate), Description: `
-Says who may see what is in folders. It gives folders an access type, which holds for everything in them that has none of its own; or takes
-it away with inheritFromParent, so that the parent's holds. With inheritFromParent false alone a folder keeps the type that holds for it as
-its own. A folder that does not exist fails with NOT_FOUND.`}
+Set folder access.
+
+Sets the access type of folders, for all content without a type of its own. inheritFromParent
+removes the type, so that the parent's applies. If inheritFromParent is false and accessType is
+absent, a folder keeps its effective type as its own. An item fails with NOT_FOUND if the folder
+does not exist.`}
 }
 
-// FoldersAccessUpdate gives folders an access type of their own, or their parent's; one that does not exist fails with NOT_FOUND.
+// FoldersAccessUpdate sets or removes the access type of folders.
 func (s *Service) FoldersAccessUpdate(
 	ctx context.Context, call *rpc.Call, req *FoldersAccessUpdateRequest,
 ) (rpc.Keyed[FolderAccess], error) {

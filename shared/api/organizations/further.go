@@ -7,14 +7,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// maxFurther bounds the further fields of an organization or a document, in bytes as JSON.
+// maxFurther is the maximum size of the further fields of an organization or a document, in bytes
+// as JSON.
 const maxFurther = 100_000
 
-// checkFurther refuses names that the service uses itself in answers, and more than maxFurther bytes.
+// checkFurther rejects reserved names, and more than maxFurther bytes.
 func checkFurther(m *rpc.Violations, further rpc.Keyed[collab.JSON], reserved ...string) {
 	for _, f := range further {
 		if slices.Contains(reserved, f.Key) {
-			m.Add(rpc.PathOf("", f.Key), "must not be sent: the service uses the name itself")
+			m.Add(rpc.PathOf("", f.Key), "must not be sent: the name is reserved")
 		}
 	}
 	if n := len(rpc.JSON(further)); n > maxFurther {
@@ -22,7 +23,7 @@ func checkFurther(m *rpc.Violations, further rpc.Keyed[collab.JSON], reserved ..
 	}
 }
 
-// merged returns the further fields of something, stored as an object or nil, after those of a request.
+// merged merges further fields of a request into the stored object, which can be nil.
 func merged(stored collab.JSON, further rpc.Keyed[collab.JSON]) (collab.JSON, error) {
 	var all rpc.Keyed[collab.JSON]
 	for name, value := range rpc.Members(stored) {
@@ -45,7 +46,7 @@ func merged(stored collab.JSON, further rpc.Keyed[collab.JSON]) (collab.JSON, er
 	return object, nil
 }
 
-// withFurther returns an object of fields and of further ones, stored as an object or nil, that have other names.
+// withFurther adds stored further fields with other names to own.
 func withFurther(own rpc.Keyed[any], stored collab.JSON) collab.JSON {
 	for name, value := range rpc.Members(stored) {
 		if _, taken := own.Get(name); !taken {

@@ -8,13 +8,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// GetRequest is the data of POST /v2/organizations/get. Without ids it asks for all organizations of the account.
+// GetRequest is the data of POST /v2/organizations/get. Without ids it selects all organizations of
+// the account.
 type GetRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"notnull,nonempty,max=30,each=id"`
 	rpc.PageRequest
 }
 
-// Organization is an organization as it is answered. Its metadata stand beside these fields, which win.
+// Organization is an organization in a response. Further fields are added to these, which take
+// precedence.
 type Organization struct {
 	ID               string `json:"id"`
 	OrganizationName string `json:"organizationName" doc:"Its name"`
@@ -26,14 +28,17 @@ type Organization struct {
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
-Lists organizations, in pages. The response has those of organizationIds that exist, in the order asked and each once, or all by id.
-Disabled ones are listed. An organization may have further fields, which its operator gave it.`}
+List organizations.
+
+Lists organizations, in pages: the existing ones of organizationIds in the order asked, without
+duplicates, or all, by id. Disabled organizations are included. An organization can have further
+fields.`}
 }
 
-// Get returns a page of organizations: those asked for that exist, in the order asked and each once, or all by id. A page ends at
-// pageSize, or before its answer is larger than 5 MB.
+// Get returns a page of organizations: the existing ones of organizationIds in the order asked, or
+// all, by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Organization], error) {
-	var last string // the last organization of the page before
+	var last string // last organization of the previous page
 	page, err := rpc.NewPage[Organization](call, "organization", req.PageRequest, &last)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,6 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return page, nil
 }
 
-// organization returns an organization as it is answered: its metadata stand beside the fields of its own, which win.
 func organization(o collab.Organization) collab.JSON {
 	return withFurther(rpc.Keyed[any]{
 		{Key: "id", Value: o.ID}, {Key: "organizationName", Value: o.Name}, {Key: "disabled", Value: o.Disabled},

@@ -1,4 +1,5 @@
-// Package organizations has the operations on organizations, and on their folders, documents and groups of users.
+// Package organizations implements the operations on organizations, folders, documents and groups
+// of users.
 package organizations
 
 import (
@@ -6,7 +7,7 @@ import (
 	"collabdata/shared/store/directory"
 )
 
-// Service carries out the operations.
+// Service runs the operations.
 type Service struct {
 	Directory *directory.Store
 	Deletion  *deletion.Store

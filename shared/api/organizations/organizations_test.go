@@ -20,7 +20,7 @@ import (
 
 const maxAnswer = 5_000_000
 
-// page is an answer; size is that of its body as Lambda wraps it.
+// page is a response. size is that of its body as Lambda encodes it.
 type page struct {
 	code, size int
 	Result     struct {
@@ -44,11 +44,11 @@ func post(t *testing.T, s *app.Service, path, data string) page {
 	return p
 }
 
-// TestGetEndsPagesBySize walks organizations whose metadata fill pages before pageSize does.
+// TestGetEndsPagesBySize walks organizations whose further fields end pages by size.
 func TestGetEndsPagesBySize(t *testing.T) {
 	s := apitest.Start(t)
 	var want []string
-	for i := range 18 { // some more than a page takes
+	for i := range 18 { // more than a page holds
 		id := fmt.Sprintf("o%02d", i)
 		want = append(want, id)
 		must.Do(t, storetest.ChangeOrganization(t.Context(), s.Directory, collab.OrganizationRef{Account: "acme", Organization: id}, func(o *collab.Organization) {
@@ -112,7 +112,7 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 	}
 	p := post(t, s, "/v1/organizations/folders/get", `"organizationId":"org"`)
 	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition ||
-		p.Error.Message != "one answer does not hold these 18 folders" {
+		p.Error.Message != "the response to these 18 folders would exceed 5 MB" {
 		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
 	}
 	put("root-00", 17)

@@ -8,20 +8,17 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UsergroupsAddRequest is the data of POST /v2/organizations/usergroups/add.
 type UsergroupsAddRequest struct {
 	OrganizationID         string     `json:"organizationId" rule:"required,id"`
 	CreateOrganization     bool       `json:"createOrganization"`
 	OrganizationUserGroups []NewGroup `json:"organizationUserGroups" rule:"required,nonempty,max=500" doc:"At most 500"`
 }
 
-// NewGroup is a group of users to add, or to rename.
 type NewGroup struct {
 	GroupID   string  `json:"groupId" rule:"required,id" doc:"The group"`
-	GroupName *string `json:"groupName" rule:"max=1000" doc:"Its name; a new one without has its id for a name"`
+	GroupName *string `json:"groupName" rule:"max=1000" doc:"Its name. Default for a new group: its id"`
 }
 
-// Validate refuses ids given twice.
 func (r *UsergroupsAddRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "organizationUserGroups[%d].groupId", r.OrganizationUserGroups, func(g *NewGroup) *string { return &g.GroupID })
 }
@@ -30,10 +27,12 @@ func (r *UsergroupsAddRequest) Validate(m *rpc.Violations) {
 func UsergroupsAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/usergroups/add", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).UsergroupsAdd), Description: `
-Adds groups of users, or renames them. One that is there already gets the name that is sent.`}
+Add groups.
+
+Adds groups of users. If a group already exists, it is renamed.`}
 }
 
-// UsergroupsAdd makes groups of users, or renames those that are there.
+// UsergroupsAdd creates or renames groups of users.
 func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *UsergroupsAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrCreateOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
@@ -50,32 +49,30 @@ func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *Usergr
 	return call.Outcomes(ids, errs, "Organization user group added."), nil
 }
 
-// UsergroupsUsersAddRequest is the data of POST /v2/organizations/usergroups/users/add.
 type UsergroupsUsersAddRequest struct {
 	OrganizationID          string   `json:"organizationId" rule:"required,id"`
 	OrganizationUserGroupID string   `json:"organizationUserGroupId" rule:"required,id" doc:"The group"`
-	UserIDs                 []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500, who need not be users of the organization"`
+	UserIDs                 []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500; they need not be users of the organization"`
 }
 
-// UsergroupsUsersDeleteRequest is the data of POST /v2/organizations/usergroups/users/delete.
 type UsergroupsUsersDeleteRequest struct {
 	OrganizationID          string   `json:"organizationId" rule:"required,id"`
 	OrganizationUserGroupID string   `json:"organizationUserGroupId" rule:"required,id" doc:"The group"`
 	UserIDs                 []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"At most 500; this or deleteAll is required"`
-	DeleteAll               bool     `json:"deleteAll" doc:"All users of the group, of which there may be 10,000"`
+	DeleteAll               bool     `json:"deleteAll" doc:"All users of the group, at most 10,000"`
 }
 
-// Validate refuses both ways of naming users, and none.
+// Validate requires exactly one of userIds and deleteAll.
 func (r *UsergroupsUsersDeleteRequest) Validate(m *rpc.Violations) {
 	switch {
 	case r.DeleteAll && r.UserIDs != nil:
-		m.Add("deleteAll", "must not stand beside userIds")
+		m.Add("deleteAll", "cannot be combined with userIds")
 	case !r.DeleteAll && r.UserIDs == nil:
-		m.Add("userIds", "is required, unless deleteAll is true")
+		m.Add("userIds", "is required unless deleteAll is true")
 	}
 }
 
-// GroupUser is what became of one user of a group.
+// GroupUser is the outcome of one user of a group.
 type GroupUser struct {
 	rpc.Outcome
 	OrganizationUserGroupID string `json:"organizationUserGroupId" doc:"The group"`
@@ -85,10 +82,13 @@ type GroupUser struct {
 func UsergroupsUsersAdd() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/add", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).UsergroupsUsersAdd), Description: `
-Puts users into a group. They need not be users of the organization. NOT_FOUND when the group does not exist.`}
+Add users to a group.
+
+Adds users to a group. They need not be users of the organization. The request fails with
+NOT_FOUND if the group does not exist.`}
 }
 
-// UsergroupsUsersAdd puts users into a group. It fails with NOT_FOUND when the group does not exist.
+// UsergroupsUsersAdd adds users to a group.
 func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *UsergroupsUsersAddRequest) (rpc.Keyed[GroupUser], error) {
 	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
 	if err != nil {
@@ -104,12 +104,14 @@ func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *U
 func UsergroupsUsersDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).UsergroupsUsersDelete), Description: `
-Takes users out of a group, or all of it. One who is not in it is no error. NOT_FOUND when the group does not exist; FAILED_PRECONDITION
-when deleteAll meets more than 10,000 users.`}
+Remove users from a group.
+
+Removes users, or all users, from a group. A user who is not in the group is no error. The request
+fails with NOT_FOUND if the group does not exist, and with FAILED_PRECONDITION if deleteAll is
+true and the group has more than 10,000 users.`}
 }
 
-// UsergroupsUsersDelete takes users, or all, out of a group; who is not in it is no error. It fails with NOT_FOUND when the group does not
-// exist, and with FAILED_PRECONDITION where deleteAll meets more users than one call deletes.
+// UsergroupsUsersDelete removes users, or all users, from a group.
 func (s *Service) UsergroupsUsersDelete(
 	ctx context.Context, call *rpc.Call, req *UsergroupsUsersDeleteRequest,
 ) (rpc.Keyed[GroupUser], error) {
@@ -124,7 +126,7 @@ func (s *Service) UsergroupsUsersDelete(
 		}
 		if len(users) > collab.MaxGroupDelete {
 			return nil, collab.Errorf(
-				collab.FailedPrecondition, "the group has more than %d users: delete some by userIds before", collab.MaxGroupDelete,
+				collab.FailedPrecondition, "the group has more than %d users: remove some by userIds first", collab.MaxGroupDelete,
 			)
 		}
 	}
@@ -133,7 +135,7 @@ func (s *Service) UsergroupsUsersDelete(
 	return groupUsers(call, req.OrganizationUserGroupID, users, errs, "User deleted from organization user group."), nil
 }
 
-// openGroup opens an organization that has a group.
+// openGroup opens an organization that contains a group.
 func (s *Service) openGroup(ctx context.Context, call *rpc.Call, organization, group string) (collab.OrganizationRef, error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, organization)
 	if err == nil {

@@ -7,30 +7,27 @@ import (
 	"collabdata/shared/collab"
 )
 
-// UsergroupsGetRequest is the data of POST /v2/organizations/usergroups/get.
 type UsergroupsGetRequest struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id" person:"in"`
-	SearchKey      *string `json:"searchKey" rule:"notnull" person:"in" doc:"Those with a name, or a word of it, that begins with this, whatever the case and accents; 2 to 100 characters"`
+	SearchKey      *string `json:"searchKey" rule:"notnull" person:"in" doc:"A prefix of the name or of a word in it, without case and accents; 2 to 100 characters"`
 	rpc.PageRequest
 }
 
-// Validate refuses a searchKey that is too short or too long.
 func (r *UsergroupsGetRequest) Validate(m *rpc.Violations) { m.SearchKey(r.SearchKey) }
 
-// Group is a group of users as it is answered.
+// Group is a group of users in a response.
 type Group struct {
 	GroupID   string   `json:"groupId" person:"out" doc:"The group"`
 	GroupName string   `json:"groupName" person:"out" doc:"Its name"`
-	UserIDs   []string `json:"userIds" doc:"At most 500 of its users, by id; none with searchKey"`
+	UserIDs   []string `json:"userIds" doc:"At most 500 of its users, by id; absent with searchKey"`
 }
 
-// Limits of one page of groups.
 const (
-	maxGroups     = 100 // each of which is a read
-	maxGroupUsers = 500 // of one item
+	maxGroups     = 100 // one read each
+	maxGroupUsers = 500 // users in one item
 
 	maxFound    = 30    // groups on a page of a search
-	maxSearched = 1_000 // groups that it looks at
+	maxSearched = 1_000 // groups examined for a page of a search
 )
 
 // UsergroupsGet is POST /v2/organizations/usergroups/get.
@@ -38,20 +35,22 @@ func UsergroupsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/usergroups/get", Grants: rpc.ReadTable,
 		Person:    rpc.PersonInbox,
 		Operation: rpc.Method((*Service).UsergroupsGet), Requires: collab.AdvancedQueries, Description: `
-Lists groups of users, with their users, in pages. The response has all by id, each with its users by id. A group with more than 500 users
-comes again, each time with the next of them. A page ends after 100 items.
-With searchKey the response has groups without their users, at most 30 on a page. Such a page looks at no more than 1,000 groups, and may be
-short, or empty with a nextPageToken. A person is answered so without one, too, and
-learns of groups as a member of the organization alone: for others there are none.`}
+List groups.
+
+Lists groups of users with their users, in pages. Groups and users are sorted by id. A group with
+more than 500 users appears again, with the next users. A page ends after 100 items.
+
+With searchKey, the response has groups without their users, at most 30 on a page. Such a page
+examines at most 1,000 groups, and can be short, or empty with a nextPageToken. A person always
+gets this form, and no groups unless the person is a member of the organization.`}
 }
 
-// groupPosition is the item after which a page goes on.
 type groupPosition struct {
-	Done string // the last group of which all users were listed
-	User string // the last user of the group after it
+	Done string // last completely listed group
+	User string // last user of the group after it
 }
 
-// UsergroupsGet returns a page of groups, by id, with their users. It fails with NOT_FOUND when the organization does not exist.
+// UsergroupsGet returns a page of groups with their users, by id.
 func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *UsergroupsGetRequest) (*rpc.Page[Group], error) {
 	var at groupPosition
 	page, err := rpc.NewPage[Group](call, "group", req.PageRequest, &at)
@@ -96,8 +95,8 @@ func (s *Service) UsergroupsGet(ctx context.Context, call *rpc.Call, req *Usergr
 	return page, nil
 }
 
-// findGroups fills a page with groups after a position that a key finds, as collab.Fold returns it,
-// without their users. It finds none for a person who may not name groups.
+// findGroups adds groups after a position whose folded name matches key, without their users. It
+// finds none if the person cannot see groups.
 func (s *Service) findGroups(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, key string, page *rpc.Page[Group], at groupPosition,
 ) error {

@@ -18,7 +18,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestAccessLog holds the one record of each request, all of it: nothing else may be in it.
+// TestAccessLog checks the complete log record of each request.
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer
 	now := noon

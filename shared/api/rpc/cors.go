@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Preflight holds the headers that answer a browser's preflight request. They allow every origin: the answer to the call itself says
-// whether the token's account allows the page's origin.
+// Preflight are the headers of a response to a preflight request. They allow every origin, because
+// only the call itself has the token whose account allows origins.
 var Preflight = map[string]string{
 	"Access-Control-Allow-Origin":  "*",
 	"Access-Control-Allow-Methods": http.MethodPost,
@@ -17,7 +17,6 @@ var Preflight = map[string]string{
 	"Access-Control-Max-Age":       "3600",
 }
 
-// AnswerPreflight answers a preflight request.
 func AnswerPreflight(w http.ResponseWriter) {
 	for name, value := range Preflight {
 		w.Header().Set(name, value)
@@ -25,11 +24,11 @@ func AnswerPreflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Exposed lists the headers of an answer that a page of another origin may read.
+// Exposed lists the response headers that pages of other origins can read.
 const Exposed = "date,retry-after,x-request-id"
 
-// origin returns the origin of the page that sends a request. It returns "" for the service's own pages, and for programs that are not
-// browsers.
+// origin returns the origin of the requesting page. It returns "" for the service's own pages, and
+// for programs other than browsers.
 func origin(r *http.Request) string {
 	sent := r.Header.Get("Origin")
 	if u, err := url.Parse(sent); err == nil && u.Host != "" && u.Host == r.Host {
@@ -38,14 +37,15 @@ func origin(r *http.Request) string {
 	return sent
 }
 
-// allowOrigin lets the pages of an origin, or of all origins by *, read the answer.
+// allowOrigin lets pages of an origin, or of all origins for *, read the response.
 func allowOrigin(h http.Header, origin string) {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", Exposed)
 	h.Add("Vary", "Origin")
 }
 
-// checkOrigin refuses a person's request from a page of an origin that the account does not allow. The page may read the error.
+// checkOrigin rejects a person's request from an origin that the account does not allow. The page
+// can read the error.
 func checkOrigin(x *exchange, r *http.Request) error {
 	from := origin(r)
 	switch {

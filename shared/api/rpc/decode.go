@@ -17,9 +17,9 @@ import (
 
 var errEnough = errors.New("more than MaxViolations mistakes") // ends the decoding
 
-// decode reads a whole body into v by its shape, for a person by the rules of Access. If drop is not nil,
-// it leaves out the unknown fields that mayDrop allows, and notes them there: see DroppedFields. The error
-// is INVALID_ARGUMENT: of syntax, or with every violation of form.
+// decode reads a whole body into v by its shape; for a person, by the rules of Access. If drop is
+// not nil, it skips the unknown fields that mayDrop allows, and adds their paths to drop: see
+// DroppedFields. It returns INVALID_ARGUMENT with the syntax error or all violations.
 func decode(body []byte, p *Shape, v reflect.Value, person *collab.Person, drop *[]string) error {
 	switch {
 	case len(body) == 0:
@@ -42,7 +42,7 @@ func decode(body []byte, p *Shape, v reflect.Value, person *collab.Person, drop 
 	return d.err()
 }
 
-// decoder reads one JSON text. The methods' errors are those of syntax, and errEnough.
+// decoder reads one JSON text. Its methods return only syntax errors and errEnough.
 type decoder struct {
 	Violations
 	text   []byte
@@ -50,12 +50,11 @@ type decoder struct {
 	drop   *[]string      // see decode; nil within a field of rule exact
 }
 
-// newDecoder returns the decoder of a text that stands at the path root of the body.
+// newDecoder returns the decoder of a text at path root of the body.
 func newDecoder(text []byte, root string) *decoder {
 	return &decoder{Violations: Violations{root: root, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}, text: text}
 }
 
-// value reads the next value into v.
 func (d *decoder) value(p *Shape, v reflect.Value) error {
 	if d.more {
 		return errEnough
@@ -107,7 +106,7 @@ func (d *decoder) value(p *Shape, v reflect.Value) error {
 			if err := d.dec.SkipValue(); err != nil {
 				return err
 			}
-			d.add("must be true, or left out")
+			d.add("must be true or absent")
 			return nil
 		}
 		v.SetBool(got == 't')
@@ -180,7 +179,7 @@ func (d *decoder) string(p *Shape, v reflect.Value) error {
 	return nil
 }
 
-// unquote returns the text of a JSON string that was read without an error.
+// unquote returns the text of a valid JSON string.
 func unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
@@ -214,17 +213,17 @@ func (p *Shape) integerRule() string {
 	return rule
 }
 
-// compact returns a copy of a JSON value without white space.
+// compact returns a copy of a valid JSON value without white space.
 func compact(raw []byte) []byte {
 	v := jsontext.Value(bytes.Clone(raw))
 	if err := v.Compact(); err != nil {
-		panic(err) // it was read without an error
+		panic(err) // the text is valid
 	}
 	return v
 }
 
-// parseInteger returns the value of a JSON number that is exactly whole, in whatever form it is written, and whether it is one that
-// fits an int64.
+// parseInteger returns the value of a JSON number in any notation. ok is false if it is no integer,
+// or exceeds int64.
 func parseInteger(number string) (int64, bool) {
 	if value, err := strconv.ParseInt(number, 10, 64); err == nil {
 		return value, true
@@ -232,7 +231,7 @@ func parseInteger(number string) (int64, bool) {
 	digits, negative := strings.CutPrefix(number, "-")
 	exponent := 0
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
-		e, _ := strconv.Atoi(digits[i+1:]) // an error is of range, with the nearest int
+		e, _ := strconv.Atoi(digits[i+1:]) // an error means out of range, with the nearest int
 		exponent = max(-maxExponent, min(e, maxExponent))
 		digits = digits[:i]
 	}
@@ -257,10 +256,10 @@ func parseInteger(number string) (int64, bool) {
 	return value, err == nil
 }
 
-// maxExponent is beyond every exponent that a body of MaxBody bytes can make up for with its digits.
+// maxExponent exceeds every exponent that the digits of a body can compensate.
 const maxExponent = 2 * MaxBody
 
-// tooDeep reports whether a text nests deeper than MaxDepth, as far as it can be read as JSON.
+// tooDeep reports whether a text nests deeper than MaxDepth, up to the first syntax error.
 func tooDeep(text []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

@@ -38,12 +38,13 @@ func (d *decoder) one(p *Shape, v reflect.Value) error {
 		v.Set(list.Index(0))
 	}
 	if err == nil && n != 1 {
-		d.add("must be one value, or an array of exactly one, not of %d", n)
+		d.add("must be one value, or an array of exactly one value, not %d", n)
 	}
 	return err
 }
 
-// elements reads an array into the slice v, the first most of its elements, 0 for all, and returns how many it has.
+// elements reads an array into the slice v, at most most elements if most is not 0. It returns the
+// number of elements.
 func (d *decoder) elements(p *Shape, most int, v reflect.Value) (n int, err error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return 0, err
@@ -82,7 +83,7 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			if err := d.dec.SkipValue(); err != nil {
 				return err
 			}
-			d.add("must be left out: only a back end may set it")
+			d.add("must be absent: only a back end may set it")
 			continue
 		}
 		if !known && o.Open {
@@ -131,7 +132,7 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 	return nil
 }
 
-// lookup returns the field that a quoted name stands for.
+// lookup returns the field of a quoted name.
 func (o *Object) lookup(quoted []byte) (i int, known bool) {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		i, known = o.byName[string(quoted[1:len(quoted)-1])] // does not allocate
@@ -141,7 +142,7 @@ func (o *Object) lookup(quoted []byte) (i int, known bool) {
 	return i, known
 }
 
-// unknown skips the value of an unknown field, which it drops or refuses.
+// unknown skips the value of an unknown field, and drops or rejects it.
 func (d *decoder) unknown(name string) error {
 	if err := d.dec.SkipValue(); err != nil {
 		return err
@@ -161,16 +162,14 @@ func (d *decoder) unknown(name string) error {
 	return nil
 }
 
-// mayDrop reports whether an unknown field at a depth, 2 for a member of data, may be left out without
-// widening the request: data itself has selectors, filters and flags, and some names limit who sees what is
-// stored.
+// mayDrop reports whether an unknown field can be dropped without widening the request. data itself
+// (depth 1) has selectors, filters and flags, and some names limit the audience of stored objects.
 func mayDrop(depth int, name string) bool {
 	return depth > 2 && !slices.ContainsFunc(limiting, func(limit string) bool { return strings.EqualFold(limit, name) })
 }
 
 var limiting = []string{"visibility", "visibilityConfig", "access", "accessFields", "accessRole", "accessType"}
 
-// field reads the value of a field of the struct v.
 func (d *decoder) field(f *Field, v reflect.Value) error {
 	v = v.FieldByIndex(f.index)
 	if f.Exact {
@@ -196,7 +195,7 @@ func (d *decoder) field(f *Field, v reflect.Value) error {
 
 var indexes = regexp.MustCompile(`\[[0-9]+\]`)
 
-// dropped notes the path of the value that was read last for the header DroppedFields.
+// dropped adds the path of the last value to the header DroppedFields.
 func (d *decoder) dropped() {
 	if len(*d.drop) > maxDropped {
 		return

@@ -46,7 +46,7 @@ type things struct {
 	Own       map[string]*collab.User `json:"-"`
 }
 
-// place is embedded: its fields stand beside those of the struct around it.
+// place is embedded.
 type place struct {
 	Organization string `json:"organizationId" rule:"required,id"`
 	Document     string `json:"documentId" rule:"docid"`
@@ -80,7 +80,7 @@ type tree struct {
 	Branches []tree `json:"branches"`
 }
 
-// decodeThings sends data to an operation and returns what that received, or the failure.
+// decodeThings sends data to an operation and returns the decoded value, or the failure.
 func decodeThings(t testing.TB, body string) (*things, failure) {
 	t.Helper()
 	var got *things
@@ -103,7 +103,7 @@ func TestDecode(t *testing.T) {
 	number := func(n int64) *int64 { return &n }
 	yes := true
 	tests := []struct {
-		data string // beside organizationId
+		data string // added to organizationId
 		want things
 	}{
 		{`"title":"a\u00e9\n\"","documentId":"d"`, things{Title: "aé\n\"", place: place{Document: "d"}}},
@@ -181,7 +181,7 @@ func TestOpt(t *testing.T) {
 	}
 }
 
-// TestViolations names each violation of form: one row is one violation.
+// TestViolations checks each violation: one row for each.
 func TestViolations(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	tests := []struct{ data, field, message string }{
@@ -243,17 +243,17 @@ func TestViolations(t *testing.T) {
 		{`"seen":0`, "data.seen", "must be an object, not a number"},
 		{`"size":null`, "data.size", "must not be null"},
 		{`"size":0`, "data.size", "must be an integer from 1 to 9007199254740991"},
-		{`"change":[]`, "data.change", "must be one value, or an array of exactly one, not of 0"},
-		{`"change":[{"state":null},{"x":1},3]`, "data.change", "must be one value, or an array of exactly one, not of 3"},
+		{`"change":[]`, "data.change", "must be one value, or an array of exactly one value, not 0"},
+		{`"change":[{"state":null},{"x":1},3]`, "data.change", "must be one value, or an array of exactly one value, not 3"},
 		{`"change":[[{}]]`, "data.change[0]", "must be an object, not an array"},
 		{`"change":[{"state":{}}]`, "data.change[0].state.id", "is required, or name"},
 		{`"change":{"state":{}}`, "data.change.state.id", "is required, or name"},
 		{`"tree":{"branches":[{},{"branches":[{"leaf":1}]}]}`, "data.tree.branches[1].branches[0].leaf", "must be a string, not a number"},
-		{`"title":"a","title":"b"`, "data.title", "must not be given twice"},
-		{`"title":"a","t\u0069tle":"b"`, "data.title", "must not be given twice"},
-		{`"free":{"a":[0,{"b":1,"b":1}]}`, "data.free.a[1].b", "must not be given twice"},
-		{`"unknown":{"b c":1,"b c":1}`, `data.unknown["b c"]`, "must not be given twice"},
-		{`"organizationId":"p"`, "data.organizationId", "must not be given twice"},
+		{`"title":"a","title":"b"`, "data.title", "must not be repeated"},
+		{`"title":"a","t\u0069tle":"b"`, "data.title", "must not be repeated"},
+		{`"free":{"a":[0,{"b":1,"b":1}]}`, "data.free.a[1].b", "must not be repeated"},
+		{`"unknown":{"b c":1,"b c":1}`, `data.unknown["b c"]`, "must not be repeated"},
+		{`"organizationId":"p"`, "data.organizationId", "must not be repeated"},
 	}
 	for _, test := range tests {
 		_, f := decodeThings(t, `{"data":{"organizationId":"o",`+test.data+`}}`)
@@ -267,9 +267,9 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestBody names what is wrong with a body as a whole.
+// TestBody checks errors of a body as a whole.
 func TestBody(t *testing.T) {
-	nested := func(depth int) string { // of the body in all
+	nested := func(depth int) string { // levels of the whole body
 		return `{"data":{"organizationId":"o","any":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + `}}`
 	}
 	tests := []struct{ body, message string }{
@@ -309,7 +309,7 @@ func TestBody(t *testing.T) {
 		{`{"data":[]}`, "data must be an object, not an array"},
 		{`{"data":{}}`, "data.organizationId is required"},
 		{`{"data":{"organizationId":"o"},"organizationId":"o"}`, "organizationId is not a known field: the body has the single key data"},
-		{`{"data":{"organizationId":"o"},"data":{"organizationId":"o"}}`, "data must not be given twice"},
+		{`{"data":{"organizationId":"o"},"data":{"organizationId":"o"}}`, "data must not be repeated"},
 		{`{"Data":{"organizationId":"o"}}`, "Data is not a known field: the body has the single key data (and 1 other mistake)"},
 		{nested(32), ""},
 		{nested(33), "the body must nest at most 32 levels deep"},
@@ -323,7 +323,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestAllViolations holds that every violation of a request is named at once, in its order, but none that only follows from another.
+// TestAllViolations checks that all violations of a request are listed in order, except
+// consequences of others.
 func TestAllViolations(t *testing.T) {
 	_, f := decodeThings(t, `{"extra":1,"data":{
 		"title":1,
@@ -362,7 +363,7 @@ func TestMoreViolationsThanListed(t *testing.T) {
 	}
 }
 
-// TestValidate shows a rule that reaches over items and into a free-form object.
+// TestValidate shows a rule on several items and a free-form object.
 func TestValidate(t *testing.T) {
 	h := rpc.Handle(
 		newServer(), func(_ context.Context, _ *rpc.Call, req *template) (any, error) { return len(req.users), nil }, rpc.Options{},
@@ -428,7 +429,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestConventions holds that a request type that cannot be decoded is found when its handler is made.
+// TestConventions checks that Handle panics on an invalid request type.
 func TestConventions(t *testing.T) {
 	for name, build := range map[string]func(){
 		"unknown rule": func() {

@@ -16,13 +16,13 @@ import (
 	"collabdata/shared/request"
 )
 
-// exchange is one request on its way to its answer.
+// exchange is one request and its response.
 type exchange struct {
 	Call
 	ctx          context.Context
-	header       http.Header // of the answer
+	header       http.Header // of the response
 	keys         []string    // Idempotency-Key headers
-	organization string      // as the request names it, for the log
+	organization string      // from the request, for the log
 	usage        *collab.Usage
 }
 
@@ -35,18 +35,18 @@ func (s *Server) exchange(ctx context.Context, path string, identity collab.Iden
 	}
 }
 
-// spend charges the account for what the exchange used. Nothing that it began goes on after that.
+// spend charges the account for the exchange. It comes last.
 func (x *exchange) spend() {
 	x.usage.Wait()
 	read, written, _ := x.usage.Total()
 	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})
 }
 
-// drained is the most that is read of a body before it is refused, and all that the gateway takes. A caller who is still sending when the
-// connection ends may not see the answer.
+// drained limits the bytes read from a body before it is rejected; the gateway accepts no more. If
+// the connection ends earlier, the client can miss the response.
 const drained = 10 << 20
 
-// serve writes the answer of run, or its failure, and one access-log record.
+// serve writes the response of run, or its failure, and one access-log record.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run run) {
 	x := s.exchange(r.Context(), r.URL.Path, identity)
 	x.header = w.Header()
@@ -72,7 +72,8 @@ func recovered(run func() (response, error)) (a response, err error) {
 	return run()
 }
 
-// record logs the exchange: no body, no credential, no text of the caller's but the ids of account and organization.
+// record logs the exchange, without body, credentials and texts of the caller except the ids of
+// account and organization.
 func (s *Server) record(x *exchange, a response) {
 	level, status := slog.LevelInfo, "success"
 	if a.code != "" {
@@ -106,7 +107,7 @@ func (s *Server) record(x *exchange, a response) {
 	s.Log.LogAttrs(x.ctx, level, "request", attrs...)
 }
 
-// readBody returns the body of a request that is a POST of at most MaxBody bytes of JSON.
+// readBody returns the body of a POST of at most MaxBody bytes of JSON.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, refuse(http.StatusMethodNotAllowed, "the method must be POST")
@@ -123,7 +124,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, tooLarge
 	}
 	if err != nil {
-		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body could not be read to its end", Err: err}
+		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body could not be read completely", Err: err}
 	}
 	if WrappedLen(body) > MaxBody {
 		return nil, tooLarge
@@ -131,7 +132,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readAll reads r to its end into one allocation where its size is known; size is negative where it is not.
+// readAll reads r, in one allocation if its size is known. A negative size is unknown.
 func readAll(r io.Reader, size int64) ([]byte, error) {
 	if size < 0 {
 		return io.ReadAll(r)

@@ -2,13 +2,13 @@ package rpc
 
 import "collabdata/shared/collab"
 
-// Opt is a field of a request that tells absent, null and a value apart. Rules in its tag hold for the value.
+// Opt is a field that distinguishes absent, null and a value. Rules in its tag apply to the value.
 type Opt[T any] struct {
-	Value T           // zero when absent or null
-	Raw   collab.JSON // the value's text as sent, compact; `null` for null; nil when absent
+	Value T           // zero if absent or null
+	Raw   collab.JSON // the compact text; `null` for null; nil if absent
 }
 
-// Sent reports whether the field was in the request, be it as null.
+// Sent reports whether the field was sent, including null.
 func (o Opt[T]) Sent() bool { return o.Raw != nil }
 
 // Null reports whether the field was sent as null.
@@ -16,17 +16,17 @@ func (o Opt[T]) Null() bool { return string(o.Raw) == "null" }
 
 func (Opt[T]) isOpt() {}
 
-// One is a field of a request that may be sent as T or as an array of exactly one T.
+// One is a field sent as T, or as an array of exactly one T.
 type One[T any] struct{ Value T }
 
 func (One[T]) isOne() {}
 
-// Distinct returns the values of a field in their order, each once; nil for nil.
+// Distinct returns the values in order without duplicates; nil for nil.
 func Distinct[T comparable](list []T) []T {
 	return DistinctBy(list, func(v T) T { return v })
 }
 
-// DistinctBy is Distinct for values that are the same where their keys are: the first of them is kept.
+// DistinctBy is Distinct for values with equal keys; it keeps the first.
 func DistinctBy[T any, Key comparable](list []T, key func(T) Key) []T {
 	if list == nil {
 		return nil
@@ -42,7 +42,7 @@ func DistinctBy[T any, Key comparable](list []T, key func(T) Key) []T {
 	return once
 }
 
-// MarshalJSON returns the field as it was sent.
+// MarshalJSON returns the text as sent.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	if o.Raw == nil {
 		return []byte("null"), nil

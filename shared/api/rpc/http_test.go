@@ -94,7 +94,8 @@ func TestBodySize(t *testing.T) {
 	}
 }
 
-// TestRefusedWhileSending holds that a caller who reads no answer before all of the body is sent still gets it, whatever is wrong.
+// TestRefusedWhileSending holds that a caller who reads no answer before all of the body is sent
+// still gets it, whatever is wrong.
 func TestRefusedWhileSending(t *testing.T) {
 	s := newServer()
 	h := operation(s, func(context.Context, *rpc.Call) (any, error) { return nil, nil })
@@ -140,7 +141,7 @@ func TestBodyBreaksOff(t *testing.T) {
 			r.ContentLength = 11
 		}
 		w := serve(h, r.WithContext(collab.WithIdentity(r.Context(), acme)))
-		if f := failureOf(t, w); w.Code != 400 || f.Error.Message != "the body could not be read to its end" {
+		if f := failureOf(t, w); w.Code != 400 || f.Error.Message != "the body could not be read completely" {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
@@ -229,7 +230,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestDeadline holds that a vague failure is explained by the request's time having run out, and a precise one is not.
+// TestDeadline holds that a vague failure is explained by the request's time having run out, and a
+// precise one is not.
 func TestDeadline(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -308,7 +310,7 @@ func TestNoRandomness(t *testing.T) {
 	}
 }
 
-// TestRecorded holds that what an operation recorded is sent on its way once, whether the operation succeeds or fails thereafter.
+// TestRecorded checks that recorded events are sent once, whether the operation succeeds or fails.
 func TestRecorded(t *testing.T) {
 	want := []collab.EventRef{{Account: "acme", ID: "e1"}, {Account: "acme", ID: "e2"}}
 	for _, failure := range []error{nil, collab.Errorf(collab.Aborted, "others are writing")} {

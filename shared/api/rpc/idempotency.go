@@ -14,28 +14,29 @@ import (
 	"collabdata/shared/request"
 )
 
-// IdempotencyStore keeps what became of the requests that carried an Idempotency-Key. A key is forgotten request.KeyExpiry after
-// its last attempt began: its item is as no item from then on, as of claim.Start of who asks.
+// IdempotencyStore stores the outcomes of requests with an Idempotency-Key. A key expires
+// request.KeyExpiry after its last attempt began, compared with claim.Start.
 type IdempotencyStore interface {
-	// BeginIdempotent claims the key for the attempt that claim describes, in one atomic step. Where the key
-	//   - is new, or was freed and claim has another body: claim becomes the key's content: Claimed;
-	//   - is finished: Finished with the answer and the claim, or Mismatch when claim has another body;
-	//   - was freed, or is held on a lease that has ended by claim.Start, with the same body: it is taken over with the new lease
-	//     and its own Seed and Start: Claimed;
-	//   - is held: Mismatch when claim has another body (whether the lease has ended or not), else Running with the holder's claim.
+	// BeginIdempotent atomically claims the key for an attempt:
+	//   - If the key is new, or was freed and claim has another body: it stores claim: Claimed.
+	//   - If the key is finished: Finished with response and claim, or Mismatch if the body differs.
+	//   - If the key was freed, or its lease ended before claim.Start, and the body is the same: the
+	//     attempt takes it over with the new lease and the stored Seed and Start: Claimed.
+	//   - If the key is held: Mismatch if the body differs, else Running with the holder's claim.
 	BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error)
 
-	// FinishIdempotent keeps the answer until the key's expiry. Where the claim is not held any more (it was finished or freed, or another
-	// attempt has taken it over), it does nothing and returns nil.
+	// FinishIdempotent stores the response until the key expires. It does nothing if the claim is
+	// no longer held.
 	FinishIdempotent(ctx context.Context, claim request.Claim, answer request.Answer) error
 
-	// FreeIdempotent lets go of the key at once. Seed, Start and body hash stay: the attempt may have done a part, which a repetition of
-	// the same request then recognizes as its own. Where the claim is not held any more it does nothing and returns nil.
+	// FreeIdempotent frees the key at once. It keeps Seed, Start and body hash, because the attempt
+	// can have written something that a retry must recognize. It does nothing if the claim is no
+	// longer held.
 	FreeIdempotent(ctx context.Context, claim request.Claim) error
 }
 
-// once runs the request, unless one with its key was carried out, and keeps the answer. The claim of the key is the first that is written:
-// so a repeat that finds the key finished, or held, has changed nothing.
+// once runs the request unless an earlier one with its key is finished or running, and stores the
+// response. The claim is its first write.
 func (s *Server) once(x *exchange, run func() (response, error)) (response, error) {
 	claim, err := s.claim(x)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Server) once(x *exchange, run func() (response, error)) (response, erro
 	x.Repeat = !bytes.Equal(outcome.Claim.Seed, claim.Seed)
 	switch outcome.State {
 	case request.Mismatch:
-		return response{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
+		return response{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was already used with another body")
 	case request.Running:
 		return response{}, &collab.Error{
 			Code:       collab.Aborted,
@@ -67,7 +68,7 @@ func (s *Server) once(x *exchange, run func() (response, error)) (response, erro
 	return a, err
 }
 
-// claim returns the claim on the key that a request carries.
+// claim returns the claim for the request's key.
 func (s *Server) claim(x *exchange) (request.Claim, error) {
 	if len(x.keys) > 1 || !validKey(x.keys[0]) {
 		return request.Claim{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key header must be 1 to 255 printable ASCII characters")
@@ -98,9 +99,9 @@ func validKey(key string) bool {
 	return 1 <= len(key) && len(key) <= 255
 }
 
-// settle finishes or frees a claim. Success and ALREADY_EXISTS bind the key, unless a repetition may carry out an item that failed;
-// any other failure frees it. The work of the request stays even where that fails: the lease ends by itself, and a repetition then finds
-// by the seed what was done.
+// settle finishes or frees a claim. Success and ALREADY_EXISTS bind the key, unless a retry can
+// complete a failed item; other failures free it. If settle fails, the lease ends by itself, and a
+// retry recognizes earlier writes by the seed.
 func (s *Server) settle(x *exchange, claim request.Claim, a response, err error) {
 	if err != nil {
 		a = failureResponse(x.ctx, err)
@@ -108,7 +109,7 @@ func (s *Server) settle(x *exchange, claim request.Claim, a response, err error)
 	binds := a.code == "" && !x.unfinished || a.code == collab.AlreadyExists
 	var answer request.Answer
 	if binds {
-		answer = keep(a, x.Secret) // before the time runs: it compresses
+		answer = keep(a, x.Secret) // compresses, so it comes before the timeout
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), platform.SettleTime)
 	defer cancel()
@@ -122,8 +123,8 @@ func (s *Server) settle(x *exchange, claim request.Claim, a response, err error)
 	}
 }
 
-// keep returns the form in which an answer is kept: its body, compressed where it is long; none where that shows a secret. The ids and
-// states of the largest adds fit so. An answer that does not fit is kept without its data.
+// keep returns the stored form of a response: compressed if long, and empty if it has a secret. The
+// ids and states of the largest requests fit; a larger response is stored without its data.
 func keep(a response, secret bool) request.Answer {
 	kept := request.Answer{Code: a.code, HTTP: a.http, Body: []byte{}}
 	if secret {
@@ -134,12 +135,12 @@ func keep(a response, secret bool) request.Answer {
 		kept.Body = compress(kept.Body)
 	}
 	if len(kept.Body) > request.MaxKeptAnswer {
-		kept.Body = []byte(`{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`)
+		kept.Body = []byte(`{"result":{"status":"success","message":"already done; the response was too large to store","data":null}}`)
 	}
 	return kept
 }
 
-// restore returns the answer that was kept.
+// restore returns a stored response.
 func restore(kept request.Answer) (response, error) {
 	body := kept.Body
 	if bytes.HasPrefix(body, []byte("\x1f\x8b")) {
@@ -157,7 +158,7 @@ func restore(kept request.Answer) (response, error) {
 func compress(text []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(text) // a bytes.Buffer takes everything
+	_, _ = w.Write(text) // bytes.Buffer never fails
 	_ = w.Close()
 	return b.Bytes()
 }

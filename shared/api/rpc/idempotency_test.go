@@ -20,12 +20,12 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// ledger is a store that notes what it is told.
+// ledger is a store that records its calls.
 type ledger struct {
 	*accounts.Store
-	claims []request.Claim // that it let through
-	kept   []byte          // the last answer
-	err    error           // of what ends a claim
+	claims []request.Claim // claims that succeeded
+	kept   []byte          // the last response
+	err    error           // returned by calls that end a claim
 }
 
 func (l *ledger) BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error) {
@@ -44,7 +44,7 @@ func (l *ledger) FinishIdempotent(ctx context.Context, claim request.Claim, answ
 	return l.Store.FinishIdempotent(ctx, claim, answer)
 }
 
-// adder is an operation that counts its runs and answers with an id that it made, unless fail is set.
+// adder is an operation that counts its runs and returns a new id, unless fail is set.
 type adder struct {
 	*ledger
 	now    time.Time
@@ -52,7 +52,7 @@ type adder struct {
 	log    bytes.Buffer
 	runs   int
 	fail   error
-	during func() // called within a run
+	during func() // called in a run
 	h      http.Handler
 }
 
@@ -74,7 +74,7 @@ func newAdder(t *testing.T) *adder {
 	return a
 }
 
-// send sends a text under a key, and returns the HTTP status and the body.
+// send sends a body with a key, and returns the HTTP status and the body.
 func (a *adder) send(ctx context.Context, key, text string) (int, string) {
 	w := serve(a.h, newRequest(ctx, `{"data":{"text":"`+text+`"}}`, "Idempotency-Key", key))
 	return w.Code, w.Body.String()
@@ -120,7 +120,7 @@ func TestIdempotencyKeyForm(t *testing.T) {
 	}
 }
 
-// TestIdempotentFailures holds which failures bind the key, and that one which does not leaves the ids as they were.
+// TestIdempotentFailures checks which failures bind the key, and that the others preserve the ids.
 func TestIdempotentFailures(t *testing.T) {
 	for _, test := range []struct {
 		fail  error
@@ -177,7 +177,8 @@ func TestIdempotentTwin(t *testing.T) {
 	}
 }
 
-// TestIdempotentTakeover lets an attempt outlive its lease: the next one makes the same ids, and the first does not undo its answer.
+// TestIdempotentTakeover lets an attempt outlive its lease: the next one generates the same ids,
+// and the first does not undo its response.
 func TestIdempotentTakeover(t *testing.T) {
 	a := newAdder(t)
 	var second string
@@ -203,7 +204,8 @@ func TestIdempotentPanic(t *testing.T) {
 	}
 }
 
-// TestIdempotentDeadline holds that the answer is kept though the request's time ran out behind the last write.
+// TestIdempotentDeadline checks that the response is stored even if the deadline passed after the
+// last write.
 func TestIdempotentDeadline(t *testing.T) {
 	a := newAdder(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -214,7 +216,8 @@ func TestIdempotentDeadline(t *testing.T) {
 	}
 }
 
-// TestIdempotencyNotKept holds that success stands when its answer cannot be kept, and that this is logged.
+// TestIdempotencyNotKept checks that a request succeeds even if its response cannot be stored, and
+// that this is logged.
 func TestIdempotencyNotKept(t *testing.T) {
 	a := newAdder(t)
 	a.err = errors.New("table X")
@@ -228,7 +231,8 @@ func TestIdempotencyNotKept(t *testing.T) {
 	}
 }
 
-// TestIdempotentLargest keeps the largest answer of an annotations add: 500 ids of 256 random characters, 5,000 comment ids.
+// TestIdempotentLargest stores the largest response of annotations/add: 500 ids of 256 random
+// characters, 5,000 comment ids.
 func TestIdempotentLargest(t *testing.T) {
 	type result struct {
 		Success      bool    `json:"success"`
@@ -282,13 +286,14 @@ func TestIdempotentTooLarge(t *testing.T) {
 	for i := range w {
 		w[i] = serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
-	if want := `{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`; w[1] != want ||
+	if want := `{"result":{"status":"success","message":"already done; the response was too large to store","data":null}}`; w[1] != want ||
 		len(w[0]) < 2*len(random) {
 		t.Errorf("%d bytes, then %s", len(w[0]), w[1])
 	}
 }
 
-// TestIdempotentSecret holds that an answer with a secret is not kept: the operation tells it again, with the ids of the first time.
+// TestIdempotentSecret checks that a response with a secret is not stored: the operation returns it
+// again, with the same ids.
 func TestIdempotentSecret(t *testing.T) {
 	a := newAdder(t)
 	const secret = "shown this once"
@@ -311,7 +316,8 @@ func TestIdempotentSecret(t *testing.T) {
 	}
 }
 
-// TestIdempotentItems holds that an answer does not bind the key while an item failed that a repetition may carry out.
+// TestIdempotentItems checks that a response does not bind the key if a retry can complete a failed
+// item.
 func TestIdempotentItems(t *testing.T) {
 	for code, binds := range map[collab.Code]bool{
 		"": true, collab.AlreadyExists: true, collab.NotFound: true, collab.InvalidArgument: true, collab.FailedPrecondition: true,
@@ -336,7 +342,7 @@ func TestIdempotentItems(t *testing.T) {
 	}
 }
 
-// TestIdempotentTimes holds that a later attempt has the ids of the first, and its own time.
+// TestIdempotentTimes checks that a later attempt has the ids of the first, and its own time.
 func TestIdempotentTimes(t *testing.T) {
 	a := newAdder(t)
 	var ids []string

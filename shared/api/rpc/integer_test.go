@@ -28,7 +28,7 @@ func TestParseInteger(t *testing.T) {
 	}
 }
 
-// FuzzParseInteger holds parseInteger against exact fractions.
+// FuzzParseInteger compares parseInteger with exact fractions.
 func FuzzParseInteger(f *testing.F) {
 	f.Add(false, uint64(17), uint64(0), int16(11))
 	f.Add(true, uint64(9), uint64(5), int16(-1))

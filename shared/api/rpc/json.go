@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// JSON returns the text of a value of the program's own types, as collab.EncodeJSON writes it. It panics where there is none, which no
-// request brings about.
+// JSON encodes a value of the program's own types with collab.EncodeJSON. It panics on error, which
+// no request can cause.
 func JSON(v any) collab.JSON {
 	text, err := collab.EncodeJSON(v)
 	if err != nil {
@@ -22,19 +22,20 @@ func JSON(v any) collab.JSON {
 	return text
 }
 
-// EncodeData returns the text of a request, or of a part of one, as a caller sends it: what holds its zero value is left out, as null
-// is a violation in many fields. A pointer to a zero value is sent.
+// EncodeData encodes a request or a part of one. It omits zero values, because null is a violation
+// in many fields. Use a pointer to send a zero value.
 func EncodeData(v any) ([]byte, error) {
 	return jsonv2.Marshal(v, jsonv2.OmitZeroStructFields(true))
 }
 
-// Stored is a T in an answer that is written as it was sent: the text of it. nil is absence: its field has the option omitzero.
+// Stored is the stored text of a T in a response, written unchanged. A nil value is absent if its
+// field has omitzero.
 type Stored[T any] collab.JSON
 
 // StoredType returns T.
 func (Stored[T]) StoredType() reflect.Type { return reflect.TypeFor[T]() }
 
-// MarshalJSONTo writes the text, null for nil.
+// MarshalJSONTo writes the text, or null for nil.
 func (s Stored[T]) MarshalJSONTo(e *jsontext.Encoder) error {
 	if s == nil {
 		return e.WriteToken(jsontext.Null)
@@ -42,7 +43,7 @@ func (s Stored[T]) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteValue(jsontext.Value(s))
 }
 
-// Whole is an answer's data, a T that has Stored parts.
+// Whole is the data of a response with Stored parts.
 type Whole[T any] struct{ Data T }
 
 // StoredType returns T.
@@ -50,8 +51,7 @@ func (Whole[T]) StoredType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (w Whole[T]) segments(s *segments) { *s = append(*s, EncodeStored(w.Data)) }
 
-// EncodeStored returns the text of a value that has Stored parts. The sent text is valid and has each name once, so that is not checked
-// again.
+// EncodeStored encodes a value with Stored parts. It does not validate stored text again.
 func EncodeStored(v any) collab.JSON {
 	text, err := jsonv2.Marshal(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -60,7 +60,7 @@ func EncodeStored(v any) collab.JSON {
 	return text
 }
 
-// Keyed is a JSON object whose members keep their order.
+// Keyed is a JSON object with ordered members.
 type Keyed[T any] []Member[T]
 
 // Member is one member of a Keyed.
@@ -69,14 +69,14 @@ type Member[T any] struct {
 	Value T
 }
 
-// MarshalJSON returns the object. Keys must differ.
+// MarshalJSON encodes the object. Keys must be distinct.
 func (k Keyed[T]) MarshalJSON() ([]byte, error) {
 	var s segments
 	k.segments(&s)
 	return bytes.Join(s, nil), nil
 }
 
-// UnmarshalJSON reads an object, with its members in their order.
+// UnmarshalJSON decodes an object and preserves the order of members.
 func (k *Keyed[T]) UnmarshalJSON(text []byte) error {
 	*k = Keyed[T]{}
 	for name, value := range Members(text) {
@@ -89,10 +89,10 @@ func (k *Keyed[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ValueType returns T, for who describes the answer.
+// ValueType returns T, for the description of responses.
 func (Keyed[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
 
-// Get returns the value of a key, and whether it is there.
+// Get returns the value of a key. ok is false if there is none.
 func (k Keyed[T]) Get(key string) (value T, ok bool) {
 	for _, m := range k {
 		if m.Key == key {
@@ -102,7 +102,8 @@ func (k Keyed[T]) Get(key string) (value T, ok bool) {
 	return value, false
 }
 
-// Members yields the names and the texts of the members of a JSON object, in their order; of anything else, nothing.
+// Members yields the names and texts of the members of a JSON object in order; nothing for other
+// values.
 func Members(object collab.JSON) iter.Seq2[string, collab.JSON] {
 	return func(yield func(string, collab.JSON) bool) {
 		dec := jsontext.NewDecoder(bytes.NewBuffer(object))
@@ -137,7 +138,7 @@ func (k Keyed[T]) segments(s *segments) {
 	s.add("}")
 }
 
-// segments is a JSON text in pieces. Texts of items are taken up as they stand, so that a page is never copied together.
+// segments is a JSON text in pieces, so that a page is never copied as a whole.
 type segments [][]byte
 
 func (s *segments) add(text string) { *s = append(*s, []byte(text)) }
@@ -150,7 +151,8 @@ func (s segments) len() int {
 	return n
 }
 
-// value adds a value: JSON texts as they are, anything else as encoding/json writes it without HTML escaping; a nil slice as [].
+// value adds a value: JSON text unchanged, other values without HTML escaping, and a nil slice as
+// [].
 func (s *segments) value(v any) {
 	switch v := v.(type) {
 	case collab.JSON:
@@ -178,10 +180,10 @@ func (s *segments) value(v any) {
 	}
 }
 
-// quote adds a text as a JSON string, between what stands before and after it.
+// quote adds a text as a JSON string, between before and after.
 func (s *segments) quote(before, text, after string) {
 	b := append(make([]byte, 0, len(before)+len(text)+len(after)+2), before...)
-	b, _ = jsontext.AppendQuote(b, text) // its error is of invalid UTF-8, which it replaces
+	b, _ = jsontext.AppendQuote(b, text) // the only error, invalid UTF-8, is replaced
 	*s = append(*s, append(b, after...))
 }
 
@@ -193,22 +195,23 @@ func (s *segments) json(text collab.JSON) {
 	*s = append(*s, text)
 }
 
-// WrappedLen returns the length of a text as the content of a JSON string, the quotes not counted: what a Lambda gets and answers
-// is sent as such a string, and the limits on bodies and answers count that form. It is what encoding/json writes without HTML escaping; the text must be
-// valid UTF-8.
+// WrappedLen returns the length of a valid UTF-8 text as the content of a JSON string, without
+// quotes. Lambda receives and returns bodies as such strings, and its limits apply to this form. It
+// equals the output of encoding/json without HTML escaping.
 func WrappedLen[T ~[]byte | ~string](text T) int {
 	n := len(text)
 	for i := range len(text) {
 		c := text[i]
 		n += int(escape[c])
 		if c == 0xe2 && i+2 < len(text) && text[i+1] == 0x80 && text[i+2]|1 == 0xa9 {
-			n += 3 // U+2028 and U+2029 as \u202X
+			n += 3 // U+2028 and U+2029 become \u202X
 		}
 	}
 	return n
 }
 
-// escape is what a character grows by: \" \\ \n and the like by one, other control characters, as \u00XX, by five.
+// escape is the growth of a character: one for \" \\ \n and similar, five for other control
+// characters.
 var escape = [256]uint8{
 	5, 5, 5, 5, 5, 5, 5, 5, 1, 1, 1, 5, 1, 1, 5, 5,
 	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,

@@ -7,7 +7,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// action is a kind of action that is limited for each person.
+// action is a kind of action with a limit per person.
 type action int
 
 const (
@@ -16,7 +16,7 @@ const (
 	mentions
 )
 
-// bounds limits each kind: one person may do most of it at once, and as many again over the period.
+// bounds are the limits: a burst, refilled evenly over the period.
 var bounds = [...]struct {
 	most    int
 	period  time.Duration
@@ -27,23 +27,22 @@ var bounds = [...]struct {
 	mentions: {200, time.Hour, "too many people mentioned; try again later"},
 }
 
-// remembered is the number of counts that a limiter keeps. One more clears them all.
+// remembered is the number of counts in a limiter. At the limit, all are cleared.
 const remembered = 10_000
 
-// count identifies the actions of a kind by one person.
 type count struct {
 	account, user string
 	action        action
 }
 
-// limiter limits the actions of each person in this process; the gateway's firewall limits requests to all processes. Its zero value is ready
-// for use.
+// limiter limits the actions of each person in this process; the gateway's firewall limits requests
+// to all processes. Its zero value is ready to use.
 type limiter struct {
 	mu   sync.Mutex
-	free map[count]time.Time // when a count is free again
+	free map[count]time.Time // time at which a count is free again
 }
 
-// take counts n more at a time, or returns how long to wait for them.
+// take counts n actions, or returns the time to wait.
 func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	b := bounds[c.action]
 	l.mu.Lock()
@@ -63,7 +62,7 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// take counts n actions of the call's person. It fails with RESOURCE_EXHAUSTED beyond the bounds.
+// take counts n actions of the call's person. It returns RESOURCE_EXHAUSTED beyond the limit.
 func (c *Call) take(a action, n int) error {
 	if c.Person == nil || n == 0 {
 		return nil
@@ -75,5 +74,6 @@ func (c *Call) take(a action, n int) error {
 	return &collab.Error{Code: collab.ResourceExhausted, Message: bounds[a].message, RetryAfter: wait}
 }
 
-// Mentions counts people whom the call's person mentions. It fails with RESOURCE_EXHAUSTED beyond 200 an hour.
+// Mentions counts people mentioned by the call's person. It returns RESOURCE_EXHAUSTED beyond 200
+// an hour.
 func (c *Call) Mentions(n int) error { return c.take(mentions, n) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestLargeMention holds that a person may mention a group of any size, once an hour.
+// TestLargeMention checks that a person can mention a group of any size, once an hour.
 func TestLargeMention(t *testing.T) {
 	var l limiter
 	now := time.Now()

@@ -11,27 +11,28 @@ import (
 	"collabdata/shared/collab"
 )
 
-// PageRequest is what the requests of all lists have: embed it.
+// PageRequest has the fields of all list requests: embed it.
 type PageRequest struct {
-	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" person:"in" doc:"The most items to answer; 1,000 where it is left out"`
+	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" person:"in" doc:"The maximum number of items. Default: 1,000"`
 	PageToken string `json:"pageToken" person:"in"`
 }
 
-// MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what is around them.
+// MaxPage is the maximum size of a page's items in bytes as Lambda encodes them: 5 MB without the
+// envelope.
 const MaxPage = 4_990_000
 
-// Page is an answer whose data are an array of T, as it fills: up to the items asked for, and to the bytes that an answer holds. The items
-// are encoded as they come in, so that their size is known.
+// Page collects the items of a list until the requested number or the maximum size is reached.
+// Items are encoded when added, so that their size is known.
 type Page[T any] struct {
 	call  *Call
 	noun  string
 	most  int
-	left  int // bytes that still fit, as wrapped
+	left  int // remaining bytes, as Lambda encodes them
 	items []collab.JSON
 }
 
-// NewPage returns an empty page of the list that req asks for, of collab.MaxPageSize items where it names no pageSize, and reads the place
-// where it begins into what position points at: see Call.Position. The noun is that of its items, as for Count.
+// NewPage returns an empty page for req, by default of collab.MaxPageSize items. It stores the
+// start in position, which is a pointer: see Call.Position. The noun is as in Count.
 func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Page[T], error) {
 	if err := call.Position(req.PageToken, position); err != nil {
 		return nil, err
@@ -40,27 +41,27 @@ func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Pa
 	return &Page[T]{call: call, noun: noun, most: int(most), left: MaxPage}, nil
 }
 
-// NewList is NewPage for a list that is answered in one piece, however many items it has.
+// NewList is NewPage for a list in one response, without a limit on items.
 func NewList[T any](call *Call, noun string) *Page[T] {
 	return &Page[T]{call: call, noun: noun, most: math.MaxInt, left: MaxPage}
 }
 
-// Most returns how many further items were asked for.
+// Most returns the number of items that can be added.
 func (p *Page[T]) Most() int { return p.most - len(p.items) }
 
-// Len returns how many items the page has.
+// Len returns the number of items.
 func (p *Page[T]) Len() int { return len(p.items) }
 
-// Room returns how many bytes the next item may take, as wrapped.
+// Room returns the maximum size of the next item, as Lambda encodes it.
 func (p *Page[T]) Room() int { return p.left - len(",") }
 
-// Add takes an item, and reports whether it fits. The first one always does.
+// Add adds an item, and reports whether it fits. The first item always fits.
 func (p *Page[T]) Add(item T) bool {
 	text := JSON(item)
 	return p.AddEncoded(text, WrappedLen(text))
 }
 
-// AddEncoded is Add for an item that is encoded already, null for nil, and whose WrappedLen is known.
+// AddEncoded is Add for an encoded item with a known WrappedLen; nil is null.
 func (p *Page[T]) AddEncoded(text collab.JSON, size int) bool {
 	if len(p.items) > 0 && (size > p.Room() || p.Most() <= 0) {
 		return false
@@ -70,15 +71,15 @@ func (p *Page[T]) AddEncoded(text collab.JSON, size int) bool {
 	return true
 }
 
-// BothTokens has the answer say where the list goes on under the name pageToken, too, as the contract does for some lists.
+// BothTokens also returns the token as pageToken, as the contract requires for some lists.
 func (p *Page[T]) BothTokens() { p.call.bothTokens = true }
 
-// Next says that the list goes on after a position: see Call.PageToken.
+// Next marks that the list continues after a position: see Call.PageToken.
 func (p *Page[T]) Next(position any) { p.call.NextPageToken = p.call.PageToken(position) }
 
 func (p *Page[T]) segments(s *segments) { s.value(p.items) }
 
-// report tells the call what the page holds, where the operation has not done so.
+// report sets the call's message and number of items, unless the operation has.
 func (p *Page[T]) report() {
 	p.call.Items = len(p.items)
 	if p.call.Message == "" {
@@ -86,16 +87,15 @@ func (p *Page[T]) report() {
 	}
 }
 
-// GroupedPage is a Page that is answered, where the request asks for it, as an object of arrays by a key, in the order in which the keys
-// came.
+// GroupedPage is a Page that can be an object of arrays, ordered by the first use of each key.
 type GroupedPage[T any] struct {
 	*Page[T]
 	grouped bool
 	groups  Keyed[[]collab.JSON]
-	index   map[string]int // a key's place in groups
+	index   map[string]int // index in groups by key
 }
 
-// Group returns the page as one whose items are added by AddTo, where grouped is true, or by AddEncoded.
+// Group returns a page that groups the items of AddTo if grouped is true.
 func (p *Page[T]) Group(grouped bool) *GroupedPage[T] {
 	return &GroupedPage[T]{Page: p, grouped: grouped, index: map[string]int{}}
 }
@@ -104,12 +104,12 @@ func (p *Page[T]) Group(grouped bool) *GroupedPage[T] {
 func (g *GroupedPage[T]) RoomIn(key string) int {
 	room := g.Room()
 	if _, known := g.index[key]; g.grouped && !known {
-		room -= 2*WrappedLen(key) + len(`\"\":[],`) // a quote in a key takes four
+		room -= 2*WrappedLen(key) + len(`\"\":[],`) // a quote in a key takes four bytes
 	}
 	return room
 }
 
-// AddTo is AddEncoded, into the group of a key.
+// AddTo is AddEncoded for the group of a key.
 func (g *GroupedPage[T]) AddTo(key string, text collab.JSON, size int) bool {
 	if !g.AddEncoded(text, size+g.Room()-g.RoomIn(key)) {
 		return false
@@ -135,15 +135,16 @@ func (g *GroupedPage[T]) segments(s *segments) {
 	}
 }
 
-// PageToken returns the token that leads back to a position in this request's list. The position is any value that encoding/json
-// writes and reads. The token holds for the same account, path and data; pageSize, order of keys and white space may differ.
+// PageToken returns the token of a position in this request's list. A position is any value that
+// encoding/json can encode and decode. The token is valid for the same account, path and data,
+// except for pageSize, order of keys and white space.
 func (c *Call) PageToken(position any) string {
 	return c.scope().Encode(JSON(position))
 }
 
-// Position reads the position of a token that PageToken made into what position points at, and leaves that alone where the token is
-// empty: the first page. The error is INVALID_ARGUMENT. A caller can forge a token: the position is no more to be trusted than the
-// rest of the request.
+// Position decodes the position of a token into what position points to; an empty token leaves it
+// unchanged. It returns INVALID_ARGUMENT if the token is invalid. A caller can forge a token, so do
+// not trust the position.
 func (c *Call) Position(token string, position any) error {
 	if token == "" {
 		return nil
@@ -162,7 +163,7 @@ func (c *Call) scope() PageScope {
 	return PageScope{Account: c.Account, Path: c.Path, Filters: c.filters()}
 }
 
-// filters returns the data of the request less pageSize and pageToken in its canonical form (RFC 8785).
+// filters returns the request's data without pageSize and pageToken, in canonical form (RFC 8785).
 func (c *Call) filters() []byte {
 	filters := Keyed[collab.JSON]{}
 	for name, data := range Members(c.body) {
@@ -177,19 +178,18 @@ func (c *Call) filters() []byte {
 	}
 	canonical := jsontext.Value(JSON(filters))
 	if err := canonical.Canonicalize(); err != nil {
-		panic(err) // the body was read without an error
+		panic(err) // the body is valid
 	}
 	return canonical
 }
 
-// Open is embedded in a struct whose object has further members, of any name. In a request they are kept here, in their order, null as
-// null.
+// Open is embedded in a struct to keep members of any other name, in order. null is kept.
 type Open struct {
 	Further Keyed[collab.JSON] `json:"-"`
 }
 
-// ItemType returns T, for who describes the answer.
+// ItemType returns T, for the description of responses.
 func (*Page[T]) ItemType() reflect.Type { return reflect.TypeFor[T]() }
 
-// ItemType returns T, for who describes the answer.
+// ItemType returns T, for the description of responses.
 func (*GroupedPage[T]) ItemType() reflect.Type { return reflect.TypeFor[T]() }

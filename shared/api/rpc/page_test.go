@@ -7,7 +7,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TestPageExact holds that the items of a page take no more than they may, whatever their sizes.
+// TestPageExact checks that items of any size do not exceed a page.
 func TestPageExact(t *testing.T) {
 	for _, size := range []int{100, 101, 4_989_997, 4_989_998} {
 		list := rpc.NewList[collab.JSON](&rpc.Call{}, "item")

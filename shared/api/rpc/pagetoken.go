@@ -8,24 +8,25 @@ import (
 	"fmt"
 )
 
-// tokenVersion is that of the form; a change of the form or of what positions mean raises it, and older tokens become invalid.
+// tokenVersion is the version of the form and of positions. Raise it to invalidate older tokens.
 const tokenVersion = 1
 
 const tokenHashLen = 16
 
-// ErrPageToken says that a text is no token, or not one of this scope.
+// ErrPageToken means that a text is not a token of this scope.
 var ErrPageToken = errors.New("the page token is not one of this query")
 
-// PageScope is the list that a position lies in. Its tokens are base64url without padding of one byte of version, 16 bytes of SHA-256 over
-// scope and position, and the position. The hash finds mistakes: a token that was cut, or sent with another query. It grants nothing, as
-// anyone can compute it: the reader of a position builds keys from the caller's own account and filters.
+// PageScope identifies the list of a position. A token is unpadded base64url of a version byte, 16
+// bytes of SHA-256 over scope and position, and the position. The hash detects truncated tokens and
+// other queries. It is no protection: anyone can compute it, so build keys from the caller's own
+// account and filters.
 type PageScope struct {
 	Account string
 	Path    string // of the endpoint
-	Filters []byte // what selects and orders the list, in a form that is the same for the same filters
+	Filters []byte // filters and order of the list, in canonical form
 }
 
-// Encode returns the token for a position, which is opaque here.
+// Encode returns the token of an opaque position.
 func (s PageScope) Encode(position []byte) string {
 	sum := s.sum(position)
 	token := make([]byte, 0, 1+tokenHashLen+len(position))
@@ -35,10 +36,10 @@ func (s PageScope) Encode(position []byte) string {
 	return base64.RawURLEncoding.EncodeToString(token)
 }
 
-// Decode returns the position of a token that Encode made in the same scope. The error wraps ErrPageToken.
+// Decode returns the position of a token of the same scope. The error wraps ErrPageToken.
 func (s PageScope) Decode(token string) ([]byte, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || base64.RawURLEncoding.EncodedLen(len(raw)) != len(token) { // the decoder overlooks line ends
+	if err != nil || base64.RawURLEncoding.EncodedLen(len(raw)) != len(token) { // the decoder ignores line breaks
 		return nil, fmt.Errorf("%w: it is not base64url", ErrPageToken)
 	}
 	if len(raw) < 1+tokenHashLen || raw[0] != tokenVersion {

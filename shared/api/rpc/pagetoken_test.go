@@ -11,7 +11,7 @@ import (
 
 var pageScope = rpc.PageScope{Account: "acme", Path: "/v2/commentannotations/get", Filters: []byte(`{"organizationId":"o"}`)}
 
-// TestPageTokenForm holds the form of version 1: tokens outlive a deployment.
+// TestPageTokenForm checks the form of version 1: tokens outlive a deployment.
 func TestPageTokenForm(t *testing.T) {
 	const token = "AR8VLXmO8flH8Yk9vc9WvkVwb3NpdGlvbg"
 	if got := pageScope.Encode([]byte("position")); got != token {

@@ -16,38 +16,39 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Access says whether a person with a token may call an endpoint, and what the token must cover.
+// Access controls calls of an endpoint by a person with a token.
 //
-// The types of the endpoint's request and answer say the rest, in tags of their fields:
+// Tags of fields in the request and response types select the fields of a person:
 //
-//	person:"in"    a request of a person may have the field; any other field is a violation
-//	person:"self"  the field holds the person's id: the id itself, or an array of it
-//	person:"out"   the field of an answer reaches a person; any other field is left out
+//	person:"in"    a person's request can have the field; others are violations
+//	person:"self"  the field is the person's id, or an array of it
+//	person:"out"   the field of a response reaches a person; others are omitted
 //
-// A struct with fields of a person's request may implement Filler.
+// A struct with fields of a person's request can implement Filler.
 type Access int
 
-// The kinds of access.
 const (
-	BackEnd      Access = iota // no person may call the endpoint
-	PersonReads                // the token covers all documents that the request names, and if it names none, the organization
+	BackEnd      Access = iota // no person can call the endpoint
+	PersonReads                // the token covers all documents of the request, or if there are none, the organization
 	PersonWrites               // the same, with the role editor
-	PersonInbox                // the token covers the documents, or if the request names none, anything in the organization. Writes need one who was not taken out of it
+
+	// PersonInbox requires that the token covers the documents of the request, or if there are
+	// none, anything in the organization. A removed person cannot write.
+	PersonInbox
 )
 
-// Filler is a request type, or a struct within one, with fields that the service fills in for a person.
+// Filler is a request type, or a struct in one, with fields that the service sets for a person.
 type Filler interface {
-	// Fill sets fields that only a back end may send, and adds the struct's violations that
-	// only a person can commit. It is called before Validate.
+	// Fill sets fields that only a back end can send, and adds violations that only a person can
+	// commit. It is called before Validate.
 	Fill(p *collab.Person, m *Violations)
 }
 
-// MaxPersonBody is the largest body of a person's request, in bytes.
+// MaxPersonBody is the maximum body size of a person's request, in bytes.
 const MaxPersonBody = 128 << 10
 
 const personTag = "person" // of a field: see Access
 
-// tagged reports whether the tag of a field has one of the words of Access.
 func tagged(tag reflect.StructTag, word string) bool {
 	for of := range strings.SplitSeq(tag.Get(personTag), ",") {
 		if of == word {
@@ -57,11 +58,12 @@ func tagged(tag reflect.StructTag, word string) bool {
 	return false
 }
 
-// Fields maps names of JSON members to the members within their values: nil means all of these. The name * means any.
+// Fields maps names of JSON members to the members of their values, or to nil for all. The name *
+// means any.
 type Fields map[string]Fields
 
-// Received returns the fields of an answer's data that reach a person, by their tags. It panics if
-// a value with fields of its own reaches persons, and none of these does.
+// Received returns the fields of a response's data that reach a person. It panics if a struct
+// reaches persons without any of its fields.
 func Received(data reflect.Type) Fields { return received(data, data.String()) }
 
 func received(t reflect.Type, path string) Fields {
@@ -92,7 +94,7 @@ func received(t reflect.Type, path string) Fields {
 	return fields
 }
 
-// Sent returns the fields that a person's request may have, by their tags, of the shape of its data.
+// Sent returns the fields that a person's request can have.
 func Sent(p *Shape) Fields {
 	for p.Elem != nil {
 		p = p.Elem
@@ -109,7 +111,7 @@ func Sent(p *Shape) Fields {
 	return fields
 }
 
-// String returns the names, separated by spaces. Braces after a name hold the members of its value.
+// String returns the names, separated by spaces, with the members of each value in braces.
 func (f Fields) String() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -121,7 +123,7 @@ func (f Fields) String() string {
 	return strings.Join(list, " ")
 }
 
-// prune copies the next value with only the members in f. It panics if that is no JSON: the program made it.
+// prune copies the next value with only the members in f. It panics if that is not JSON.
 func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
 	kind := from.PeekKind()
 	if f == nil || kind != '{' && kind != '[' {
@@ -163,7 +165,7 @@ func must(err error) {
 	}
 }
 
-// toPerson returns the part of an answer's data that a person may receive.
+// toPerson returns the part of a response's data that a person can receive.
 func (f Fields) toPerson(data any) any {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
@@ -175,8 +177,8 @@ func (f Fields) toPerson(data any) any {
 	return collab.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// admitPerson fails with PERMISSION_DENIED if no person may call the endpoint, and if the request
-// is too large or the person has sent too many.
+// admitPerson returns PERMISSION_DENIED if no person can call the endpoint. It also fails if the
+// request is too large, or the person has sent too many.
 func (a Access) admitPerson(c *Call, counts action) error {
 	if a == BackEnd {
 		return collab.Errorf(collab.PermissionDenied, "only a back end may call this operation")
@@ -187,7 +189,7 @@ func (a Access) admitPerson(c *Call, counts action) error {
 	return c.take(counts, 1)
 }
 
-// forSelf sets the fields that hold the person's id.
+// forSelf sets the fields of the person's id.
 func (o *Object) forSelf(v reflect.Value, p *collab.Person) {
 	for _, f := range o.Fields {
 		if !f.Self {
@@ -204,7 +206,7 @@ func (o *Object) forSelf(v reflect.Value, p *collab.Person) {
 	}
 }
 
-// texts returns the strings in the field of a request's data that has a name, "" left out.
+// texts returns the non-empty strings in the named field of a request's data.
 func (o *Object) texts(data reflect.Value, name string) []string {
 	i, ok := o.byName[name]
 	if !ok {
@@ -223,22 +225,24 @@ func (o *Object) texts(data reflect.Value, name string) []string {
 	return []string{v.String()}
 }
 
-// Directory knows the resources that tokens cover.
+// Directory reads the resources of tokens.
 type Directory interface {
-	// Open returns an organization and those of the documents that exist and are enabled. It fails
-	// with NOT_FOUND or FAILED_PRECONDITION if the organization does not exist or is disabled.
+	// Open returns an organization and its existing, enabled documents among those given. It
+	// returns NOT_FOUND if the organization does not exist, and FAILED_PRECONDITION if it is
+	// disabled.
 	Open(ctx context.Context, account, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 
-	// IsRemoved reports whether a user was taken out of an organization that Open returned.
+	// IsRemoved reports whether a user was removed from an organization that Open returned.
 	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
 
-	// FoldersOf returns the folders above each document, the nearest first. It leaves out documents that do not exist.
+	// FoldersOf returns the folders above each document, nearest first. It omits missing documents.
 	FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error)
 }
 
-// covers fails unless the token covers the organization and the documents of a request's data: with
-// PERMISSION_DENIED if it does not, or not with the role that the operation needs, and with NOT_FOUND if
-// the organization does not exist or is disabled, if it or a document was added after the token was issued, or if the person was taken out.
+// covers checks that the token covers the organization and the documents of a request's data. It
+// returns PERMISSION_DENIED if it does not, or lacks the required role. It returns NOT_FOUND if the
+// organization does not exist or is disabled, if it or a document was created after the token, or
+// if the person was removed.
 func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Value) error {
 	id := strings.Join(o.texts(data, "organizationId"), "")
 	documents := append(o.texts(data, "documentId"), o.texts(data, "documentIds")...)
@@ -253,7 +257,7 @@ func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Val
 	case err != nil:
 		return err
 	}
-	if a == PersonInbox && c.Writes { // others look at a document, and so at who was taken out
+	if a == PersonInbox && c.Writes { // other operations check a document, and so removals
 		if removed, err := c.directory.IsRemoved(ctx, org, c.Person.UserID); err != nil || removed {
 			return cmp.Or[error](err, collab.Errorf(collab.NotFound, "organization %q does not exist", id))
 		}
@@ -288,8 +292,9 @@ func notCovered(org string, documents []string) error {
 	return collab.Errorf(collab.PermissionDenied, "the token does not cover organization %q: name documents that it covers", org)
 }
 
-// Covered returns the roles that a person's token gives on documents, by id: the role on the document, else on the nearest folder above
-// it, else on the organization. It leaves out documents that the token does not cover. It reads folders only if the token names some.
+// Covered returns the token's role on each document by id: that on the document, else on the
+// nearest folder, else on the organization. It omits uncovered documents. It reads folders only if
+// the token has some.
 func (c *Call) Covered(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string]collab.Role, error) {
 	roles := map[string]collab.Role{}
 	all := c.Person.Resource(org.Organization, collab.ResourceOrganization, org.Organization)

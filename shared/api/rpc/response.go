@@ -13,10 +13,10 @@ import (
 	"collabdata/shared/collab"
 )
 
-// response is what is written, in pieces that are written one after the other without being copied together.
+// response is a response body in pieces, which are written without concatenation.
 type response struct {
 	http       int
-	code       collab.Code // "" for success
+	code       collab.Code // "" means success
 	body       segments
 	retryAfter time.Duration
 }
@@ -35,19 +35,18 @@ func (a response) write(w http.ResponseWriter) {
 	w.WriteHeader(a.http)
 	for _, piece := range a.body {
 		if _, err := w.Write(piece); err != nil {
-			return // the caller is gone
+			return // the client has gone
 		}
 	}
 }
 
-// DroppedFields is the response header that names the unknown fields which were left out of a request: the paths of up to 20, without the
-// indexes of arrays, separated by commas, and "..." for more. Settings.UnknownFields switches it on.
+// DroppedFields is the response header with the paths of up to 20 dropped unknown fields. It has no
+// array indexes, commas between paths, and "..." if there are more. See Settings.UnknownFields.
 const DroppedFields = "X-Dropped-Fields"
 
-// maxDropped is how many unknown fields a response names.
+// maxDropped is the number of dropped fields in a response.
 const maxDropped = 20
 
-// successResponse encodes `{"result": …}`.
 func successResponse(call *Call, data any, accepted bool) response {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
@@ -80,7 +79,7 @@ func successResponse(call *Call, data any, accepted bool) response {
 	return response{http: status, body: s}
 }
 
-// WithDetails is a failure whose details are a value of the operation, instead of a list of mistakes.
+// WithDetails is a failure with custom details, instead of a list of violations.
 func WithDetails(reason *collab.Error, details any) error { return &detailed{reason, details} }
 
 type detailed struct {
@@ -91,7 +90,8 @@ type detailed struct {
 func (d *detailed) Error() string { return d.reason.Error() }
 func (d *detailed) Unwrap() error { return d.reason }
 
-// Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
+// Count formats a number with a noun that has a regular plural, such as "1 comment" or "2
+// deliveries".
 func Count(n int, noun string) string {
 	if n != 1 {
 		if stem, ok := strings.CutSuffix(noun, "y"); ok {
@@ -102,14 +102,14 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// Outcome is what became of one item of a bulk request: embed it in what is answered for the item.
+// Outcome is the outcome of one item of a bulk request: embed it in the item's result.
 type Outcome struct {
 	Success bool        `json:"success" person:"out"`
 	Message string      `json:"message" person:"out"`
 	Code    collab.Code `json:"code,omitempty" person:"out" doc:"Of a failure: as the status of an error"`
 }
 
-// Err returns the failure, nil for success.
+// Err returns the failure, or nil.
 func (o Outcome) Err() error {
 	if o.Success {
 		return nil
@@ -117,8 +117,8 @@ func (o Outcome) Err() error {
 	return &collab.Error{Code: o.Code, Message: o.Message}
 }
 
-// Outcome tells how the write of an item ended, and counts it; done is the message of success. The cause of a failure that the caller
-// cannot mend goes into the log.
+// Outcome returns the outcome of one item, and counts it. done is the message of a success. The
+// cause of an internal failure is logged.
 func (c *Call) Outcome(err error, done string) Outcome {
 	c.Items++
 	if err == nil {
@@ -133,13 +133,14 @@ func (c *Call) Outcome(err error, done string) Outcome {
 	return Outcome{Message: collab.MessageOf(err), Code: code}
 }
 
-// Item is what became of one thing of a bulk request, which the request names by its id.
+// Item is the outcome of one item with an id.
 type Item struct {
 	Outcome
 	ID string `json:"id" person:"out"`
 }
 
-// Outcomes tells how the writes of things ended, by their ids and in their order: see Outcome. The error of each stands at its place.
+// Outcomes returns the outcomes of items by id, in order. errs has one error for each id: see
+// Outcome.
 func (c *Call) Outcomes(ids []string, errs []error, done string) Keyed[Item] {
 	items := make(Keyed[Item], len(ids))
 	for i, id := range ids {
@@ -148,7 +149,8 @@ func (c *Call) Outcomes(ids []string, errs []error, done string) Keyed[Item] {
 	return items
 }
 
-// Sum sets the message to how many items were done, and how many failed: the noun is as for Count, done a participle such as "updated".
+// Sum sets the message to the number of completed and failed items. noun is as in Count, done a
+// participle such as "updated".
 func (c *Call) Sum(noun, done string) {
 	c.Message = Count(c.Items-c.failed, noun) + " " + done
 	if c.failed > 0 {
@@ -156,7 +158,7 @@ func (c *Call) Sum(noun, done string) {
 	}
 }
 
-// refusal is a failure whose HTTP status is not that of its code.
+// refusal is a failure with an HTTP status of its own.
 type refusal struct {
 	reason *collab.Error
 	http   int
@@ -169,7 +171,7 @@ func refuse(http int, format string, args ...any) *refusal {
 	return &refusal{reason: collab.Errorf(collab.InvalidArgument, format, args...), http: http}
 }
 
-// statuses are the HTTP statuses of the codes.
+// statuses maps codes to HTTP statuses.
 var statuses = map[collab.Code]int{
 	collab.InvalidArgument:    http.StatusBadRequest,
 	collab.FailedPrecondition: http.StatusBadRequest,
@@ -183,13 +185,13 @@ var statuses = map[collab.Code]int{
 	collab.DeadlineExceeded:   http.StatusGatewayTimeout,
 }
 
-// HTTPStatus returns the HTTP status answered for a code; 500 for one that does not exist.
+// HTTPStatus returns the HTTP status of a code, or 500 if it is unknown.
 func HTTPStatus(code collab.Code) int {
 	return cmp.Or(statuses[code], http.StatusInternalServerError)
 }
 
-// failureResponse is the one place that turns an error into status, headers and `{"error": …}`. The text of a failure that is not the
-// caller's names the request by its id, as the log does.
+// failureResponse turns an error into status, headers and `{"error": …}`. The message of an
+// internal failure has the request id, as the log does.
 func failureResponse(ctx context.Context, err error) response {
 	e := asError(ctx, err)
 	a := response{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter}
@@ -218,8 +220,8 @@ func failureResponse(ctx context.Context, err error) response {
 	return a
 }
 
-// asError returns err as what the caller is told. Once the request's time has run out, a failure without a better reason is due to
-// that.
+// asError returns the error for the caller. After the deadline, an unexplained failure becomes
+// DEADLINE_EXCEEDED.
 func asError(ctx context.Context, err error) *collab.Error {
 	e, ok := errors.AsType[*collab.Error](err)
 	vague := !ok || e.Code == collab.Internal || e.Code == collab.Unavailable

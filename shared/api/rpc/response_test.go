@@ -74,7 +74,7 @@ func TestMessageAndNextPage(t *testing.T) {
 	}
 }
 
-// FuzzWrappedLen holds WrappedLen against encoding/json.
+// FuzzWrappedLen compares WrappedLen with encoding/json.
 func FuzzWrappedLen(f *testing.F) {
 	for i := range 0x100 {
 		f.Add(string(rune(i)))

@@ -1,49 +1,50 @@
-// Package rpc is the envelope of every operation, in one place: it checks method, content type and size, decodes `{"data": …}` into
-// the operation's request type by its tags, collects every violation, runs the operation, and writes `{"result": …}` or
-// `{"error": …}` and one access-log record.
+// Package rpc is the common envelope of all operations. It checks method, content type and size,
+// decodes `{"data": …}` into the request type, collects all violations and runs the operation. It
+// writes `{"result": …}` or `{"error": …}`, and one record of the access log.
 //
 // # Request types
 //
-// A request type is a struct with json tags. What JSON cannot say is in a rule tag; what a rule cannot say, in a method
-// Validate(*Violations) of the struct, on any level:
+// A request type is a struct with json tags. Rule tags add constraints; a method
+// Validate(*Violations) on any level adds others:
 //
 //	type addRequest struct {
 //		OrganizationID     string          `json:"organizationId" rule:"required,id"`
 //		CommentAnnotations []newAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
 //	}
 //
-// Unexported fields, and those with the tag json:"-", are the struct's own; an embedded Open takes members of any other name. The others
-// may be
+// Unexported fields and fields with the tag json:"-" are ignored. An embedded Open takes members of
+// any other name. Other fields can be
 //
-//	string, bool, int64     and pointers to them, where absent must be told from the zero value
-//	a struct, *struct       its fields are known: any other is a violation; embedded structs are flattened
+//	string, bool, int64     and pointers to them, to distinguish absent from the zero value
+//	a struct, *struct       other fields are violations; embedded structs are flattened
 //	[]T                     of any kind listed here
-//	collab.JSON             the text of any value, compact, numbers as written; with rule "object" only of an object
-//	Opt[T]                  absent, null and value told apart, with the text as sent
+//	collab.JSON             the compact text of any value, or with rule "object" of an object
+//	Opt[T]                  distinguishes absent, null and a value, and has the sent text
 //	One[T]                  T, or an array of exactly one T
 //
-// An integer may be written 5.0 or 1.7e12 where it is exactly whole. null is as absent, but for Opt and rule "notnull"; in an array
-// it is a violation. The rules:
+// An integer can be written as 5.0 or 1.7e12. Except for Opt and rule "notnull", null is the same
+// as absent; in an array it is a violation. The rules:
 //
 //	required          absent and null are violations
 //	notnull           null is a violation
-//	exact             unknown fields within are violations, even if the account has unknown fields dropped
+//	exact             unknown fields within are violations, even if the account drops them
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
-//	url               string: not empty; the operation says what addresses it takes
-//	nonempty          string, array: not empty; struct: at least one of its fields is sent, be it as null
-//	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
-//	rest=PATH         array: which operation takes what is beyond max, for the violation to say
+//	url               string: not empty; the operation checks the address
+//	nonempty          string, array: not empty; struct: at least one field is sent, or null
+//	min=N, max=N      integer: bounds, by default ±(2^53-1); array: items; string: bytes
+//	rest=PATH         array: the operation for items beyond max, for the message
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
 //	commentid         integer: 1 to 2^53-1
 //	true              bool: not false
-//	object, number    collab.JSON: an object, a number, as written
-//	partial           struct: its required fields may be left out, and its Validate is not called
-//	each=RULE         array: the rule of its elements; may be repeated
+//	object, number    collab.JSON: an object, a number, as sent
+//	partial           struct: required fields are optional, and Validate is not called
+//	each=RULE         array: a rule of its elements; can be repeated
 //
-// A string type with a method Values() []string takes those values alone. The meaning of a field is in a doc tag: see package openapi.
+// A string type with a method Values() []string allows only these values. A doc tag describes a
+// field: see package openapi.
 //
-// Handle panics on a request type that breaks these conventions, so that a test that builds the handlers finds it.
+// Handle panics if a request type breaks these conventions.
 package rpc
 
 import (
@@ -64,97 +65,99 @@ import (
 	"collabdata/shared/request"
 )
 
-// MaxBody is the largest body accepted, in bytes by WrappedLen: the gateway hands it to the function as a JSON string, in an event of at
-// most 6,291,456 bytes that holds the headers twice.
+// MaxBody is the maximum body size in bytes, by WrappedLen. The gateway passes the body to the
+// function as a JSON string in an event of at most 6,291,456 bytes, which has the headers twice.
 const MaxBody = 5_000_000
 
-// BodyRule says to callers what MaxBody is.
+// BodyRule describes MaxBody to callers.
 const BodyRule = "the body must be at most 5000000 bytes; quotes, backslashes and line breaks count twice"
 
-// MaxDepth is how deep the body's arrays and objects may nest, the body itself counted as 1.
+// MaxDepth is the maximum nesting of arrays and objects. The body itself counts as 1.
 const MaxDepth = 32
 
-// Operation is the rule of an endpoint: it takes a request free of violations of form and returns what `result.data` holds. A nil slice
-// is answered as `[]`. Its error is answered by its collab.Code; an error that is no collab.Error is INTERNAL.
+// Operation implements an endpoint: it takes a request without violations and returns
+// `result.data`. A nil slice is encoded as `[]`. An error without a collab.Code is INTERNAL.
 type Operation[Req, Data any] func(ctx context.Context, call *Call, req *Req) (Data, error)
 
-// Call is one request beside its data: its unit of work, and what is said of its answer.
+// Call is one request except for its data: its unit of work, and properties of its response.
 type Call struct {
 	*request.Request
 
 	Path string // of the endpoint, such as /v2/commentannotations/add
 
-	// Again reports that this same request was carried out before, and that its answer was not kept as it showed a Secret. The operation
-	// answers as then, from what is there, and writes nothing. Its earlier writes carry its ids.
+	// Again reports a retry of a completed request whose response was not stored because of a
+	// Secret. The operation returns the same response from stored data, and writes nothing. Its
+	// earlier writes have this call's ids.
 	Again bool
 
 	Writes   bool // the operation writes
-	ReadOnly bool // the operation is AlwaysOn, and must write nothing: see Server.ReadOnly
+	ReadOnly bool // the operation is AlwaysOn, and must not write: see Server.ReadOnly
 
-	Message       string  // set by the operation, or its Page: result.message
-	NextPageToken string  // set by the operation, or its Page, where there is more: see PageToken
-	JobID         string  // set by the operation where it leaves a job: result.jobId
-	Unread        *Unread // set by the operation of an endpoint that CountsUnread: result.unreadCount
-	Secret        bool    // set by the operation: the answer shows what must not be kept; see Again
-	Items         int     // set by the operation, or its Page: how many items it answered or wrote, for the access log
+	Message       string  // result.message; set by the operation or its Page
+	NextPageToken string  // set by the operation or its Page if there are more items: see PageToken
+	JobID         string  // result.jobId; set by the operation
+	Unread        *Unread // result.unreadCount; set if the endpoint CountsUnread
+	Secret        bool    // set by the operation if the response must not be stored; see Again
+	Items         int     // number of read or written items, for the access log; set by the operation or its Page
 
-	Sight collab.Sight // of the person, asked once in a request; the operation sets it
-	Ahead any          // reads of the operation that have begun: see MethodAhead
+	Sight collab.Sight // of the person, cached for the request; set by the operation
+	Ahead any          // early reads of the operation: see MethodAhead
 
 	limiter    *limiter  // of persons
 	directory  Directory // see Covered
 	bothTokens bool      // see Page.BothTokens
 	failed     int       // items
-	unfinished bool      // an item failed that a repetition of the request may carry out
-	cause      error     // of a failure that the caller cannot mend, for the log
-	body       []byte    // as it was sent
+	unfinished bool      // a failed item can succeed in a retry
+	cause      error     // of an internal failure, for the log
+	body       []byte    // as sent
 }
 
-// Unread says how much a user has not read.
+// Unread is the number of a user's unread notifications.
 type Unread struct {
 	Count int  `json:"count"`
 	More  bool `json:"more,omitempty"` // there are more than Count
 }
 
-// Server is what all handlers of a process share. Its fields are set before the first request.
+// Server holds the shared state of all handlers. Set its fields before the first request.
 type Server struct {
 	Now         func() time.Time
 	Random      io.Reader        // seeds of generated ids
 	Log         *slog.Logger     // one record per request
-	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
-	Quotas      *quota.Ledger    // of accounts; nil for none
-	ReadOnly    bool             // operations that write are refused with UNAVAILABLE
-	Directory   Directory        // of what tokens cover
+	Idempotency IdempotencyStore // can be nil if no operation is Idempotent
+	Quotas      *quota.Ledger    // of accounts; nil means unlimited
+	ReadOnly    bool             // refuse operations that write with UNAVAILABLE
+	Directory   Directory        // of the resources of tokens
 
-	// Send takes recorded events to their delivery. It never fails: what it loses is sent again from the outbox. May be nil where no operation
-	// records events.
+	// Send delivers recorded events. It never fails: lost events are sent again from the outbox. It
+	// can be nil if no operation records events.
 	Send func(ctx context.Context, events ...collab.EventRef)
 
-	// SendJobs is Send for jobs that go on with a request at once.
+	// SendJobs starts jobs that continue a request at once.
 	SendJobs func(ctx context.Context, jobs ...collab.EventRef)
 
 	limiter limiter
 	warm    atomic.Bool // a request was served before
 }
 
-// readOnlyRetryAfter is when to try again what ReadOnly refuses: an operator ends it, not time.
+// readOnlyRetryAfter is the retry delay if ReadOnly refuses a request.
 const readOnlyRetryAfter = time.Minute
 
-// Options say how an operation is served.
+// Options control how an operation is served.
 type Options struct {
-	// for operations that write: they honour the Idempotency-Key header (see IdempotencyStore), the account's quotas, and ReadOnly
+	// Idempotent marks operations that write: Idempotency-Key (see IdempotencyStore), quotas and
+	// ReadOnly apply.
 	Idempotent bool
 	AlwaysOn   bool
-	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
+	Requires   collab.Feature // requests fail with FAILED_PRECONDITION if the account has it off; "" for none
 	Accepted   bool           // success is 202: see Endpoint.Status
 	Person     Access
-	Counts     action // as what a person's request counts
+	Counts     action // the limit that a person's request counts toward
 }
 
-// run carries out a request whose body was read.
+// run processes a request after its body was read.
 type run func(*exchange) (response, error)
 
-// runner returns the way to run op. ahead may be nil: see MethodAhead.
+// runner returns the run of op. ahead can be nil: see MethodAhead.
 func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), op Operation[Req, Data], o Options) run {
 	if o.Idempotent && s.Idempotency == nil {
 		panic("rpc: Idempotent needs Server.Idempotency")
@@ -191,7 +194,7 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if err == nil && o.Idempotent && s.ReadOnly && !o.AlwaysOn {
 			err = &collab.Error{
 				Code:       collab.Unavailable,
-				Message:    "nothing can be written at the moment; try again later",
+				Message:    "writes are currently off: try again later",
 				RetryAfter: readOnlyRetryAfter,
 			}
 		}
@@ -212,7 +215,7 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 		if err := x.Quota.Admit(asked...); err != nil && !o.AlwaysOn {
 			return response{}, err
 		}
-		if x.Person != nil { // it reads, which counts
+		if x.Person != nil { // reads have a limit
 			if err := o.Person.covers(x.ctx, &x.Call, fields, data); err != nil {
 				return response{}, err
 			}
@@ -249,12 +252,12 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 	}
 }
 
-// handler returns what serves requests whose context carries a collab.Identity.
+// handler serves requests with a collab.Identity in the context.
 func (s *Server) handler(run run) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		identity, ok := collab.IdentityOf(r.Context())
 		if !ok {
-			s.Fail(w, r, errors.New("the request carries no identity"))
+			s.Fail(w, r, errors.New("the request has no identity"))
 			return
 		}
 		s.serve(w, r, identity, func(x *exchange) (a response, err error) {
@@ -277,7 +280,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	return s.handler(runner(s, nil, op, o))
 }
 
-// Result is the answer of an operation that was called in process.
+// Result is the result of an operation called in process.
 type Result struct {
 	Data          collab.JSON `json:"data"`
 	Message       string      `json:"message"`
@@ -285,8 +288,8 @@ type Result struct {
 	JobID         string      `json:"jobId"`
 }
 
-// Call calls an endpoint in process, in the name of an identity. The request is its data. The error is
-// that of the operation, with its cause. Nothing is logged.
+// Call calls an endpoint in process as an identity. The request is its data. The error is that of
+// the operation, with its cause. Nothing is logged.
 func (s *Server) Call(ctx context.Context, e Endpoint, services Services, identity collab.Identity, request any) (*Result, error) {
 	body, err := collab.EncodeJSON(map[string]any{"data": request})
 	if err != nil {
@@ -306,20 +309,20 @@ func (s *Server) Call(ctx context.Context, e Endpoint, services Services, identi
 	return answer.Result, nil
 }
 
-// NoOperation says to callers that a path, or another method than POST at one, leads nowhere.
+// NoOperation describes a wrong path or method to callers.
 const NoOperation = "there is no such operation; every operation is a POST"
 
-// NotFound answers every request with NOT_FOUND, for the paths that no endpoint has.
+// NotFound returns NOT_FOUND for every request.
 func (s *Server) NotFound() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Fail(w, r, collab.Errorf(collab.NotFound, NoOperation))
 	})
 }
 
-// Fail answers a request that is refused before it reaches its handler, and logs it.
+// Fail responds to a request that is rejected before its handler, and logs it.
 func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if origin(r) != "" {
-		allowOrigin(w.Header(), "*") // so that a page learns that its token has expired
+		allowOrigin(w.Header(), "*") // so that a page can read that its token expired
 	}
 	s.serve(w, r, collab.Identity{}, func(*exchange) (response, error) { return response{}, err })
 }

@@ -23,7 +23,7 @@ func newServer() *rpc.Server {
 
 var acme = collab.Identity{Account: "acme", APIKey: "key"}
 
-// request returns a request of an authenticated caller; header holds names and values by turns.
+// request returns an authenticated request. header has alternating names and values.
 func newRequest(ctx context.Context, body string, header ...string) *http.Request {
 	r := httptest.NewRequestWithContext(collab.WithIdentity(ctx, acme), http.MethodPost, "/v2/things/add", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -48,7 +48,7 @@ type failure struct {
 	}
 }
 
-// failureOf reads a failure, which must have the form of the contract.
+// failureOf decodes a failure, and checks its form.
 func failureOf(t testing.TB, w *httptest.ResponseRecorder) failure {
 	t.Helper()
 	var f failure
@@ -65,7 +65,7 @@ func failureOf(t testing.TB, w *httptest.ResponseRecorder) failure {
 
 type empty struct{}
 
-// operation returns a handler whose operation does what do does.
+// operation returns a handler that runs do.
 func operation(s *rpc.Server, do func(ctx context.Context, call *rpc.Call) (any, error), opts ...rpc.Options) http.Handler {
 	return rpc.Handle(
 		s, func(ctx context.Context, call *rpc.Call, _ *empty) (any, error) { return do(ctx, call) }, append(opts, rpc.Options{})[0],

@@ -11,10 +11,9 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Kind is how a JSON value is decoded.
+// Kind is the kind of a decoded JSON value.
 type Kind int
 
-// The kinds.
 const (
 	KindString Kind = iota
 	KindBool
@@ -27,50 +26,50 @@ const (
 	KindOne     // of Elem
 )
 
-// Shape says how a JSON value becomes a Go value of one type, and the rules that hold for it: see the package comment.
+// Shape describes how a JSON value is decoded into a Go type, with its rules: see the package
+// comment.
 type Shape struct {
 	Kind     Kind
 	Type     reflect.Type
 	Elem     *Shape
 	Object   *Object  // KindStruct
-	Form     string   // the rule id, docid, notificationid, url, time or commentid, "" for none
-	Enum     []string // KindString: the values there are, nil for any
-	Only     string   // KindBool: the value there is, "" for both; KindRaw: "object", "number" or ""
+	Form     string   // the rule id, docid, notificationid, url, time or commentid, or ""
+	Enum     []string // KindString: allowed values, nil for any
+	Only     string   // KindBool: the allowed value, "" for both; KindRaw: "object", "number" or ""
 	NonEmpty bool     // KindString, KindArray, KindStruct
 	Min, Max int64    // KindInteger: bounds
 	MaxLen   int      // KindString, KindArray: bytes, items; 0 for no limit
 
-	rest  string             // KindArray: the path that takes what is beyond MaxLen, "" for none
+	rest  string             // KindArray: the operation for items beyond MaxLen, or ""
 	check func(string) error // KindString: nil for none
 }
 
-// Object is the shape of a struct.
 type Object struct {
-	Partial bool // required fields may be left out: see rule partial
-	Open    bool // there may be members of any other name: see Open
+	Partial bool // required fields are optional: see rule partial
+	Open    bool // members of any other name are allowed: see Open
 	Fields  []Field
 
 	byName    map[string]int
-	further   []int // the index of the Further of an Open
+	further   []int // index of the Further of an Open
 	validates bool
 }
 
-// Field is a field of a struct.
 type Field struct {
-	Name     string // in JSON
+	Name     string // JSON name
 	Tag      reflect.StructTag
 	Shape    *Shape
 	Required bool
 	NotNull  bool
 	In, Self bool // see Access
-	Exact    bool // no unknown field within it is dropped: see mayDrop
+	Exact    bool // unknown fields within it are not dropped: see mayDrop
 
 	index []int
 }
 
 const maxInteger = 1<<53 - 1
 
-// ShapeOf returns the shape of a type of requests. It panics where the type breaks the conventions of the package comment.
+// ShapeOf returns the shape of a request type. It panics if the type breaks the conventions of the
+// package comment.
 func ShapeOf(t reflect.Type) *Shape {
 	shape, known := shapes.Load(t)
 	if !known {
@@ -79,13 +78,13 @@ func ShapeOf(t reflect.Type) *Shape {
 	return shape.(*Shape)
 }
 
-// shapes holds the results of ShapeOf by type.
+// shapes caches the results of ShapeOf by type.
 var shapes sync.Map
 
-// planner remembers the structs it has met, so that types may be recursive.
+// planner caches structs, so that types can be recursive.
 type planner map[structOf]*Object
 
-// structOf is a struct, whole or as a change of one: see rule partial.
+// structOf is a struct, or a partial one: see rule partial.
 type structOf struct {
 	reflect.Type
 	partial bool
@@ -189,7 +188,7 @@ func validates(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[Validator]())
 }
 
-// add takes a rule up into the shape.
+// add adds a rule to the shape.
 func (p *Shape) add(rule, where string) {
 	name, argument, _ := strings.Cut(rule, "=")
 	number := func() int64 {
@@ -236,7 +235,7 @@ func (p *Shape) add(rule, where string) {
 	}
 }
 
-// valuesOf returns the values of a type that says which ones it has, nil for others.
+// valuesOf returns the values of an enum type, or nil.
 func valuesOf(t reflect.Type) []string {
 	if e, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
 		return e.Values()

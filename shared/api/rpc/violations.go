@@ -15,27 +15,28 @@ import (
 	"collabdata/shared/collab"
 )
 
-// MaxViolations is how many violations of one request are listed.
+// MaxViolations is the maximum number of listed violations.
 const MaxViolations = 100
 
-// Violations collects what is wrong with a request.
+// Violations collects the violations of a request.
 type Violations struct {
-	root  string            // path of what is decoded
-	dec   *jsontext.Decoder // the value that it read last is the one that is checked; nil for that at root
+	root  string            // path of the decoded value
+	dec   *jsontext.Decoder // its last value is the one to check; nil for root
 	found []collab.FieldError
-	more  bool // there are violations beyond MaxViolations
+	more  bool // there are more than MaxViolations
 }
 
-// Validator is a request type, or a struct within one, with rules that tags cannot say.
+// Validator is a request type, or a struct in one, with rules beyond tags.
 type Validator interface {
-	// Validate adds the struct's violations. It is called once the struct is decoded, whatever was wrong in it: fields that broke a rule
-	// hold their zero value.
+	// Validate adds the struct's violations. It is called after decoding, even with violations;
+	// invalid fields have their zero value.
 	Validate(m *Violations)
 }
 
-// Add notes a violation. The field is relative to the struct that is validated, such as `pageSize` or `commentData[2].commentId`; empty
-// means the struct itself. The text is a predicate: `must not be empty`. A violation at or around a place that has one already is
-// dropped, as it may only be its consequence.
+// Add adds a violation. field is relative to the validated struct, such as `pageSize` or
+// `commentData[2].commentId`, or empty for the struct itself. The text is a predicate, such as
+// `must not be empty`. A violation at or around a place with an earlier one is dropped, because it
+// can be its consequence.
 func (m *Violations) Add(field, format string, args ...any) {
 	path := join(m.at(), field)
 	for _, f := range m.found {
@@ -46,23 +47,23 @@ func (m *Violations) Add(field, format string, args ...any) {
 	m.note(path, fmt.Sprintf(format, args...))
 }
 
-// Unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids, with
-// %d for the index.
+// Unique adds a violation for each element that repeats an earlier id. It ignores elements without
+// an id. path is that of the id, with %d for the index.
 func Unique[T any, ID comparable](m *Violations, path string, list []T, id func(*T) *ID) {
 	seen := make(map[ID]bool, len(list))
 	for i := range list {
 		switch id := id(&list[i]); {
 		case id == nil:
 		case seen[*id]:
-			m.Add(fmt.Sprintf(path, i), "must not be the same as an earlier one: %v", *id)
+			m.Add(fmt.Sprintf(path, i), "must not repeat an earlier one: %v", *id)
 		default:
 			seen[*id] = true
 		}
 	}
 }
 
-// Decode decodes a value of a free-form field into the struct that into points at, by its tags, and reports whether that went without
-// a violation. The field is as in Add.
+// Decode decodes a free-form value into the struct that into points to, and reports whether it has
+// no violation. field is as in Add.
 func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	v := reflect.ValueOf(into).Elem()
 	d := newDecoder(value, join(m.at(), field))
@@ -75,19 +76,18 @@ func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	return len(d.found) == 0
 }
 
-// SearchKey refuses a key to find names by that has not 2 to 100 characters, or none but accents.
-// Nil is none.
+// SearchKey requires 2 to 100 characters, not only accents. A nil key is valid.
 func (m *Violations) SearchKey(key *string) {
 	switch n := utf8.RuneCountInString(collab.Deref(key)); {
 	case key == nil:
 	case n < 2 || n > 100:
 		m.Add("searchKey", "must have 2 to 100 characters, not %d", n)
 	case collab.Fold(*key) == "":
-		m.Add("searchKey", "must have a character that is no accent")
+		m.Add("searchKey", "must have a character that is not an accent")
 	}
 }
 
-// add notes a violation of the value that was read last.
+// add adds a violation of the last value.
 func (m *Violations) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
 
 func (m *Violations) note(path, message string) {
@@ -101,7 +101,7 @@ func (m *Violations) note(path, message string) {
 	m.found = append(m.found, collab.FieldError{Field: path, Message: message})
 }
 
-// err returns the violations as an INVALID_ARGUMENT, or nil.
+// err returns the violations as INVALID_ARGUMENT, or nil.
 func (m *Violations) err() error {
 	if len(m.found) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (m *Violations) err() error {
 	return &collab.Error{Code: collab.InvalidArgument, Message: text, Details: m.found}
 }
 
-// at returns the path of the value that was read last.
+// at returns the path of the last value.
 func (m *Violations) at() string {
 	if m.dec == nil {
 		return m.root
@@ -127,7 +127,7 @@ func (m *Violations) at() string {
 	return pointerPath(m.root, m.dec.StackPointer())
 }
 
-// pointerPath returns the path of what a JSON pointer leads to from root. Names that are numbers look like indexes.
+// pointerPath returns the path of a JSON pointer relative to root. Numeric names look like indexes.
 func pointerPath(root string, p jsontext.Pointer) string {
 	for token := range p.Tokens() {
 		if isIndex(token) {
@@ -148,7 +148,7 @@ func isIndex(s string) bool {
 	return s != "" && len(s) < 8
 }
 
-// join returns the path of a field, which may begin with an index, of the value at path.
+// join returns the path of a field, which can begin with an index.
 func join(path, field string) string {
 	if path == "" || field == "" || field[0] == '[' {
 		return path + field
@@ -156,16 +156,16 @@ func join(path, field string) string {
 	return path + "." + field
 }
 
-// PathOf returns the path of a member of a free-form field, by the name that the caller gave it.
+// PathOf returns the path of a member of a free-form field.
 func PathOf(field, name string) string { return join(field, named(name)) }
 
-// within reports whether path is outer, or lies in it.
+// within reports whether path equals outer, or lies in it.
 func within(path, outer string) bool {
 	rest, ok := strings.CutPrefix(path, outer)
 	return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// named returns the path step of a name that the caller chose: quoted where it is not a plain word, and never long.
+// named returns a path element for a caller's name: quoted if it is no plain word, and clipped.
 func named(name string) string {
 	plain := name != ""
 	for i := range len(name) {
@@ -186,11 +186,11 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-// syntaxError words an error of the JSON reader for the caller.
+// syntaxError describes a syntax error to the caller.
 func syntaxError(body []byte, err error) error {
 	e := &collab.Error{Code: collab.InvalidArgument, Message: "the body is not valid JSON: it ends too early"}
 	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(s.Err, jsontext.ErrDuplicateName) {
-		e = collab.FieldErrorf(pointerPath("", s.JSONPointer), "must not be given twice")
+		e = collab.FieldErrorf(pointerPath("", s.JSONPointer), "must not be repeated")
 	} else if ok && !errors.Is(err, io.ErrUnexpectedEOF) {
 		line, column := position(body, s.ByteOffset)
 		e.Message = fmt.Sprintf("the body is not valid JSON: %s at line %d, column %d", clip(s.Err.Error(), 200), line, column)
@@ -199,7 +199,7 @@ func syntaxError(body []byte, err error) error {
 	return e
 }
 
-// position returns the line and the column, in characters, of an offset; both count from 1.
+// position returns the line and column of an offset, from 1. The column counts characters.
 func position(text []byte, offset int64) (line, column int) {
 	before := text[:min(offset, int64(len(text)))]
 	line = bytes.Count(before, []byte("\n")) + 1

@@ -8,38 +8,37 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DataDeleteRequest is the data of POST /v2/users/data/delete.
 type DataDeleteRequest struct {
 	UserIDs         []string `json:"userIds" rule:"required,nonempty,max=30,each=id" doc:"At most 30"`
-	OrganizationIDs []string `json:"organizationIds" rule:"notnull,nonempty,max=30,each=id" doc:"In these organizations alone, at most 30; left out: in all of the account"`
+	OrganizationIDs []string `json:"organizationIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only in these organizations, at most 30. Default: all of the account"`
 }
 
 // DataDeletion is a deletion of personal data that has begun.
 type DataDeletion struct {
 	JobID      string    `json:"jobId" doc:"See users/data/delete/status; kept for 30 days"`
-	TasksCount int64     `json:"tasksCount" doc:"How many parts it has: 1"`
-	Remains    []Remnant `json:"remains" doc:"The data that it does not reach, and until when these are there"`
+	TasksCount int64     `json:"tasksCount" doc:"Number of parts: 1"`
+	Remains    []Remnant `json:"remains" doc:"Data that it does not delete, with an expiry"`
 }
 
-// Remnant is what a deletion of personal data does not reach.
+// Remnant is data that a deletion does not reach.
 type Remnant struct {
 	Where   string           `json:"where" doc:"events, answers, backups or logs"`
-	Until   collab.Timestamp `json:"until" doc:"When the last of it is gone, unless the operator has other settings"`
+	Until   collab.Timestamp `json:"until" doc:"Expiry of the last item, unless the operator has other settings"`
 	Message string           `json:"message" doc:"A description for people"`
 }
 
-// deletionTime is how long a deletion takes at most.
+// deletionTime is the maximum duration of a deletion.
 const deletionTime = 24 * time.Hour
 
-// remains says what is left of personal data whose deletion ends at a time.
+// remains returns the data left after a deletion that ends at a time.
 func remains(end collab.Millis) []Remnant {
 	const day = 24 * time.Hour
 	until := func(d time.Duration) collab.Timestamp { return collab.Timestamp(end + d.Milliseconds()) }
 	return []Remnant{
-		{"events", until(30 * day), "ids, and the name of who acted, in events, deliveries to webhooks and jobs"},
-		{"answers", until(day), "answers that were kept for an Idempotency-Key"},
-		{"backups", until(35 * day), "the table's backups have it; delete the person again after restoring one"},
-		{"logs", until(30 * day), "logs name organizations and requests; the record of a failure may name an item by its key"},
+		{"events", until(30 * day), "ids, and the actor's name, in events, deliveries to webhooks and jobs"},
+		{"answers", until(day), "stored responses for an Idempotency-Key"},
+		{"backups", until(35 * day), "backups of the table; delete the person again after restoring one"},
+		{"logs", until(30 * day), "logs name organizations and requests; the record of a failure can contain an item by its key"},
 	}
 }
 
@@ -47,20 +46,25 @@ func remains(end collab.Millis) []Remnant {
 func DataDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/data/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).DataDelete), LeavesJob: true, Accepted: true, Description: `
-Deletes the personal data of users. When it answers, they are no longer members, and have no grants and no place in groups; nobody tells them
-anything more. A job takes out of annotations, comments and notifications what they wrote and who they are: see Personal data above, and
-users/data/delete/status for when it is done, some minutes later. A comment of theirs is deleted where nobody answered after it; else it stays
-as one of erased-user, without content. Data added under the id of such a user after the response is new, and stays. Posted to webhooks as
-user.erased, once for each user. A user of whom there is nothing is no error. NOT_FOUND when an organization does not exist; it may be
-disabled.`}
+Delete personal data.
+
+Deletes the personal data of users. When the request returns, they are no longer members, have no
+grants, belong to no groups, and are no longer notified. A job then removes their content and
+identity from annotations, comments and notifications, within minutes: see Personal data above,
+and 'users/data/delete/status' for its progress. A comment without later replies is deleted;
+others remain without content, as comments of 'erased-user'.
+
+Later data with the user's id is new, and remains. Each deletion is posted to webhooks as
+'user.erased'. A user without data is no error. The request fails with NOT_FOUND if an
+organization does not exist; it can be disabled.`}
 }
 
-// DataDelete begins to delete the data of users. It fails with NOT_FOUND when an organization does not exist.
+// DataDelete begins to delete the data of users.
 func (s *Service) DataDelete(ctx context.Context, call *rpc.Call, req *DataDeleteRequest) (DataDeletion, error) {
 	if err := call.Raises(true); err != nil {
 		return DataDeletion{}, err
 	}
-	var organizations []collab.OrganizationRef // nil for all
+	var organizations []collab.OrganizationRef // nil means all
 	for _, id := range rpc.Distinct(req.OrganizationIDs) {
 		org, err := s.Directory.FindOrganization(ctx, call.Account, id, false)
 		if err != nil {
@@ -77,28 +81,30 @@ func (s *Service) DataDelete(ctx context.Context, call *rpc.Call, req *DataDelet
 	return DataDeletion{job, 1, remains(call.Millis() + deletionTime.Milliseconds())}, nil
 }
 
-// DataDeleteStatusRequest is the data of POST /v2/users/data/delete/status.
 type DataDeleteStatusRequest struct {
-	JobID string `json:"jobId" rule:"required,id" doc:"As users/data/delete answered it"`
+	JobID string `json:"jobId" rule:"required,id" doc:"The id that users/data/delete returned"`
 }
 
-// DataDeletionStatus is how far a deletion of personal data has come.
+// DataDeletionStatus is the progress of a deletion of personal data.
 type DataDeletionStatus struct {
-	IsDeleteCompleted     bool          `json:"isDeleteCompleted" doc:"Nothing that it reaches is left"`
-	TasksLeft             int64         `json:"tasksLeft" doc:"How many parts are not done: 1 or 0"`
-	LastTaskCompletedTime collab.Millis `json:"lastTaskCompletedTime,omitzero" doc:"In milliseconds since epoch; absent before"`
-	Remains               []Remnant     `json:"remains" doc:"The data that it does not reach, and until when these are there"`
+	IsDeleteCompleted     bool          `json:"isDeleteCompleted" doc:"Everything is deleted, except remains"`
+	TasksLeft             int64         `json:"tasksLeft" doc:"Number of unfinished parts: 1 or 0"`
+	LastTaskCompletedTime collab.Millis `json:"lastTaskCompletedTime,omitzero" doc:"In milliseconds since epoch; absent until done"`
+	Remains               []Remnant     `json:"remains" doc:"Data that it does not delete, with an expiry"`
 }
 
 // DataDeleteStatus is POST /v2/users/data/delete/status.
 func DataDeleteStatus() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/data/delete/status", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).DataDeleteStatus), Description: `
-Says how far a deletion of personal data has come. It begins a minute after users/data/delete, and reads all there is once. NOT_FOUND for a
-job that does not exist, or has been done for 30 days.`}
+Get deletion status.
+
+Returns the progress of a deletion of personal data. The deletion begins a minute after
+'users/data/delete', and reads all data once. The request fails with NOT_FOUND if the job does not
+exist, or was done more than 30 days ago.`}
 }
 
-// DataDeleteStatus returns how far a deletion has come. It fails with NOT_FOUND for a job that does not exist, or deletes other things.
+// DataDeleteStatus returns the progress of a deletion.
 func (s *Service) DataDeleteStatus(ctx context.Context, call *rpc.Call, req *DataDeleteStatusRequest) (DataDeletionStatus, error) {
 	job, err := s.Jobs.JobStatus(ctx, call.Account, req.JobID)
 	if err == nil && !job.Erasure {

@@ -9,46 +9,44 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DataGetRequest is the data of POST /v2/users/data/get.
 type DataGetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	UserID         string `json:"userId" rule:"required,id"`
 	PageToken      string `json:"pageToken"`
 }
 
-// Data is a page of what an organization has of a person.
+// Data is a page of a person's data in an organization.
 type Data struct {
 	Profile       Profile                          `json:"profile" doc:"The parts of the profile on this page"`
-	Annotations   []*commentannotations.Annotation `json:"annotations" doc:"That the person made, or is assigned to, each without its comments"`
-	Comments      []DataComment                    `json:"comments" doc:"That the person wrote, or is tagged in"`
+	Annotations   []*commentannotations.Annotation `json:"annotations" doc:"Created by or assigned to the person, without comments"`
+	Comments      []DataComment                    `json:"comments" doc:"Written by the person, or with a tag of the person"`
 	Notifications []notifications.Notification     `json:"notifications" doc:"In the person's inbox"`
-	Reactions     []string                         `json:"reactions" doc:"Empty: there are none"`
-	Recordings    []string                         `json:"recordings" doc:"Empty: there are none"`
+	Reactions     []string                         `json:"reactions" doc:"Always empty"`
+	Recordings    []string                         `json:"recordings" doc:"Always empty"`
 }
 
-// Profile is who a person is in an organization.
+// Profile is a person's membership in an organization.
 type Profile struct {
 	UserID      string            `json:"userId"`
 	Member      *UserWithRole     `json:"member,omitempty" doc:"The person as a member of the organization"`
-	Grants      []DataGrant       `json:"grants" doc:"On folders and documents"`
-	GroupIDs    []string          `json:"organizationUserGroupIds" doc:"The groups that the person is in"`
+	Grants      []DataGrant       `json:"grants" doc:"Grants on folders and documents"`
+	GroupIDs    []string          `json:"organizationUserGroupIds" doc:"The person's groups"`
 	Preferences []DataPreferences `json:"preferences" doc:"For the organization, and for documents"`
 }
 
-// DataGrant is a person as a folder or document has them.
+// DataGrant is a person's grant on a folder or document.
 type DataGrant struct {
-	FolderID   string `json:"folderId,omitempty" doc:"The folder, or else the document that it is on"`
+	FolderID   string `json:"folderId,omitempty" doc:"The folder of the grant; otherwise it is on a document"`
 	DocumentID string `json:"documentId,omitempty"`
 	UserWithRole
 }
 
-// DataPreferences are what a person prefers.
 type DataPreferences struct {
-	DocumentID string                       `json:"documentId,omitempty" doc:"None for the organization"`
+	DocumentID string                       `json:"documentId,omitempty" doc:"Absent for the organization"`
 	Config     map[string]collab.Preference `json:"config" doc:"By channel"`
 }
 
-// DataComment is a comment, and where it is.
+// DataComment is a comment and its location.
 type DataComment struct {
 	DocumentID   string `json:"documentId"`
 	AnnotationID string `json:"annotationId"`
@@ -59,16 +57,20 @@ type DataComment struct {
 func DataGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/data/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).DataGet), Description: `
-Lists the personal data that an organization has of a user, in pages. The response has the profile first, then annotations and comments by
-document, then notifications, newest first: of each at most 100, all together at most 5 MB. A page looks at up to 10,000 things or 10 MB, so
-one may be empty and have a nextPageToken: of a large organization there are many. The list may lag by a second. A user of whom there is
-nothing is no error. NOT_FOUND when the organization does not exist; it may be disabled.`}
+Get personal data.
+
+Lists a user's personal data in an organization, in pages: the profile, then annotations and
+comments by document, then notifications, newest first. A page has at most 100 of each, and at
+most 5 MB in total. It examines up to 10,000 items or 10 MB, so it can be empty and still have a
+nextPageToken; a large organization has many such pages. The list can be a second late. A user
+without data is no error. The request fails with NOT_FOUND if the organization does not exist; it
+can be disabled.`}
 }
 
-// maxData is how many annotations, comments or notifications a page has.
+// maxData is the number of annotations, comments or notifications on a page.
 const maxData = 100
 
-// DataGet returns a page of what an organization has of a person. It fails with NOT_FOUND when the organization does not exist.
+// DataGet returns a page of a person's data in an organization.
 func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetRequest) (rpc.Whole[*Data], error) {
 	var at collab.PersonalPosition
 	if err := call.Position(req.PageToken, &at); err != nil {
@@ -105,14 +107,14 @@ func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetReque
 	return rpc.Whole[*Data]{Data: page}, nil
 }
 
-// addition is what a page takes next.
+// addition is the next item of a page.
 type addition struct {
 	item any
 	take func()
-	full bool // it has as many as it may
+	full bool // the list is full
 }
 
-// add returns how a piece of data comes into the page.
+// add returns the addition for a piece of data.
 func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) addition {
 	switch {
 	case d.Member != nil:
@@ -133,7 +135,7 @@ func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) a
 	return onto(&p.Profile.GroupIDs, d.Group)
 }
 
-// onto returns how an item comes onto a list of the page.
+// onto returns the addition of an item to a list of the page.
 func onto[T any](list *[]T, item T) addition {
 	return addition{item: item, take: func() { *list = append(*list, item) }, full: len(*list) == maxData}
 }

@@ -8,34 +8,32 @@ import (
 	"collabdata/shared/collab"
 )
 
-// GetRequest is the data of POST /v2/users/get.
 type GetRequest struct {
 	Level
-	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"These users, in this order; those who are not there are left out"`
-	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these groups"`
-	SearchKey                *string  `json:"searchKey" rule:"notnull" person:"in" doc:"Those with a name, a word of a name, or an address that begins with this, whatever the case and accents: garcia finds García, strasse finds Straße; 2 to 100 characters"`
-	AllDocuments             bool     `json:"allDocuments" doc:"Those added at any document, instead of those of the organization"`
-	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id; false where it is left out"`
+	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Only these users, in this order; missing ones are skipped"`
+	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds" rule:"notnull,nonempty,max=30,each=id" doc:"Users in any of these groups"`
+	SearchKey                *string  `json:"searchKey" rule:"notnull" person:"in" doc:"A prefix of a name, a word in it, or an address, without case and accents; 2 to 100 characters"`
+	AllDocuments             bool     `json:"allDocuments" doc:"Users of any document, instead of those of the organization"`
+	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id"`
 	rpc.PageRequest
 }
 
-// Validate refuses two levels, a searchKey that is too short or too long, and groups of what is not of documents.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
 	m.SearchKey(r.SearchKey)
 	if r.AllDocuments && (r.DocumentID != nil || r.FolderID != nil) {
-		m.Add("allDocuments", "must not stand beside documentId or folderId")
+		m.Add("allDocuments", "cannot be combined with documentId or folderId")
 	}
 	if r.GroupByDocumentID && !r.AllDocuments {
-		m.Add("groupByDocumentId", "must stand beside allDocuments")
+		m.Add("groupByDocumentId", "requires allDocuments")
 	}
 }
 
-// UserWithRole is a user as it is answered: as it was sent.
+// UserWithRole is a user in a response.
 type UserWithRole struct {
 	collab.User
-	AccessRole collab.Role `json:"accessRole" doc:"The user's role at that level"`
-	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"When that ends, in seconds since epoch"`
+	AccessRole collab.Role `json:"accessRole" doc:"The user's role at this level"`
+	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"Expiry of the role, in seconds since epoch"`
 	Locale     string      `json:"locale,omitempty" doc:"The language of emails and headlines for the user"`
 	TimeZone   string      `json:"timeZone,omitempty" doc:"The user's time zone"`
 }
@@ -49,19 +47,25 @@ func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
 		Person:    rpc.PersonReads,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
-Lists users, in pages. The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any
-document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
-group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than 1,000 users,
-and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second.
-A person lists those of a document, its folders and its organization who may see the document, by id, at most 30 on a page; a page looks at
-no more than 1,000 users.
-NOT_FOUND when the organization, folder or document does not exist.`}
+List users.
+
+Lists the users of one level, in pages: of the organization, a folder or a document, or with
+allDocuments of any document. They are sorted by id; those of userIds have the order asked,
+without duplicates and missing ones; those of groups are listed group by group. All filters
+combine: for groups, the response has only users of the level. With searchKey, a page examines at
+most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document can
+be a second late.
+
+For a person, the list has the users of a document, its folders and its organization that can see
+the document, by id, at most 30 on a page. A page examines at most 1,000 users.
+
+The request fails with NOT_FOUND if the organization, folder or document does not exist.`}
 }
 
-// Get returns a page of the users at a level: those asked for, in the order asked and each once, those of groups, group by group, or all,
-// by id.
+// Get returns a page of the users at a level: those of userIds in the order asked, those of groups,
+// group by group, or all, by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[UserWithRole], error) {
-	var position collab.MemberPosition // of the last user of the page before
+	var position collab.MemberPosition // the last user of the previous page
 	list, err := rpc.NewPage[UserWithRole](call, "user", req.PageRequest, &position)
 	if err != nil {
 		return nil, err
@@ -106,8 +110,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return page, nil
 }
 
-// finder returns a function that reports whether a search finds a user: by the name, a word of it,
-// or the address. A nil key finds all.
+// finder returns a function that matches users by name, a word in it, or address. A nil key matches
+// all users.
 func finder(key *string) func(collab.User) bool {
 	if key == nil {
 		return func(collab.User) bool { return true }

@@ -10,19 +10,18 @@ import (
 	"collabdata/shared/collab"
 )
 
-// mostPeople is how many users a page for a person has at most.
+// mostPeople is the maximum number of users on a page for a person.
 const mostPeople = 30
 
-// Fill demands a document.
 func (r *GetRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 	if r.DocumentID == nil {
 		m.Add("documentId", "is required")
 	}
 }
 
-// people fills a page with the users whom the call's person may mention, after one: those of a
-// document, its folders and its organization who may see the document. It fails with NOT_FOUND if
-// the person may not see it.
+// people adds the users that the call's person can mention, after one: users of a document, its
+// folders and its organization that can see the document. It returns NOT_FOUND if the person cannot
+// see it.
 func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, page *rpc.GroupedPage[UserWithRole], after string) error {
 	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
 	missing := collab.NoDocument(req.OrganizationID, *req.DocumentID)
@@ -51,7 +50,7 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 	next := func(ctx context.Context, after string, n int) (users []string, last string, err error) {
 		members, last, err := s.Directory.MembersOf(ctx, levels, rpc.Distinct(req.UserIDs), after, n)
 		for _, m := range members {
-			if m.Email = nil; finds(m.User) { // nor is it searched for
+			if m.Email = nil; finds(m.User) { // addresses are neither returned nor searched
 				found[m.UserID] = m.User
 				users = append(users, m.UserID)
 			}

@@ -1,4 +1,4 @@
-// Package users has the operations on users: of an organization, of a folder in it, or of a document in it.
+// Package users implements the operations on users of an organization, a folder or a document.
 package users
 
 import (
@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Service carries out the operations.
+// Service runs the operations.
 type Service struct {
 	Directory *directory.Store
 	Erasure   *erasure.Store
@@ -20,21 +20,20 @@ type Service struct {
 	Access    *access.Checker
 }
 
-// Level says at which level users are meant: that of the organization, of a folder, or of a document.
+// Level is an organization, or a folder or document in it.
 type Level struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentID     *string `json:"documentId" rule:"notnull,docid" person:"in" doc:"At the level of this document; left out, with folderId: at that of the organization"`
-	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"At the level of this folder; not beside documentId"`
+	DocumentID     *string `json:"documentId" rule:"notnull,docid" person:"in" doc:"At this document. Default, without folderId: at the organization"`
+	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"At this folder; not with documentId"`
 }
 
-// Validate refuses two levels.
 func (l *Level) Validate(m *rpc.Violations) {
 	if l.DocumentID != nil && l.FolderID != nil {
-		m.Add("folderId", "must not stand beside documentId: users are at one level")
+		m.Add("folderId", "cannot be combined with documentId")
 	}
 }
 
-// open returns what is at the level, and makes what create names where it is missing.
+// open opens the level, and creates missing parents as requested.
 func (s *Service) open(
 	ctx context.Context, call *rpc.Call, l Level, create collab.CreateFlags, createFolder bool,
 ) (in collab.Resource, err error) {

@@ -10,15 +10,13 @@ import (
 	"collabdata/shared/words"
 )
 
-// AddRequest is the data of POST /v2/users/add.
 type AddRequest struct {
 	UpdateRequest
 	CreateOrganization bool `json:"createOrganization"`
 	CreateDocument     bool `json:"createDocument"`
-	CreateFolder       bool `json:"createFolder" doc:"Make the folder, at the top and named by its id, where it is missing; false where it is left out"`
+	CreateFolder       bool `json:"createFolder" doc:"Create a missing folder at the top, with its id as name"`
 }
 
-// UpdateRequest is the data of POST /v2/users/update.
 type UpdateRequest struct {
 	Level
 	Users []NewUser `json:"users" rule:"required,nonempty,max=500" doc:"At most 500"`
@@ -27,17 +25,16 @@ type UpdateRequest struct {
 // NewUser is a user to add or update.
 type NewUser struct {
 	collab.User
-	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads; a new user without is an editor"`
+	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads. Default for a new user: editor"`
 	Preferred
 }
 
-// Preferred is how texts are written for a user. What is set for the organization counts.
+// Preferred holds a user's language and time zone. Those at the organization apply.
 type Preferred struct {
-	Locale   *string `json:"locale" rule:"notnull" doc:"The language of emails and headlines for the user, as a BCP 47 tag such as pt-BR; by default, the account's. The one set for the organization counts"`
-	TimeZone *string `json:"timeZone" rule:"notnull" doc:"The user's time zone, of times in emails and of a daily email without its own: one of the IANA database, such as Europe/Berlin; by default, UTC. The one set for the organization counts"`
+	Locale   *string `json:"locale" rule:"notnull" doc:"Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies"`
+	TimeZone *string `json:"timeZone" rule:"notnull" doc:"IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies"`
 }
 
-// Validate refuses what is no locale or time zone.
 func (p *Preferred) Validate(m *rpc.Violations) {
 	for _, f := range []struct {
 		name  string
@@ -53,19 +50,19 @@ func (p *Preferred) Validate(m *rpc.Violations) {
 	}
 }
 
-// Set sets the fields of a member that are there.
+// Set stores the given fields in a member.
 func (p *Preferred) Set(m *collab.Member) {
 	m.Locale = cmp.Or(collab.Deref(p.Locale), m.Locale)
 	m.TimeZone = cmp.Or(collab.Deref(p.TimeZone), m.TimeZone)
 }
 
-// Validate refuses an address that no email can reach, and what is no locale or time zone.
+// Validate checks the email address, locale and time zone.
 func (u *NewUser) Validate(m *rpc.Violations) {
 	CheckEmail(m, collab.Deref(u.Email))
 	u.Preferred.Validate(m)
 }
 
-// CheckEmail refuses the field email if no email can reach its address. "" stands for none.
+// CheckEmail rejects an address in field email that no email can reach. "" is valid.
 func CheckEmail(m *rpc.Violations, address string) {
 	if address == "" {
 		return
@@ -75,7 +72,6 @@ func CheckEmail(m *rpc.Violations, address string) {
 	}
 }
 
-// Validate refuses two levels and ids given twice.
 func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
 	rpc.Unique(m, "users[%d].userId", r.Users, func(u *NewUser) *string { return &u.UserID })
@@ -85,12 +81,16 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 func Add() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/add", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).Add), Description: `
-Adds users to an organization, a folder or a document. It adds them at one of these levels, or changes those who are there: a field that is
-not sent stays. Users of the organization see what is organizationPrivate, and get what is for everyone. A user of a folder or document may
-see it, and what is in it, whatever its access type. A user who was taken out before is back. NOT_FOUND when the organization, folder or document does not exist.`}
+Add users.
+
+Adds users to an organization, a folder or a document, or updates existing ones; absent fields are
+unchanged. Users of the organization can see organizationPrivate content, and get notifications to
+everyone. Users of a folder or document can see it and its content, regardless of its access type.
+A removed user regains access. The request fails with NOT_FOUND if the organization, folder or
+document does not exist.`}
 }
 
-// Add adds users at a level, or changes those who are there.
+// Add adds or updates users at a level.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[rpc.Item], error) {
 	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
 	in, err := s.open(ctx, call, req.Level, create, req.CreateFolder)
@@ -104,10 +104,13 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc
 func Update() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/update", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).Update), Description: `
-Updates users. It changes those at one level: a field that is not sent stays. A user who is not there fails with NOT_FOUND.`}
+Update users.
+
+Updates the users of one level; absent fields are unchanged. An item fails with NOT_FOUND if the
+user does not exist at this level.`}
 }
 
-// Update changes users of a level; one who is not there fails with NOT_FOUND.
+// Update updates users at a level.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
 	if err != nil {
@@ -116,7 +119,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return s.write(ctx, call, in, req.Users, false, "User updated.")
 }
 
-// write changes users, and adds those that are missing where create is true. Fields that are not sent stay.
+// write updates users, and adds missing ones if create is true. Absent fields are unchanged.
 func (s *Service) write(
 	ctx context.Context, call *rpc.Call, in collab.Resource, users []NewUser, create bool, done string,
 ) (rpc.Keyed[rpc.Item], error) {
@@ -130,27 +133,27 @@ func (s *Service) write(
 	return call.Outcomes(ids, errs, done), nil
 }
 
-// DeleteRequest is the data of POST /v2/users/delete.
 type DeleteRequest struct {
 	Level
 	UserIDs []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
 }
 
-// Validate refuses two levels.
 func (r *DeleteRequest) Validate(m *rpc.Violations) { r.Level.Validate(m) }
 
 // Delete is POST /v2/users/delete.
 func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).Delete), Description: `
-Takes users away from an organization, a folder or a document. They go at one of these levels. At that of the organization their access to
-everything in it ends: their grants on its folders and documents go, and they leave its groups; what they wrote stays. A user who is taken out
-of the organization, or of a document, is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what.
-At a folder its access type decides. A user who is not there fails with NOT_FOUND.`}
+Remove users.
+
+Removes users from an organization, a folder or a document. From an organization, this also
+removes their grants on its folders and documents, and their places in its groups; their content
+remains. Users removed from an organization or document can no longer see it, regardless of its
+access type, and are no longer notified: see [Permissions](#permissions). For a folder, its access
+type decides. An item fails with NOT_FOUND if the user does not exist at this level.`}
 }
 
-// Delete takes users away at a level: at that of the organization with all their grants in it, and from its groups. One who is not there
-// fails with NOT_FOUND.
+// Delete removes users at a level; from an organization, with all their grants and groups.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
 	if err != nil {

@@ -6,12 +6,11 @@ import (
 	"collabdata/shared/api/rpc"
 )
 
-// DeleteRequest is the data of POST /v2/webhooks/delete.
 type DeleteRequest struct {
 	WebhookID string `json:"webhookId" rule:"required,id"`
 }
 
-// DeleteResult is the answer to a delete.
+// DeleteResult is the response to a delete.
 type DeleteResult struct {
 	Success   bool   `json:"success"`
 	WebhookID string `json:"webhookId"`
@@ -22,12 +21,14 @@ type DeleteResult struct {
 func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/webhooks/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
 		Operation: rpc.Method((*Service).Delete), Description: `
-Deletes a webhook endpoint with its secrets. Nothing is posted to it any more, and its deliveries are gone, even for one that is added
-later with the same id. A post that is under way may still arrive. NOT_FOUND when there is no such endpoint.`}
+Delete a webhook endpoint.
+
+Deletes a webhook endpoint with its secrets and deliveries. Nothing more is posted to it, and a
+later endpoint with the same id does not get its deliveries. A request on its way can still
+arrive. The request fails with NOT_FOUND if the endpoint does not exist.`}
 }
 
-// Delete deletes a webhook endpoint: nothing is posted to it any more, what is on its way is canceled. It fails with NOT_FOUND when there
-// is no such endpoint.
+// Delete deletes a webhook endpoint and cancels its deliveries.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (DeleteResult, error) {
 	if err := s.Store.DeleteWebhook(ctx, call.Account, req.WebhookID, call.IDs.Mark()); err != nil {
 		return DeleteResult{}, err

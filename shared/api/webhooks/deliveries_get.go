@@ -7,18 +7,17 @@ import (
 	"collabdata/shared/collab"
 )
 
-// GetDeliveriesRequest is the data of POST /v2/webhooks/deliveries/get. All filters combine; times are those of the events, bounds are
-// inclusive.
+// GetDeliveriesRequest is the data of POST /v2/webhooks/deliveries/get. All filters combine. Times
+// are those of the events, and inclusive.
 type GetDeliveriesRequest struct {
 	WebhookID     string                `json:"webhookId" rule:"required,id"`
 	State         *collab.DeliveryState `json:"state" rule:"notnull" doc:"Only those in this state"`
 	EventType     *collab.EventType     `json:"eventType" rule:"notnull" doc:"Only of events of this type"`
-	CreatedAfter  *int64                `json:"createdAfter" rule:"notnull,time" doc:"Of events of then or later"`
-	CreatedBefore *int64                `json:"createdBefore" rule:"notnull,time" doc:"Of events of then or earlier"`
+	CreatedAfter  *int64                `json:"createdAfter" rule:"notnull,time" doc:"Of events at this time or later"`
+	CreatedBefore *int64                `json:"createdBefore" rule:"notnull,time" doc:"Of events at this time or earlier"`
 	rpc.PageRequest
 }
 
-// Validate refuses a window that ends before it begins.
 func (r *GetDeliveriesRequest) Validate(m *rpc.Violations) {
 	if r.CreatedAfter != nil && r.CreatedBefore != nil && *r.CreatedAfter > *r.CreatedBefore {
 		m.Add("createdBefore", "must not be earlier than createdAfter")
@@ -28,30 +27,29 @@ func (r *GetDeliveriesRequest) Validate(m *rpc.Violations) {
 func (r *GetDeliveriesRequest) filter() collab.DeliveryFilter {
 	f := collab.DeliveryFilter{State: collab.Deref(r.State), Type: collab.Deref(r.EventType), After: collab.Deref(r.CreatedAfter)}
 	if r.CreatedBefore != nil {
-		f.Before = max(*r.CreatedBefore, 1) // 0 would be no bound
+		f.Before = max(*r.CreatedBefore, 1) // 0 would mean no limit
 	}
 	return f
 }
 
-// Delivery is the delivery of an event to a webhook endpoint as it is answered.
+// Delivery is the delivery of an event to a webhook endpoint, in a response.
 type Delivery struct {
 	WebhookID   string               `json:"webhookId"`
-	EventID     string               `json:"eventId" doc:"The event, also the header webhook-id of its posts"`
+	EventID     string               `json:"eventId" doc:"The event, also in the header webhook-id"`
 	EventType   collab.EventType     `json:"eventType" doc:"The type of the event"`
 	State       collab.DeliveryState `json:"state"`
-	Attempts    []Attempt            `json:"attempts" doc:"The posts so far, oldest first, the last 20"`
-	NextAttempt collab.Timestamp     `json:"nextAttempt,omitzero" doc:"When a pending one is posted next, unless the endpoint rests"`
+	Attempts    []Attempt            `json:"attempts" doc:"The last 20 posts, oldest first"`
+	NextAttempt collab.Timestamp     `json:"nextAttempt,omitzero" doc:"Time of the next post of a pending delivery, unless the endpoint is resting"`
 	CreatedAt   collab.Timestamp     `json:"createdAt"`
 	LastUpdated collab.Timestamp     `json:"lastUpdated"`
 }
 
-// Attempt is one post of a delivery.
 type Attempt struct {
 	At         collab.Timestamp `json:"at"`
-	Status     int              `json:"status,omitempty" doc:"HTTP status of the answer, absent where there was none"`
-	Reason     string           `json:"reason,omitempty"` // why it failed
+	Status     int              `json:"status,omitempty" doc:"HTTP status of the response, if there was one"`
+	Reason     string           `json:"reason,omitempty"` // cause of a failure
 	DurationMS int64            `json:"durationMs"`
-	Answer     string           `json:"answer,omitempty" doc:"The endpoint's answer where it failed, the first 1,000 bytes: of the last three such attempts"`
+	Answer     string           `json:"answer,omitempty" doc:"The first 1,000 bytes of the response, for the last three failed attempts"`
 }
 
 func showDelivery(d collab.Delivery) Delivery {
@@ -72,15 +70,17 @@ func showDelivery(d collab.Delivery) Delivery {
 func DeliveriesGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/webhooks/deliveries/get", Grants: rpc.ReadTable | rpc.ReadWebhooks,
 		Operation: rpc.Method((*Service).GetDeliveries), Description: `
-Lists the deliveries to a webhook endpoint, in pages. The response says what became of the events of the last 30 days that were meant for
-it, newest event first. Filters combine; times are those of the events, and inclusive. NOT_FOUND when there is no such endpoint.`}
+List deliveries.
+
+Lists the deliveries to a webhook endpoint of the last 30 days, in pages, newest event first.
+Filters combine; times are those of the events, and inclusive. The request fails with NOT_FOUND if
+the endpoint does not exist.`}
 }
 
-// GetDeliveries returns a page of what was delivered to a webhook endpoint in the last 30 days, newest event first. A page ends at
-// pageSize, before its answer is larger than 5 MB, or when 1,000 deliveries were looked at. It fails with NOT_FOUND when there is no such
-// endpoint.
+// GetDeliveries returns a page of the deliveries to a webhook endpoint of the last 30 days, newest
+// event first.
 func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDeliveriesRequest) (*rpc.Page[Delivery], error) {
-	var after string // the event of the last delivery looked at
+	var after string // event of the last examined delivery
 	page, err := rpc.NewPage[Delivery](call, "delivery", req.PageRequest, &after)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,8 @@ import (
 	"collabdata/shared/api/rpc"
 )
 
-// GetRequest is the data of POST /v2/webhooks/get. Without ids it asks for all webhook endpoints of the account.
+// GetRequest is the data of POST /v2/webhooks/get. Without ids it selects all webhook endpoints of
+// the account.
 type GetRequest struct {
 	WebhookIDs []string `json:"webhookIds" rule:"notnull,nonempty,max=30,each=id"`
 }
@@ -16,11 +17,13 @@ type GetRequest struct {
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/webhooks/get", Grants: rpc.ReadTable | rpc.ReadWebhooks,
 		Operation: rpc.Method((*Service).Get), Description: `
-Lists webhook endpoints, and how they have answered. The response has those of webhookIds that exist, in the order asked and each once, or
-all by id, in one response.`}
+List webhook endpoints.
+
+Lists webhook endpoints with their state, in one response: the existing ones of webhookIds in the
+order asked, without duplicates, or all, by id.`}
 }
 
-// Get returns webhook endpoints: those asked for that exist, in the order asked and each once, or all by id.
+// Get returns webhook endpoints: the existing ones of webhookIds in the order asked, or all, by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]Webhook, error) {
 	all, err := s.Store.Webhooks(ctx, call.Account)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package webhooks has the operations on the webhook endpoints of an account, and on what was delivered to them.
+// Package webhooks implements the operations on webhook endpoints and their deliveries.
 package webhooks
 
 import (
@@ -10,15 +10,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Service carries out the operations.
+// Service runs the operations.
 type Service struct {
 	Store Store
-	// reports the rule that a URL breaks, as a predicate: `must begin with https://`; nil where it may be posted to
+	// CheckURL returns the rule that a URL breaks, such as "must begin with https://", or nil.
 	CheckURL  func(url string) error
-	NewSecret func() (string, error) // returns a new random secret that signs
+	NewSecret func() (string, error) // returns a random signing secret
 }
 
-// Store keeps the webhook endpoints of accounts and what was delivered to them: see package hooks.
+// Store stores webhook endpoints and deliveries: see package hooks.
 type Store interface {
 	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
 	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
@@ -34,36 +34,36 @@ type Store interface {
 	) (replayed int, next string, err error)
 }
 
-// Webhook is a webhook endpoint as it is answered: without the text of its secrets.
+// Webhook is a webhook endpoint in a response, without the text of its secrets.
 type Webhook struct {
 	WebhookID      string             `json:"webhookId"`
 	URL            string             `json:"url"`
 	Description    string             `json:"description"`
-	EventTypes     []collab.EventType `json:"eventTypes" rule:"nullable"` // null: all
-	Payload        collab.PayloadForm `json:"payload" doc:"The form of what is posted"`
+	EventTypes     []collab.EventType `json:"eventTypes" rule:"nullable"` // null means all
+	Payload        collab.PayloadForm `json:"payload" doc:"The form of the posts"`
 	Disabled       bool               `json:"disabled"`
 	DisabledReason string             `json:"disabledReason,omitempty" doc:"Why the service disabled it"`
-	Failures       int                `json:"failures" doc:"Posts that failed since the last one that succeeded"`
-	FailingSince   collab.Timestamp   `json:"failingSince,omitzero" doc:"When the first of these failures was"`
-	Resting        bool               `json:"resting"` // after too many failures posts are held back, except a probe from time to time
-	Secrets        []Secret           `json:"secrets" doc:"Those that sign, the present one first"`
+	Failures       int                `json:"failures" doc:"Failed posts since the last success"`
+	FailingSince   collab.Timestamp   `json:"failingSince,omitzero" doc:"Time of the first of these failures"`
+	Resting        bool               `json:"resting"` // posts are paused after many failures, except probes
+	Secrets        []Secret           `json:"secrets" doc:"Active secrets, current one first"`
 	CreatedAt      collab.Timestamp   `json:"createdAt"`
 	LastUpdated    collab.Timestamp   `json:"lastUpdated"`
 }
 
-// Secret is a secret as it is answered: without its text.
+// Secret is a secret in a response, without its text.
 type Secret struct {
 	CreatedAt collab.Timestamp `json:"createdAt"`
-	Expires   collab.Timestamp `json:"expires,omitzero"` // it signs until then, beside the present one
+	Expires   collab.Timestamp `json:"expires,omitzero"` // until then it signs together with the current one
 }
 
-// WebhookWithSecret is the answer of the operations that make a secret, which show it this once.
+// WebhookWithSecret is a response with a new secret, shown only once.
 type WebhookWithSecret struct {
 	Webhook
 	Secret string `json:"secret"`
 }
 
-// show returns an endpoint as it is answered at the time now.
+// show returns an endpoint in the form of a response.
 func show(w collab.Webhook, now time.Time) Webhook {
 	shown := Webhook{
 		WebhookID: w.ID, URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
@@ -80,7 +80,7 @@ func show(w collab.Webhook, now time.Time) Webhook {
 	return shown
 }
 
-// showWithSecret is show, with the text of a secret that the call made. The answer is not kept.
+// showWithSecret is show with the text of a new secret. The response is not stored.
 func showWithSecret(call *rpc.Call, w collab.Webhook, made collab.WebhookSecret) WebhookWithSecret {
 	call.Secret = true
 	return WebhookWithSecret{show(w, call.Now), made.Secret}

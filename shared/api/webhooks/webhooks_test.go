@@ -19,7 +19,6 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// call sends data to an operation, and reads its answer's data into data.
 func call(t *testing.T, s *app.Service, path, body string, data any) *httptest.ResponseRecorder {
 	t.Helper()
 	w := apitest.Post(s.Handler(), "/v2/webhooks/"+path, `{"data":{`+body+`}}`)
@@ -40,7 +39,7 @@ func mustAdd(t *testing.T, s *app.Service, id string) {
 	}
 }
 
-// TestAddAtOnce: however many endpoints are added at one moment, the account has no more than its quota.
+// TestAddAtOnce checks that concurrent adds do not exceed the account's quota.
 func TestAddAtOnce(t *testing.T) {
 	s := apitest.Start(t)
 	mustAdd(t, s, "first")
@@ -70,11 +69,12 @@ func TestAddTooMany(t *testing.T) {
 		t.Errorf("one too many is answered with %d %s", w.Code, w.Body)
 	}
 	if w := call(t, s, "add", `"webhookId":"h07","url":"https://example.com"`, nil); !strings.Contains(w.Body.String(), "ALREADY_EXISTS") {
-		t.Errorf("one that is there is answered with %d %s", w.Code, w.Body)
+		t.Errorf("an existing one is answered with %d %s", w.Code, w.Body)
 	}
 }
 
-// TestHealth holds that it can be seen how an endpoint fails and why it was disabled, and that an update lets it begin afresh.
+// TestHealth checks the recorded failures and reason of an endpoint, and that an update resets
+// them.
 func TestHealth(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	s := apitest.Start(t, func(c *app.Config) { c.Now = func() time.Time { return noon } })

@@ -78,7 +78,7 @@ func run(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	if thread, _ := again.Get("thread-001"); thread.Code == client.CodeAlreadyExists {
-		fmt.Println("thread-001 is there already")
+		fmt.Println("thread-001 already exists")
 	}
 
 	// An update leaves what it does not name, and clears what it says.

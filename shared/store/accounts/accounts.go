@@ -50,7 +50,7 @@ func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 		store.Create(store.ItemOf(keys.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(keys.AccountEntry(a.ID))),
 		store.Put(store.ItemOf(keys.SigningKeys(a.ID), newSigningItem([]collab.SigningKey{first}))))
 	if err == nil && refused != nil {
-		err = collab.Errorf(collab.AlreadyExists, "account %q is there already", a.ID)
+		err = collab.Errorf(collab.AlreadyExists, "account %q already exists", a.ID)
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 		case found[owner] == nil:
 			return nil, accountMissing(account)
 		case found[it.Key()] != nil:
-			return nil, collab.Errorf(collab.AlreadyExists, "the API key is there already")
+			return nil, collab.Errorf(collab.AlreadyExists, "the API key already exists")
 		}
 		return []store.Write{
 			store.Change(found[owner], found[owner], mark), // fails if the account was deleted meanwhile

@@ -202,7 +202,7 @@ func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab
 		var writes []store.Write
 		for i, f := range folders {
 			if present, exists := known[f.ID]; exists {
-				errs[i] = collab.Errorf(collab.AlreadyExists, "folder %q exists already", f.ID)
+				errs[i] = collab.Errorf(collab.AlreadyExists, "folder %q already exists", f.ID)
 				if req.Repeat && present.AddedBy == req.Mark() {
 					errs[i] = nil
 				}

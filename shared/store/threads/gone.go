@@ -83,7 +83,7 @@ func (s *Store) Gone(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
 ) ([]*collab.Thread, error) {
 	if after < s.Millis()-GoneFor.Milliseconds() {
-		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is longer ago than it is known what was deleted: read all anew")
+		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is too long ago: read the document again")
 	}
 	viewers := collab.Later(ctx, func() (v collab.Viewers, err error) {
 		if sight == nil {
@@ -111,7 +111,7 @@ func (s *Store) Gone(
 			return nil, store.Unreadable(it.Key(), err)
 		}
 		if examined++; examined > mostGone {
-			return nil, collab.Errorf(collab.FailedPrecondition, "very much was deleted since updatedAfter: read all anew")
+			return nil, collab.Errorf(collab.FailedPrecondition, "too much was deleted since updatedAfter: read the document again")
 		}
 		see, err := viewers()
 		if err != nil {
@@ -126,7 +126,7 @@ func (s *Store) Gone(
 		}
 		latest[t.ID] = len(list)
 		if list = append(list, t); len(list) > most {
-			return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read all anew", most)
+			return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read the document again", most)
 		}
 	}
 	see, err := viewers()

@@ -133,7 +133,7 @@ func (s *script) twice(example *step, e rpc.Endpoint, name string) {
 		sent.header = []header{{name: "Idempotency-Key", value: "one"}}
 		sent.answer = answer{status: status, body: value{kind: '{', keys: []string{"result"}, items: []value{textValue(result)}}}
 		if status == http.StatusBadRequest {
-			sent.answer.body = failure(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
+			sent.answer.body = failure(collab.InvalidArgument, "the Idempotency-Key was already used with another body")
 		} else {
 			sent.answer.accept(e)
 		}

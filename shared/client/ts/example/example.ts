@@ -37,7 +37,7 @@ console.log((await client.call('/v2/commentannotations/add', add)).message);
 
 // A conflict is a failure of its item: the others are added.
 const again = await client.call('/v2/commentannotations/add', {...add, commentAnnotations: commentAnnotations.slice(0, 1)});
-if (again.data['thread-1']?.code === 'ALREADY_EXISTS') console.log('thread-1 is there already');
+if (again.data['thread-1']?.code === 'ALREADY_EXISTS') console.log('thread-1 already exists');
 
 // All threads of the document, 50 a page.
 let count = 0;

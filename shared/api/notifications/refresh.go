@@ -9,9 +9,9 @@ import (
 	"collabdata/shared/inboxview"
 )
 
-// asItIs returns entries as a user reads them now, in a language, "" for that of the user, and the user, as far as they are known as a member of the organization: see
-// inboxview.View.Show.
-func (s *Service) asItIs(
+// refresh returns entries with their current content in a language, or that of the user for "". It
+// also returns the user, as far as known as a member: see inboxview.View.Show.
+func (s *Service) refresh(
 	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user, locale string,
 ) (list []collab.InboxEntry, reader collab.User, err error) {
 	r := inboxview.Reader{Settings: call.Settings, Org: org, User: user, Locale: locale, Now: call.Millis()}
