@@ -71,7 +71,7 @@ async function tryReference(context) {
   await start.locator('html[data-ready]').waitFor();
   await check(start, 'docs', {whole: false});
   const docs = await open(context, '/docs#tag/notifications/POST/v2/notifications/config/set');
-  await docs.getByRole('heading', {name: "Sets users' notification preferences"}).waitFor();
+  await docs.getByRole('heading', {name: "Set notification preferences"}).waitFor();
   await check(docs, 'docs-operation', {whole: false});
   await docs.getByRole('button', {name: /Test Request.*v2\/notifications\/config\/set/}).click();
   const over = await docs.evaluate(() => {

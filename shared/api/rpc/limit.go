@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+
+	"golang.org/x/time/rate"
 )
 
 // action is a kind of action with a limit per person.
@@ -38,8 +40,8 @@ type count struct {
 // limiter limits the actions of each person in this process; the gateway's firewall limits requests
 // to all processes. Its zero value is ready to use.
 type limiter struct {
-	mu   sync.Mutex
-	free map[count]time.Time // time at which a count is free again
+	mu sync.Mutex
+	of map[count]*rate.Limiter
 }
 
 // take counts n actions, or returns the time to wait.
@@ -47,19 +49,19 @@ func (l *limiter) take(c count, n int, now time.Time) (wait time.Duration) {
 	b := bounds[c.action]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	back := l.free[c]
-	if back.Before(now) {
-		back = now
+	of := l.of[c]
+	if of == nil {
+		if len(l.of) >= remembered || l.of == nil {
+			l.of = map[count]*rate.Limiter{}
+		}
+		of = rate.NewLimiter(rate.Every(b.period/time.Duration(b.most)), b.most)
+		l.of[c] = of
 	}
-	back = back.Add(b.period / time.Duration(b.most) * time.Duration(min(n, b.most)))
-	if wait := back.Sub(now) - b.period; wait > 0 {
-		return wait
+	reserved := of.ReserveN(now, min(n, b.most))
+	if wait = reserved.DelayFrom(now); wait > 0 {
+		reserved.CancelAt(now)
 	}
-	if len(l.free) >= remembered || l.free == nil {
-		l.free = map[count]time.Time{}
-	}
-	l.free[c] = back
-	return 0
+	return wait
 }
 
 // take counts n actions of the call's person. It returns RESOURCE_EXHAUSTED beyond the limit.
