@@ -4,51 +4,23 @@
 package commentannotations
 
 import (
-	"collabdata/shared/access"
-	"collabdata/shared/request"
-	"collabdata/shared/store/directory"
-	"collabdata/shared/store/inbox"
 	"context"
 	"encoding/json"
-	"iter"
 
+	"collabdata/shared/access"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/inbox"
+	"collabdata/shared/store/threads"
 )
 
 // Service runs the operations. Set its fields before the first request.
 type Service struct {
 	Directory *directory.Store
-	Threads   Threads
+	Threads   *threads.Store
 	Access    *access.Checker
 	Inbox     *inbox.Store
-}
-
-// Threads stores annotations and comments: see package threads.
-type Threads interface {
-	AddAnnotations(ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
-	AddComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
-	UpdateAnnotations(ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
-	DeleteAnnotations(
-		ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
-	) ([]string, []error, error)
-	DeleteComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, authors []string,
-		event func(*collab.Annotation, []collab.Comment) *collab.Event) ([]int64, map[int64]error, error)
-	UpdateComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
-	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error]
-	Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error)
-	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool, viewers collab.Viewers) ([]error, error)
-	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
-	RestoreSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen) (bool, []error, error)
-	ReadStates(ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int) (list []collab.ReadState, next string, err error)
-	Count(
-		ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
-	) ([]collab.AnnotationCount, error)
-	Head(ctx context.Context, doc collab.DocumentRef, ann string) (collab.Annotation, error)
-	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
-	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
-		take func(id string, t *collab.Thread) bool) (next []byte, err error)
-	Gone(ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int) ([]*collab.Thread, error)
 }
 
 // Target is the document of a request.

@@ -3,35 +3,19 @@ package webhooks
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/hooks"
 )
 
 // Service runs the operations.
 type Service struct {
-	Store Store
+	Store *hooks.Store
 	// CheckURL returns the rule that a URL breaks, such as "must begin with https://", or nil.
 	CheckURL  func(url string) error
 	NewSecret func() (string, error) // returns a random signing secret
-}
-
-// Store stores webhook endpoints and deliveries: see package hooks.
-type Store interface {
-	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
-	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
-	AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error
-	UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error)
-	DeleteWebhook(ctx context.Context, acct, id, mark string) error
-	Deliveries(
-		ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
-	) (list []collab.Delivery, next string, err error)
-	ReplayDelivery(ctx context.Context, acct, hook, event string) error
-	ReplayDeliveries(
-		ctx context.Context, acct, hook string, since collab.Millis, after string, most int,
-	) (replayed int, next string, err error)
 }
 
 // Webhook is a webhook endpoint in a response, without the text of its secrets.
