@@ -437,9 +437,10 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 // it has one item, the preference for the organization, regardless of documentIds.
 //
 // 'ALL' is everything. 'MINE' covers notifications that concern the user: as tagged, assigned,
-// participating or named. 'NONE' is nothing. Further channels, such as 'slack', are returned if
-// they were set. 'level' is 'all' if the user follows the document. With getOrganizationConfig, the
-// item has the times of emails if they were set.
+// participating or named, not activity of a document that the user only follows. 'NONE' is nothing.
+// Further channels, such as 'slack', are returned if they were set. 'level' is 'all' if the user
+// follows the document. With getOrganizationConfig, the item has the times of emails if they were
+// set.
 //
 // The request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION
 // if it is disabled.
@@ -578,10 +579,11 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // would have levels of more than 500 users.
 //
 // With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
-// With 'all', a user is notified of every thread and comment that the user can see; 'default' ends
-// this. The level of an annotation takes precedence: a user who muted an annotation is not notified
-// of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
-// and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
+// With 'all', a user is notified of every thread and comment that the user can see, by the channels
+// with the preference 'ALL' if it does not concern the user otherwise; 'default' ends this. The
+// level of an annotation takes precedence: a user who muted an annotation is not notified of it.
+// The request fails with NOT_FOUND if a document does not exist or the user cannot see it, and with
+// RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
 //
 // Otherwise, documents and users need not exist. Preferences apply to later deliveries. The
 // response has an item for each user, with a documentId if the request has a single one. The

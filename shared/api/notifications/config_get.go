@@ -96,7 +96,7 @@ asked, without duplicates; documents and users need not exist. With getOrganizat
 one item, the preference for the organization, regardless of documentIds.
 
 'ALL' is everything. 'MINE' covers notifications that concern the user: as tagged, assigned,
-participating or named. 'NONE' is nothing. Further channels, such as 'slack', are returned if they
+participating or named, not activity of a document that the user only follows. 'NONE' is nothing. Further channels, such as 'slack', are returned if they
 were set. 'level' is 'all' if the user follows the document. With getOrganizationConfig, the item
 has the times of emails if they were set.
 

@@ -159,8 +159,8 @@ annotation does not exist or the user cannot see it, and with RESOURCE_EXHAUSTED
 would have levels of more than 500 users.
 
 With documentIds and 'level', without annotationIds, up to 30 users follow up to 30 documents.
-With 'all', a user is notified of every thread and comment that the user can see; 'default' ends
-this. The level of an annotation takes precedence: a user who muted an annotation is not notified
+With 'all', a user is notified of every thread and comment that the user can see, by the channels
+with the preference 'ALL' if it does not concern the user otherwise; 'default' ends this. The level of an annotation takes precedence: a user who muted an annotation is not notified
 of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
 and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
 

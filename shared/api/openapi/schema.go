@@ -15,14 +15,15 @@ import (
 // For a collab.JSON, the tag schema:"Name" selects the component, schema:"[]Name" an array of it,
 // and schema:"Name|object" either of both.
 type schemas struct {
-	glossary    map[string]string
-	samples     map[string]any // of fields, by name
-	components  map[string]object
-	of          map[string]string // the type, with its package, of each component
-	answered    map[string]bool   // components of responses
-	results     map[string]string // the components of types called Result, by type
-	clears      map[string]bool   // fields, as Component.field, in which null differs from absent
-	undescribed []string          // fields without doc tag and glossary entry
+	glossary   map[string]string
+	samples    map[string]any // of fields, by name
+	components map[string]object
+	of         map[string]string // the type of each component
+	answered   map[string]bool   // components of responses
+	results    map[string]string // the components of types called Result, by type
+
+	clears      map[string]bool // fields, as Component.field, in which null differs from absent
+	undescribed []string        // fields without doc tag and glossary entry
 }
 
 func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
