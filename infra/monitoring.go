@@ -18,14 +18,14 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is one of the alarms. README.md has a runbook for each.
+// alarm is an alarm. README.md has a runbook for each.
 type alarm struct {
 	name      string
 	does      string
 	metric    awscloudwatch.IMetric
-	threshold float64 // reached or passed
-	periods   float64 // looked at
-	breaching float64 // how many of these must breach
+	threshold float64 // alarms at this value
+	periods   float64 // evaluated
+	breaching float64 // periods that must breach
 	missing   awscloudwatch.TreatMissingData
 }
 
@@ -38,11 +38,13 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApiBase, deliver awsla
 	}
 }
 
-// addAlarms adds the alarms, and the topic for them. Its messages are names and numbers of metrics, so they are not encrypted
-// with a key: CloudWatch can only use one that costs a dollar a month.
+// addAlarms adds the alarms and their topic. The topic is not encrypted with a key: its messages
+// only contain names and numbers of metrics, and CloudWatch requires a key that costs a dollar a
+// month.
 func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
-	// A topic with a policy of its own, such as one against plain HTTP, takes messages of an AWS service only where that policy allows it.
+	// If a topic has a policy, such as one against plain HTTP, an AWS service needs an explicit
+	// permission.
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
 		Actions:    jsii.Strings("sns:Publish"),
@@ -108,7 +110,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			}), 1, 5, 3, quiet},
 		{"ReadThrottles", "The table refuses reads", s.tableMetric("ReadThrottleEvents", ""), 1, 5, 3, quiet},
 		{"WriteThrottles", "The table refuses writes", s.tableMetric("WriteThrottleEvents", ""), 1, 5, 3, quiet},
-		// Of the indexes this one is the first at its limit: it holds all of an organization in one partition.
+		// This index reaches its limit first, because it holds an organization in one partition.
 		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
 			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
@@ -148,7 +150,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 	return alarms
 }
 
-// reputation is what SES thinks of the AWS account's mails in this region, of all stages.
+// reputation returns the SES reputation of the AWS account's emails in this region, for all stages.
 func reputation(name string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		Namespace: jsii.String("AWS/SES"), MetricName: jsii.String("Reputation." + name), Statistic: jsii.String("Average"),
@@ -156,7 +158,7 @@ func reputation(name string) awscloudwatch.IMetric {
 	})
 }
 
-// metric is one that the functions report for the stage, of one channel unless that is empty.
+// metric returns a metric that the functions report for the stage. An empty channel means all.
 func (s *service) metric(name, statistic, channel string, minutes float64) awscloudwatch.Metric {
 	dimensions := map[string]*string{"Stage": jsii.String(s.settings.Stage)}
 	props := &awscloudwatch.MetricProps{
@@ -170,7 +172,7 @@ func (s *service) metric(name, statistic, channel string, minutes float64) awscl
 	return awscloudwatch.NewMetric(props)
 }
 
-// tableMetric is one of the table without its indexes, or of the index.
+// tableMetric returns a metric of an index, or of the table if index is "".
 func (s *service) tableMetric(name, index string) awscloudwatch.Metric {
 	dimensions := map[string]*string{"TableName": s.table.TableName()}
 	if index != "" {
