@@ -19,9 +19,9 @@ os.environ.update({
     "LOCALSTACK_HOST": f"127.0.0.1:{port}",
     "FILESYSTEM_ROOT": tempfile.gettempdir(),
     "LAMBDA_KEEPALIVE_MS": "600000",
-    "DISABLE_EVENTS": "1", # no telemetry
+    "DISABLE_EVENTS": "1",  # no telemetry
     "SKIP_SSL_CERT_DOWNLOAD": "1",
-    "DNS_ADDRESS": "0", # no DNS server
+    "DNS_ADDRESS": "0",  # no DNS server
 })
 
 from localstack import config  # noqa: E402
@@ -67,7 +67,7 @@ class Function(RuntimeExecutor):
         try:
             return self.answers.get(timeout=self.function_version.config.timeout)
         except queue.Empty:
-            self.process.kill() # notifies the caller
+            self.process.kill()  # notifies the caller
             return self.answers.get()
 
     def stop(self):
@@ -83,7 +83,7 @@ class Function(RuntimeExecutor):
     def get_runtime_endpoint(self):
         return ""
 
-    get_logs = get_runtime_endpoint # the process logs to this log
+    get_logs = get_runtime_endpoint  # the process logs to this log
 
     @classmethod
     def prepare_version(cls, function_version):

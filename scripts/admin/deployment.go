@@ -20,7 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// deployment says where the service is. Flags win over the stack's outputs.
+// deployment locates the service. Flags override the stack's outputs.
 type deployment struct {
 	Stack               string `placeholder:"NAME" help:"CloudFormation stack of the deployment, such as collabdata-prod: the names below are read from it."`
 	Table               string `env:"TABLE_NAME" placeholder:"NAME" help:"Name of its table."`
@@ -28,7 +28,8 @@ type deployment struct {
 	AllowedPrivateCIDRs string `name:"allowed-private-cidrs" env:"ALLOWED_PRIVATE_CIDRS" placeholder:"LIST" help:"Private networks that its permission providers may be in, as its setting allowedPrivateCidrs says."`
 }
 
-// connect returns how to reach the deployment, with the names above read from the stack where one is named.
+// connect returns the configuration of the deployment. If a stack is given, it reads missing names
+// from its outputs.
 func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operator.Config, err error) {
 	cfg, err := platform.LoadAWS(ctx)
 	if err != nil {
@@ -54,14 +55,14 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operator.
 		)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL returns the error
+	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL reports the error
 	return operator.Config{
 		App:      app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log},
 		CheckURL: d.checkURL,
 	}, nil
 }
 
-// checkURL reports the rule that the URL of a permission provider breaks.
+// checkURL returns an error if the URL of a permission provider breaks a rule.
 func (d *deployment) checkURL(text string) error {
 	ranges, err := webhook.ParseRanges(d.AllowedPrivateCIDRs)
 	if err != nil {
@@ -74,7 +75,7 @@ func (d *deployment) checkURL(text string) error {
 	return err
 }
 
-// explain says what went wrong and how to mend it.
+// explain describes an error and its fix.
 func (d *deployment) explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "stopped before it was done; the command may be given again"

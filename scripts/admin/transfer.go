@@ -13,7 +13,7 @@ import (
 	"collabdata/shared/client/transfer"
 )
 
-// toFile says where an export goes.
+// toFile is the destination of an export.
 type toFile struct {
 	File string `arg:"" optional:"" help:"File to write: FILE.part until it is whole. Left out: standard output."`
 }
@@ -50,7 +50,7 @@ func (c *copyCommand) run(ctx context.Context, a *admin) error {
 	return c.write(ctx, a, from, c.Organization, transfer.ExportOptions{Documented: true})
 }
 
-// client returns an operator's client of an account, in this process.
+// client returns an in-process client of an account for the operator.
 func (a *admin) client(ctx context.Context, account string) (*client.Client, error) {
 	o, err := a.connect(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *admin) client(ctx context.Context, account string) (*client.Client, err
 	return o.Client(ctx, account)
 }
 
-// write exports an organization to the file, or to standard output.
+// write exports an organization to the file or standard output.
 func (f *toFile) write(ctx context.Context, a *admin, from *client.Client, organization string, o transfer.ExportOptions) error {
 	o.Progress, o.Skipped = a.progress(), func(text string) { fmt.Fprintln(a.stderr, "Not in the file:", text) }
 	if f.File == "" {
@@ -82,7 +82,7 @@ func (f *toFile) write(ctx context.Context, a *admin, from *client.Client, organ
 	return os.Rename(part.Name(), f.File)
 }
 
-// progress returns what says now and then how far an export or an import has come.
+// progress returns a callback that prints the progress from time to time.
 func (a *admin) progress() func(transfer.Progress) {
 	last := time.Now()
 	return func(p transfer.Progress) {
@@ -99,7 +99,7 @@ type importCommand struct {
 	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; may be given again."`
 }
 
-// run adds what the file holds, once all its lines are known to be lines, and prints those that were refused.
+// run checks all lines of the file, imports them, and prints refused ones.
 func (c *importCommand) run(ctx context.Context, a *admin) error {
 	to, err := a.client(ctx, c.Account)
 	if err != nil {

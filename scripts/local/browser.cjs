@@ -1,4 +1,4 @@
-// Looks at the pages of a running local server as a newcomer does: see look.cjs.
+// Checks the pages of a running local server as a newcomer sees them: see look.cjs.
 const {execFileSync} = require('node:child_process');
 const path = require('node:path');
 const {url, screenshots, problems, open, runAxe, check, launch, run} = require('./look.cjs');
@@ -18,14 +18,15 @@ async function main() {
   await browser.close();
 }
 
-// tryWebhooks types the commands of the page: a delivery shows at once, leaves the open one open, and can be replayed.
+// tryWebhooks runs the commands on the page. A delivery appears at once, leaves an open one open,
+// and can be replayed.
 async function tryWebhooks(context) {
   const page = await open(context, '/webhooks');
   await page.getByText('Nothing has arrived yet').waitFor();
   const commands = await page.locator('pre').first().innerText();
   execFileSync('sh', ['-ec', commands]);
   await page.getByText('verified').first().waitFor();
-  await page.locator('summary').first().click(); // it was open
+  await page.locator('summary').first().click(); // close it
   await page.locator('summary').first().click();
   const read = page.locator('details[data-touched]');
   await read.getByText('"commentText"').waitFor();
@@ -41,7 +42,7 @@ async function tryWebhooks(context) {
   await check(page, 'webhooks');
 }
 
-// tryMails finds a mail, and opens what its button leads to.
+// tryMails finds an email and follows its button.
 async function tryMails(context) {
   const list = await open(context, '/mail');
   await list.locator('.mails li').nth(1).waitFor();
@@ -65,7 +66,7 @@ async function tryMails(context) {
   await check(unsubscribe, 'unsubscribe');
 }
 
-// tryReference looks at the reference, opens an operation by its address, and calls it twice.
+// tryReference checks the reference, opens an operation by its address, and calls it twice.
 async function tryReference(context) {
   const start = await open(context, '/docs');
   await start.locator('html[data-ready]').waitFor();

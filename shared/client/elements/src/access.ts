@@ -52,8 +52,8 @@ interface Claims {
 
 interface Token {
   text: string;
-  from: number; // when it was asked for, by the clock of this machine
-  until: number; // when to fetch another, by the same clock
+  from: number; // time of the request, by the local clock
+  until: number; // time of renewal, by the local clock
 }
 
 /** An answer of the service to a request that succeeded, with the time by its clock. */
@@ -65,10 +65,10 @@ export interface Result {
 }
 
 const TIMEOUT = 30_000; // ms for one request
-const OUTLIVING = 16_000; // characters of a write that the browser sends on when the page is left
-const EARLY = 60_000; // ms before it expires that a token is replaced; a tenth of its time where that is less
-const FRESH = 5_000; // ms for which a token opens what is added meanwhile, too
-const UNSET = 5_000; // ms after which developers are told that there is no place for tokens
+const OUTLIVING = 16_000; // characters of a write that the browser still sends when the page closes
+const EARLY = 60_000; // ms before expiry to renew a token, or a tenth of its life if shorter
+const FRESH = 5_000; // ms during which a token covers new documents
+const UNSET = 5_000; // ms until developers are warned that no token source is set
 
 const told = new Set<string>();
 
@@ -91,7 +91,7 @@ export class Access {
   #token: Promise<Token> | undefined;
   #claims: Claims | undefined;
   #channel: BroadcastChannel | undefined;
-  #unanswered = 0; // requests in a row
+  #unanswered = 0; // consecutive requests
 
   constructor(readonly source: Source, readonly documentId: string) {}
 
@@ -130,9 +130,11 @@ export class Access {
       const {status} = e as Failure;
       const held = this.#token;
       const newest = held && (await held) === token;
-      const older = !newest || Date.now() - token.from >= FRESH; // than a document that it does not open, maybe
+      // the document may be newer than the token
+      const older = !newest || Date.now() - token.from >= FRESH;
       if (status !== 'UNAUTHENTICATED' && !(status === 'NOT_FOUND' && older)) throw e;
-      if (newest && this.#token === held) this.#token = undefined; // else another request did
+      // otherwise another request renewed it
+      if (newest && this.#token === held) this.#token = undefined;
     }
     return this.#send(path, data, key, (await this.#current()).text);
   }
@@ -143,7 +145,7 @@ export class Access {
     const token = held && (await held);
     if (token && Date.now() >= token.until && this.#token === held) this.#token = undefined;
     const next = (this.#token ??= this.#fetch());
-    // so that it is asked for again, and forgotten where nobody is signed in any more
+    // fetch again, and forget it if nobody is signed in
     next.catch(() => this.#token === next && (this.#token = undefined));
     return next;
   }
@@ -199,7 +201,7 @@ export class Access {
       status = response.status;
       if (response.ok) return (await response.json()).token;
     } catch {
-      // No answer, or none of JSON.
+      // No response, or no JSON.
     }
     if (status === 401 || status === 403) return undefined;
     if (status) tell(`${address} answered ${status}: it must answer {"token"} to a POST of {"documentId"} by a signed-in browser.`);
@@ -223,7 +225,8 @@ export class Access {
       answer = await response.json().catch(() => undefined);
     } catch (e) {
       const failure = offline();
-      // A browser ends the requests of a page that is left: one without an answer tells nothing of the address.
+      // A browser cancels requests when the page closes, which does not mean that the address is
+      // wrong.
       if (failure.status === 'UNAVAILABLE' && (e as Error).name !== 'TimeoutError' && ++this.#unanswered > 1) {
         tell(`no answer from ${api}: is that the address of the service?`);
       }

@@ -3,7 +3,8 @@ import type {Target} from './protocol.js';
 /** The characters of an element without white space, and where each is: so that a quote is found whatever lines and formatting it crosses. */
 class Index {
   readonly text: string;
-  readonly #nodes: {node: Text; start: number; offsets: Uint32Array}[] = []; // start in text; offsets in the node, of each character of text
+  // start in text; offset in the node for each character
+  readonly #nodes: {node: Text; start: number; offsets: Uint32Array}[] = [];
 
   constructor(scope: Node) {
     let text = '';
@@ -47,7 +48,7 @@ class Index {
 
 const squeeze = (text: string): string => text.replace(/\s+/g, '');
 
-const QUOTE = 500; // characters of a selection that a target quotes at most
+const QUOTE = 500; // maximum characters that a target quotes
 
 /** Finds the places of threads in a document, each element's text read once. */
 export class Places {

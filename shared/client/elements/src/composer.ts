@@ -10,9 +10,9 @@ import {say} from './texts.js';
 import {uploadOf, type Upload} from './uploads.js';
 
 const SHOWN = 8; // people and groups in the list
-const GROUPS = 3; // groups that have a place in it, however many people there are
+const GROUPS = 3; // places for groups, however many people match
 const LONGEST = 20_000; // characters of a text: ten pages
-const NEAR = 1_000; // characters left, from which on they are counted down
+const NEAR = 1_000; // remaining characters at which a countdown starts
 
 /** A text as the service compares it in a search: without case and accents. */
 const folded = (text: string) => text.normalize('NFKD').replace(/(?![\u3099\u309a])\p{Mn}/gu, '').toLowerCase().replaceAll('ß', 'ss').normalize('NFC');
@@ -60,10 +60,10 @@ export class Composer extends LitElement {
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private empty = true;
-  @state() private left = NEAR; // characters that may come; NEAR for that many, or more
+  @state() private left = NEAR; // remaining characters, at most NEAR
   @query('textarea') private area!: HTMLTextAreaElement;
   @query('input') private adder!: HTMLInputElement | null;
-  #id: string | undefined; // of the request that sent the draft before
+  #id: string | undefined; // of the request that sent the previous draft
   #known: Person[] = [];
   #start = 0; // of the @ before the caret
 
@@ -200,7 +200,7 @@ export class Composer extends LitElement {
     const data = e instanceof ClipboardEvent ? e.clipboardData : e.dataTransfer;
     if (!data?.files.length || data.types.includes('text/plain')) return;
     e.preventDefault();
-    const upload = this.submit ? undefined : uploadOf(); // an edit changes the text alone
+    const upload = this.submit ? undefined : uploadOf(); // an edit only changes the text
     if (!upload) {
       this.said = say('pictures');
       return;
@@ -245,7 +245,8 @@ export class Composer extends LitElement {
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
     this.store.people(before.trim(), () => sought() === before).then(
       (all) => {
-        if (this.#adding !== adding || sought() !== before) return; // the reader has typed on
+        // the reader has continued typing
+        if (this.#adding !== adding || sought() !== before) return;
         const may = (p: Person) => (p.group ? !adding && !this.only && !this.among : adding ? !has(this.only!, p) : !this.among || has(this.among, p));
         const found = all.filter((p) => fits(p) && may(p)); // people, then groups
         const groups = Math.min(found.filter((p) => p.group).length, GROUPS);
@@ -266,7 +267,8 @@ export class Composer extends LitElement {
       this.#hide();
       return this.#show([...this.only!, p]);
     }
-    if (this.only && !this.only.some((q) => q.userId === p.userId)) this.only = [...this.only, p]; // who is mentioned sees it
+    // mentioned people can see the thread
+    if (this.only && !this.only.some((q) => q.userId === p.userId)) this.only = [...this.only, p];
     if (!this.#known.some((q) => q.userId === p.userId)) this.#known.push(p);
     this.area.setRangeText(`@${labelOf(p, this.#known)} `, this.#start, this.area.selectionEnd, 'end');
     this.#typed();

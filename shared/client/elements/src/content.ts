@@ -51,7 +51,7 @@ function pieces(text: string, tags: Person[], me: string, links: boolean): (stri
 const mention = (p: Person, me: string): TemplateResult =>
   html`<span part="mention" class="mention ${p.userId === me && !p.group ? 'mine' : ''}" dir="auto">@${nameOf(p)}</span>`;
 
-const LARGEST = 10_000_000; // bytes of a picture that is shown; a larger one is a link
+const LARGEST = 10_000_000; // maximum bytes of an inline picture; larger ones become links
 
 /** The files of a comment: pictures, and links to the others. Only an address of http leads anywhere. */
 export function filesOf({attachments}: Comment): unknown {

@@ -58,19 +58,19 @@ export class Drafts {
       const kept = JSON.parse(sessionStorage.getItem(this.name) ?? '{}') as {user?: string; drafts?: [string, Draft][]};
       if (kept.user === user) for (const [place, draft] of kept.drafts ?? []) if (!this.#all.has(place)) this.#all.set(place, draft);
     } catch {
-      // There is no storage, or something else in it.
+      // Storage is unavailable or has other data.
     }
   }
 
   #keep = (): void => {
-    if (!this.#user) this.of(this.user()); // no look has said so yet
+    if (!this.#user) this.of(this.user()); // no poll has returned the user yet
     if (!this.#user) return;
     const drafts = [...new Map([...this.unsent(), ...this.#all])];
     try {
       if (drafts.length) sessionStorage.setItem(this.name, JSON.stringify({user: this.#user, drafts}));
       else sessionStorage.removeItem(this.name);
     } catch {
-      // There is no storage, or it is full.
+      // Storage is unavailable or full.
     }
   };
 }

@@ -16,7 +16,8 @@ const CLEAN = {
 
 /** HTML without what could run, load or deceive. Each text goes through the function, which may answer several nodes. */
 export function clean(html: string, texts: (text: string) => (string | Node)[]): DocumentFragment {
-  const fragment = (DOMPurify.sanitize(html, CLEAN) as DocumentFragment | null) ?? document.createDocumentFragment(); // null for a frameset
+  // null for a frameset
+  const fragment = (DOMPurify.sanitize(html, CLEAN) as DocumentFragment | null) ?? document.createDocumentFragment();
   for (const a of fragment.querySelectorAll('a')) {
     a.target = '_blank';
     a.rel = 'noopener noreferrer nofollow ugc';

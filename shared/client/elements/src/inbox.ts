@@ -25,7 +25,7 @@ const groupsOf = (list: Notification[]): Notification[][] => {
   return [...groups.values()];
 };
 
-const FRESH = 3_600_000; // ms after which the first page is read again, for what changed in it
+const FRESH = 3_600_000; // ms between reloads of the first page, to find changes
 
 /**
  * The reader's inbox: a button with a badge, and the list of notifications.
@@ -41,18 +41,18 @@ export class InboxElement extends Connected {
   @state() private list: Notification[] = [];
   @state() private next = '';
   @state() private loaded = false;
-  @state() private unread = 0; // of all, and not just of the list
-  @state() private more = false; // than that are unread
+  @state() private unread = 0; // of all, not only the list
+  @state() private more = false; // more are unread
   @query('.panel') private panel!: HTMLElement;
   @query('.bell') private bell!: HTMLElement;
   #poll = new Poll((asked) => this.#look(asked), () => this.requestUpdate());
   #access!: Access;
   #user = '';
-  #deaf: (() => void) | undefined; // ends hearing of changes
+  #deaf: (() => void) | undefined; // unsubscribes from changes
   #since = 0;
   #locale: string | undefined; // of the headlines
   #fresh = 0; // when the first page was read
-  #read = new Set<string>(); // what was marked here, until the server says so, too
+  #read = new Set<string>(); // marked here, until the server confirms
   #older: Notification[] = [];
 
   constructor() {
@@ -157,7 +157,7 @@ export class InboxElement extends Connected {
     if (page.user.userId !== this.#user) {
       const first = !this.#user;
       this.#forget(page.user.userId);
-      if (!first) return this.#look(true); // somebody else has signed in
+      if (!first) return this.#look(true); // another user has signed in
     }
     const live = liveOf(this.#access);
     this.#deaf ??= live.watch({
@@ -179,7 +179,8 @@ export class InboxElement extends Connected {
     [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
     this.#fresh = Date.now();
     this.#locale = page.locale;
-    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
+    // more than a page is new, so there is a gap
+    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = [];
     if (!this.#older.length) this.next = page.nextPageToken;
     const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
     const changed = JSON.stringify(list) !== JSON.stringify(this.list);
@@ -288,7 +289,7 @@ export class InboxElement extends Connected {
       this.list = this.#older;
       this.next = page.nextPageToken;
     } catch {
-      void this.#poll.now(); // which says that it fails
+      void this.#poll.now(); // shows its own errors
     }
   };
 }

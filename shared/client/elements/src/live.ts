@@ -1,10 +1,11 @@
 import type {Access} from './access.js';
 import {ask, type Failure} from './protocol.js';
 
-const PING = 420_000; // ms between two pings; the service ends a connection after ten minutes without one
-const PONG = 60_000; // ms for its answer, also where the browser slows the clock of a hidden page
-const LONGEST = 300_000; // ms between two attempts to connect, unless the server asks for more
-const STEADY = 60_000; // ms after which a connection counts as one that lasts
+// ms between pings; the service closes a connection after ten minutes without one
+const PING = 420_000;
+const PONG = 60_000; // ms for the response, even if the browser slows timers of a hidden page
+const LONGEST = 300_000; // maximum ms between attempts to connect, unless the server asks for more
+const STEADY = 60_000; // ms after which a connection counts as stable
 
 /** A follower of the changes of a document, or of an inbox. */
 interface Watcher {
@@ -20,13 +21,13 @@ interface Watcher {
 
 /** A message from one tab of a browser to the others. */
 interface Message {
-  joined?: boolean; // a tab: who connects says how that goes
+  joined?: boolean; // from the tab that connects: its state
   live?: boolean;
   refused?: boolean;
-  within?: number; // ms within which to look
+  within?: number; // ms within which to poll
   read?: boolean;
   found?: unknown;
-  user?: string; // who found it
+  user?: string; // user who found the change
 }
 
 /** Holds a lock of the browser once it is free, until the function that it returns is called. Without a name it has the lock at once. */
@@ -50,13 +51,13 @@ function hold(name: string, held: () => void): () => void {
 export class Live {
   readonly #watchers = new Set<Watcher>();
   #channel: BroadcastChannel | undefined;
-  #name = ''; // of what the tabs share, while they do
-  #free: (() => void) | undefined; // the lock of the tab that connects
-  #yield: (() => void) | undefined; // the lock of the tab that looks
+  #name = ''; // of the tabs' channel while they share one
+  #free: (() => void) | undefined; // releases the lock of the connecting tab
+  #yield: (() => void) | undefined; // releases the lock of the polling tab
   #connects = false;
   #leads = false;
   #live = false;
-  #refused = false; // by the service, which has too many connections
+  #refused = false; // the service has too many connections
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ping: ReturnType<typeof setTimeout> | undefined;
@@ -180,7 +181,7 @@ export class Live {
     socket.onopen = () => {
       if (this.#socket !== socket) return;
       open = true;
-      this.#turn(true); // so that all look: what changed since the last connection was told to nobody
+      this.#turn(true); // all tabs poll, because changes since the last connection had no hints
       ping();
     };
     socket.onmessage = ({data}) => {
@@ -198,7 +199,7 @@ export class Live {
       if (this.#socket !== socket) return;
       this.#close();
       if (Date.now() - began > STEADY) this.#tries = 0;
-      this.#later(0, !open); // a browser does not say why a connection was refused
+      this.#later(0, !open); // browsers do not report why a connection was refused
     });
     const ping = () => {
       clearTimeout(this.#ping);

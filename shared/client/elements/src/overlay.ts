@@ -50,7 +50,7 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...edited(c, p), pending: p} : c));
         break;
       case 'delete-comment':
-        // A comment that could not be deleted is shown again.
+        // Show a comment again if its deletion failed.
         shown.comments = p.failed ? shown.comments.map((c) => (c.commentId === p.commentId ? {...c, pending: p} : c)) : shown.comments.filter((c) => c.commentId !== p.commentId);
         break;
       case 'resolve-thread':

@@ -1,17 +1,19 @@
 import {Failure} from './protocol.js';
 
-const PAUSE = 5_000; // ms between the end of a look and the next
-const QUIET = 120_000; // ms without a change after which the pauses grow
-const QUIET_PAUSE = 30_000; // ms, where nothing changes
-const LIVE_PAUSE = 900_000; // ms, where hints come
-const REFUSED_PAUSE = 60_000; // ms, half more or less, where the service has no connection for the page: such pages come in thousands
-const LONGEST = 60_000; // ms, where looks fail one after the other
-const APART = 1_200; // ms from a look of the page to the next that a hint asks for: the service lets a person look ten times in ten seconds
-const COVER = 10_000; // ms from a look to the next, where a connection began in between
-const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
-const SPARE = 5_000; // ms after which this tab looks where another was to, and told nothing
+const PAUSE = 5_000; // ms between polls
+const QUIET = 120_000; // ms without changes until pauses grow
+const QUIET_PAUSE = 30_000; // ms, if nothing changes
+const LIVE_PAUSE = 900_000; // ms, while hints arrive
+// ms, ± half, if the service has no connection for the page: there may be thousands of such pages
+const REFUSED_PAUSE = 60_000;
+const LONGEST = 60_000; // ms, if polls fail repeatedly
+// ms between a poll and one after a hint: the limit is ten polls per person in ten seconds
+const APART = 1_200;
+const COVER = 10_000; // ms from a poll to the next if a connection started in between
+const SHORT = 15_000; // ms to wait for the server before showing a message
+const SPARE = 5_000; // ms until this tab polls if the polling tab is silent
 
-let lately = 0; // the last look of the page, or of a tab that told it
+let lately = 0; // last poll of the page, or of a tab that reported it
 
 /**
  * Looks for what is new while the page is seen: every 15 minutes where hints come, about once a minute where the service refuses them, else
@@ -27,13 +29,13 @@ export class Poll {
   #live = false;
   #refused = false;
   #leads = true;
-  #failing = 0; // ms of the next pause, where looks fail
-  #quiet = 0; // ms of the last pause, where nothing changed
-  #changed = 0; // when a look last found something
-  #began = 0; // the last look of this one
-  #hinted = false; // since the last look began
-  #due = 0; // when to look for the first of these hints
-  #cover = 0; // when to look for what changed before hints came
+  #failing = 0; // ms of the next pause after failures
+  #quiet = 0; // ms of the last pause without changes
+  #changed = 0; // when a poll last found changes
+  #began = 0; // last poll of this instance
+  #hinted = false; // since the last poll started
+  #due = 0; // when to poll for the first of these hints
+  #cover = 0; // when to poll for changes before the first hint
   #notBefore = 0;
 
   /**
@@ -70,7 +72,7 @@ export class Poll {
   lead(on: boolean): void {
     if (on === this.#leads) return;
     this.#leads = on;
-    if (on) this.#cover = this.#began + COVER; // the other may have heard of what it did not look for
+    if (on) this.#cover = this.#began + COVER; // the other may have missed hints
     if (!this.#current) this.#follow();
   }
 

@@ -108,18 +108,21 @@ interface Write {
   level?: Level | undefined;
 }
 
-export const MOST_PEOPLE = 30; // people that one answer has, and groups
-const SEARCHED_PAGES = 5; // of 1,000 people who are looked at
-const NEWEST_PAGE = 100; // threads of the first answer about a document
-const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
-const CHANGED_PAGE = 250; // of an answer about what changed
-const MOST_UPDATED = 30; // notifications of a request
-const DAILY = 8; // the hour of a daily email
-const INBOX_PAGE = 30; // notifications of an answer
-const OVERLAP = 30_000; // ms that a look for what is new goes back before the last one: a time is the start of a request, not when its data can be read
-const DELAY = 300_000; // ms that a look at an inbox goes back: it takes some time until people are told
-const NO_CONNECTIONS = 3_600_000; // ms before a page asks for a connection again where the deployment has none
-const NO_CONNECTION = 300_000; // ms, where this page gets none
+export const MOST_PEOPLE = 30; // people and groups in a response
+const SEARCHED_PAGES = 5; // of 1,000 searched people
+const NEWEST_PAGE = 100; // threads in the first response about a document
+const OLDER_PAGE = 150; // threads in responses about older ones; one follows the first directly
+const CHANGED_PAGE = 250; // threads in a response about changes
+const MOST_UPDATED = 30; // notifications in a request
+const DAILY = 8; // hour of a daily email
+const INBOX_PAGE = 30; // notifications in a response
+// ms that a poll overlaps the last one: times are of the request's start, before its data is
+// readable
+const OVERLAP = 30_000;
+const DELAY = 300_000; // ms that a poll of an inbox overlaps: notifications are delayed
+// ms until a page asks for a connection again if the deployment has none
+const NO_CONNECTIONS = 3_600_000;
+const NO_CONNECTION = 300_000; // ms, if this page gets none
 
 const failed = (e: unknown, ...statuses: string[]): boolean => statuses.includes((e as Failure).status);
 

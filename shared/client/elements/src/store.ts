@@ -6,16 +6,17 @@ import {Poll} from './poll.js';
 import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
 import {say, whyOf} from './texts.js';
 
-const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
-const BEGIN = 250; // threads at most that are known before the reader asks for older ones
-const ASKED = 30; // threads that one request asks for by id
-const ECHO = 5_000; // ms in which a hint may be of what was read here
-const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered
-const TYPING = 150; // ms in which the reader may type on before people are asked for by the letters of a name
-const SEARCHED = 2; // letters of a name that people are asked for by
-export const LONG = 20; // comments of a thread that are shown at first
-const WAIT = 15_000; // ms that are waited where the server asks for it, before the reader is asked
-const TRIES = 5; // of one request that the server asks to send later
+// ms between reloads of the newest threads, for changes without a time: access, and reads elsewhere
+const FRESH = 3_600_000;
+const BEGIN = 250; // maximum threads to load before the reader asks for older ones
+const ASKED = 30; // threads by id in a request
+const ECHO = 5_000; // ms in which a hint may be an echo of reading here
+const PEOPLE_AGE = 60_000; // ms to cache people for mentions
+const TYPING = 150; // ms to wait for further letters before searching people
+const SEARCHED = 2; // letters of a name needed to search people
+export const LONG = 20; // comments of a thread shown at first
+const WAIT = 15_000; // ms to wait for the server before asking the reader
+const TRIES = 5; // attempts at a request that the server delays
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
@@ -36,7 +37,7 @@ async function patient<T>(work: () => Promise<T>): Promise<T> {
 interface Found {
   read?: string;
   page?: Answers['threads'];
-  since?: number; // until now; 0 for the newest threads, nothing for threads by their ids
+  since?: number; // until now; 0 for the newest threads, undefined for threads by id
   began?: number;
 }
 
@@ -49,17 +50,18 @@ export class Store {
   readonly drafts: Drafts;
 
   readonly #threads = new Map<string, Thread>();
-  readonly #keys = new Map<string, string>(); // of threads that were added here, by annotation id
-  readonly #shown = new Map<string, ShownThread>(); // by key: the same object while nothing of it changes
+  readonly #keys = new Map<string, string>(); // of threads added here, by annotation id
+  readonly #shown = new Map<string, ShownThread>(); // by key; the same object until it changes
   #unread = new Set<string>(); // ids of threads
   #pending: Pending[] = [];
   #sending = Promise.resolve();
   #underWay = 0;
-  #since = 0; // 0: the newest threads are to be read
-  #fresh = 0; // when they were
-  #older = ''; // leads to older ones
-  readonly #people = new Map<string, {at: number; list: Promise<Answers['people']>}>(); // by the letters of a name
-  readonly #unknown = new Set<string>(); // ids of people whose names were asked for
+  #since = 0; // 0 reloads the newest threads
+  #fresh = 0; // time of the last reload
+  #older = ''; // page token of older ones
+  // by the letters of a name
+  readonly #people = new Map<string, {at: number; list: Promise<Answers['people']>}>();
+  readonly #unknown = new Set<string>(); // ids of people with requested names
   readonly #poll: Poll;
   readonly #watchers = new Set<() => void>();
 
@@ -131,12 +133,13 @@ export class Store {
     }
   }
 
-  #deaf: (() => void) | undefined; // ends hearing
-  #elsewhere = false; // something was read since the last look, and not here
+  #deaf: (() => void) | undefined; // unsubscribes
+  #elsewhere = false; // something was read elsewhere since the last poll
   #read = 0; // when something was read here
 
   #hint(within: number, read: boolean): void {
-    if (this.#underWay || (read && Date.now() - this.#read < ECHO)) return; // a look follows, or it is known
+    // a poll follows, or it is known
+    if (this.#underWay || (read && Date.now() - this.#read < ECHO)) return;
     this.#elsewhere ||= read;
     this.#poll.hint(within);
   }
@@ -218,7 +221,7 @@ export class Store {
     for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {
       const {people} = await patient(() => ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)}));
       this.#know(...people);
-      this.#shown.clear(); // they are drawn again
+      this.#shown.clear(); // redraw them
       this.#tell();
     }
   }
@@ -282,7 +285,8 @@ export class Store {
         const {annotationId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
-        if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level}); // no look says so: it is no change of the thread
+        // polls do not return it: it does not change the thread
+        if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
         this.#replace(p, {...p, sent: true});
       } catch (e) {
         this.#replace(p, {...p, failed: e as Failure});
@@ -339,7 +343,8 @@ export class Store {
     const elsewhere = this.#elsewhere;
     this.#elsewhere = false;
     const changed = await this.#look();
-    if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {}); // then the reader may ask for them
+    // the reader can ask for them later
+    if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {});
     const unread = elsewhere ? [...this.#unread].filter((id) => this.has(id)) : [];
     let shown = false;
     for (let i = 0; i < unread.length; i += ASKED) {
@@ -359,17 +364,17 @@ export class Store {
     let changed = !this.loaded || sent.length > 0;
     for (let pageToken = ''; ; ) {
       let page: Answers['threads'];
-      if (this.#underWay) return true; // what comes may be what is being sent
+      if (this.#underWay) return true; // the change may be our own
       const body = {...(from && {since: from}), ...(pageToken && {pageToken})};
       try {
-        // A walk that the server holds up goes on where it is.
+        // Paging continues after the server delays it.
         page = await (pageToken ? patient(() => ask(this.access, 'threads', body)) : ask(this.access, 'threads', body));
       } catch (e) {
         if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION)$/.test((e as Failure).status)) this.#forget();
         throw e;
       }
       if (this.#underWay) return true;
-      if (this.user.userId && this.user.userId !== page.user.userId) { // somebody else has signed in
+      if (this.user.userId && this.user.userId !== page.user.userId) { // another user has signed in
         this.#pending = [];
         this.#forget();
       }
@@ -396,7 +401,7 @@ export class Store {
   #merge(page: Answers['threads'], newest: boolean): boolean {
     const gone = newest && this.#begin(page);
     const changed = this.#show(page) || gone;
-    void this.#identify().catch(() => {}); // they are shown by their ids
+    void this.#identify().catch(() => {}); // shown by their ids
     return changed;
   }
 
@@ -406,7 +411,8 @@ export class Store {
     const joined = !!oldest && this.#threads.has(oldest.annotationId);
     if (!joined || !nextPageToken) this.#older = nextPageToken;
     const there = new Set(threads.map((t) => t.annotationId));
-    const settled = since ? new Date(since).toISOString() : '~'; // what is later may not be found yet
+    // later ones may not be readable yet
+    const settled = since ? new Date(since).toISOString() : '~';
     this.#fresh = Date.now();
     return [...this.#threads.values()].filter(({annotationId: id, lastUpdated: at}) =>
       !there.has(id) && at < settled && (!joined || !nextPageToken || at > oldest.lastUpdated) && this.#drop(id)).length > 0;

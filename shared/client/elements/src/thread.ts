@@ -16,7 +16,7 @@ import {base} from './styles.js';
 import {say, whyOf} from './texts.js';
 import {isolated, joined, moment, timeOf} from './time.js';
 
-const MORE = 100; // earlier ones that the reader asks for
+const MORE = 100; // earlier comments per request
 
 /**
  * One thread: its comments, and where to answer, edit, delete and resolve. By itself it takes the thread of an id from a document; in
@@ -40,9 +40,10 @@ export class ThreadElement extends Connected {
   /** The id of a comment to go to. */
   @property({type: Number}) comment = 0;
 
-  @state() private sought = 0; // the comment to go to
-  @state() private begin = 0; // the first comment shown of those after the first of all; 0 while the thread is closed
-  @state() private editing = 0; // the id of a comment
+  @state() private sought = 0; // comment to scroll to
+  // first shown comment after the first of all; 0 while the thread is closed
+  @state() private begin = 0;
+  @state() private editing = 0; // id of a comment
   @state() private deleting = 0;
   @query('collab-composer.reply') private composer?: Composer;
   #end: (() => void) | undefined;
@@ -103,7 +104,7 @@ export class ThreadElement extends Connected {
         sought = true;
         void this.store!.find(this.thread).catch(() => (sought = false));
       }
-      this.requestUpdate(); // what the store says of itself may have changed, too
+      this.requestUpdate(); // the store's own state may have changed
     };
     this.#end = this.store.watch(take);
     take();
@@ -146,7 +147,7 @@ export class ThreadElement extends Connected {
     if (this.open && shown?.annotationId && (shown.unread || !this.#read) && !document.hidden) void this.#see(shown);
     if (this.sought === this.#gone) return;
     const sought = this.renderRoot.querySelector('.sought');
-    if (this.sought && !sought) return; // it is not there yet
+    if (this.sought && !sought) return; // not loaded yet
     sought?.scrollIntoView({block: 'center'});
     this.#gone = this.sought;
   }
@@ -162,7 +163,7 @@ export class ThreadElement extends Connected {
 
   #read = false; // since it was opened
 
-  #gone = 0; // the comment that was gone to
+  #gone = 0; // comment scrolled to
 
   override render() {
     const t = this.shown;

@@ -37,27 +37,27 @@ export class ThreadsElement extends Connected {
   @property({attribute: 'for'}) for = '';
 
   @state() private shown: ShownThread[] = [];
-  @state() private active = ''; // key of the thread that is open
+  @state() private active = ''; // key of the open thread
   @state() private filter: Filter = 'open';
-  @state() private comment = 0; // of the open thread, that was asked for
+  @state() private comment = 0; // requested comment of the open thread
   /** The place of a new thread; undefined while none is written. */
   @state() private draft: {target?: Target | undefined} | undefined;
   @state() private selected: Target | null = null;
   @state() private said = '';
-  @state() private reading = false; // older threads
-  @state() private missing = false; // a thread that was asked for is not there
+  @state() private reading = false; // loading older threads
+  @state() private missing = false; // a requested thread does not exist
   @query('collab-composer.new') private composer?: Composer;
   @query('.float') private float!: HTMLElement;
 
   #store?: Store;
   #end: (() => void) | undefined;
-  #places = new Map<string, Range | null>(); // by key; no range: the place is gone
+  #places = new Map<string, Range | null>(); // by key; null if the text was removed
   #marks = new Marks();
   #root: Element | null = null;
   #changes = new MutationObserver(() => this.#moved());
-  #wanted: [annotationId: string, commentId: number] | undefined; // the thread to open once it is there
-  #known: Set<string> | undefined; // comments that were seen
-  #opener: HTMLElement | null = null; // had the focus before the composer
+  #wanted: [annotationId: string, commentId: number] | undefined; // thread to open when loaded
+  #known: Set<string> | undefined; // seen comments
+  #opener: HTMLElement | null = null; // focused before the composer
 
   constructor() {
     super();
@@ -153,7 +153,7 @@ export class ThreadsElement extends Connected {
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
     if (this.#wanted && store.loaded) void this.open(...this.#wanted);
-    this.requestUpdate(); // what the store says of itself may have changed, too
+    this.requestUpdate(); // the store's own state may have changed
   }
 
   /** Finds the place of each thread that was not looked for yet. */
@@ -255,7 +255,7 @@ export class ThreadsElement extends Connected {
 
   #older = async (): Promise<void> => {
     this.reading = true;
-    await this.#store!.older().catch(() => this.#store!.look()); // which says that it fails
+    await this.#store!.older().catch(() => this.#store!.look()); // shows its own errors
     this.reading = false;
   };
 
@@ -307,7 +307,7 @@ export class ThreadsElement extends Connected {
     if (!store?.loaded) return false;
     await store.find(annotationId).then(
       () => (this.missing = !this.#show(annotationId, commentId)),
-      () => store.look(), // which says that it fails
+      () => store.look(), // shows its own errors
     );
     return !this.missing;
   }
