@@ -43,8 +43,8 @@ export interface CallOptions {
   timeout?: number;
 }
 
-const FIRST_DELAY = 200; // ms at most before the second attempt; doubled with each
-const LAST_DELAY = 10_000; // ms at most, unless Retry-After asks for more
+const FIRST_DELAY = 200; // maximum ms before the second attempt; doubles each time
+const LAST_DELAY = 10_000; // maximum ms, unless Retry-After asks for more
 
 /** Calls one deployment with the credentials of one account. */
 export class Client {
@@ -130,7 +130,7 @@ export class Client {
         const {result} = JSON.parse(text) as {result?: Result<P>};
         if (result) return result;
       } catch {
-        // Something in between answered.
+        // Another server responded.
       }
     }
     return failureOf(response, text);
@@ -149,7 +149,8 @@ function check({baseURL, apiKey, authToken}: Config): void {
 /** The cause of a failed fetch, whose own message is always "fetch failed". */
 function reasonOf(error: unknown): string {
   for (let e: unknown = error; e instanceof Error; e = e.cause) {
-    if (e instanceof AggregateError && e.errors[0] instanceof Error) return e.errors[0].message; // of several addresses
+    // several addresses failed
+    if (e instanceof AggregateError && e.errors[0] instanceof Error) return e.errors[0].message;
     if (!(e.cause instanceof Error)) return e.message;
   }
   return String(error);
