@@ -193,8 +193,7 @@ func TestOnlyLoopback(t *testing.T) {
 	}
 }
 
-// TestDiesWithItsStarter kills a process that started a server and looks
-// whether the server ends too.
+// TestDiesWithItsStarter kills a process that started a server and checks that the server ends.
 func TestDiesWithItsStarter(t *testing.T) {
 	starter := exec.Command(os.Args[0], "-test.run=^TestStarter$", "-test.v")
 	starter.Env = append(os.Environ(), "LOCALSTACK_STARTER=1")
@@ -226,7 +225,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// gone waits until nothing answers at url any more.
+// gone waits until no server responds at url.
 func gone(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -28,7 +28,7 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// The role by which API Gateway writes logs is the region's: a stack makes it where there is none, and keeps its own.
+// A region has one role for gateway logs: a stack creates it if there is none, and keeps its own.
 func TestGatewayLogRole(t *testing.T) {
 	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"collabdata/localstack"
 )
 
-// outside is a project of someone who uses the service: a folder that is no part of the clone.
+// outside is a user's project outside the clone.
 type outside struct {
 	dir  string
 	env  []string
-	run  []string // the command that runs what the README shows
-	want string   // the end of what it prints
+	run  []string // the command that runs the README's example
+	want string   // the end of its output
 }
 
-// do runs a command in the project, and returns what it printed.
+// do runs a command in the project, and returns its output.
 func (o *outside) do(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -36,7 +36,6 @@ func (o *outside) do(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// write writes a file of the project.
 func (o *outside) write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o644); err != nil {
@@ -58,7 +57,8 @@ func (n *newcomer) block(t *testing.T, readme, language string) string {
 	return strings.ReplaceAll(string(m[1]), "127.0.0.1:"+defaultPort, "127.0.0.1:"+n.port)
 }
 
-// tryServers opens the page of the elements' README on each small server whose language is installed, in a project that has the client.
+// tryServers opens the page of the elements' README on each example server with an installed
+// language, in a project with the client.
 func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	t.Helper()
 	readme := filepath.Join(n.dir, "shared", "client", "elements", "README.md")
@@ -90,7 +90,7 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	}
 }
 
-// allow returns the command by which a README lets the pages of a product call.
+// allow returns the README's command that allows a product's pages to call.
 func (n *newcomer) allow(t *testing.T, readme string) string {
 	t.Helper()
 	text, err := os.ReadFile(readme)
