@@ -679,7 +679,7 @@ func TestManyDueAtOnce(t *testing.T) {
 	if len(s.got) != *duePeople || slices.Max(slices.Collect(maps.Values(s.got))) != 1 {
 		t.Errorf("%d of %d have a mail: %v", len(s.got), *duePeople, s.got)
 	}
-	if log := w.log.String(); !strings.Contains(log, "mails wait: SES") || strings.Contains(log, "message to come again") {
+	if log := w.log.String(); !strings.Contains(log, "emails wait: SES") || strings.Contains(log, "message to come again") {
 		t.Errorf("a refused mail fails: %s", log)
 	}
 }

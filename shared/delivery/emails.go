@@ -402,7 +402,7 @@ func (r *emailRun) hold(ctx context.Context, why string, wait time.Duration, cau
 		return 0, err
 	}
 	r.Metrics.Add(metrics.MailsHeld, "", 1)
-	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: "+why,
+	r.Log.LogAttrs(ctx, slog.LevelWarn, "emails wait: "+why,
 		slog.String("account", r.For.Account), slog.String("email", r.Ref().ID), slog.String("cause", cause.Error()))
 	return r.Now().Add(wait + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }

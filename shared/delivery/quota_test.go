@@ -33,7 +33,7 @@ func TestMailQuota(t *testing.T) {
 	if got := other.mailsTo("cid"); len(got) != 1 {
 		t.Errorf("another account's mails: %v", got)
 	}
-	if w.figures()["MailsHeld"] == 0 || !strings.Contains(w.log.String(), "mails wait") {
+	if w.figures()["MailsHeld"] == 0 || !strings.Contains(w.log.String(), "emails wait") {
 		t.Errorf("nothing tells the operator: %v, log %s", w.figures(), &w.log)
 	}
 	w.settle(p)
