@@ -169,7 +169,7 @@ func TestExplainSight(t *testing.T) {
 	deleted := say()
 	w.send(deleted)
 	w.drain(p)
-	check("mails wait", deleted, [2]string{"reached ", "not yet"}, [2]string{"reached ", "not yet"})
+	check("emails wait", deleted, [2]string{"reached ", "not yet"}, [2]string{"reached ", "not yet"})
 	a.deleteComments("thread", deleted.CommentIDs[0])
 	w.settle(p)
 	if people, gone := a.explained(deleted); len(people) > 0 || gone != "the comments were deleted" {
