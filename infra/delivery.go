@@ -53,7 +53,7 @@ func (s *service) addQueues() {
 func (s *service) addDelivery() awslambda.Function {
 	mail, mayMail := s.addMail()
 	deliver := s.addFunction(function{
-		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
+		name: "deliver", does: "Handles the messages of events and webhook deliveries", timeout: 90, memoryMB: 512,
 		// deliver sends itself messages for the next turn or page; package delivery limits these
 		// chains
 		loops: true,
@@ -88,7 +88,7 @@ func (s *service) addDelivery() awslambda.Function {
 	}
 
 	relay := s.addFunction(function{
-		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
+		name: "relay", does: "Resends pending work to the queues", timeout: 55, memoryMB: 256,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
 			s.allowItems(changeItems, dueItems),
@@ -110,7 +110,7 @@ func (s *service) addDelivery() awslambda.Function {
 	})
 	if s.settings.MailFrom != "" {
 		suppress(deliver.Node().Scope().Node().FindChild(jsii.String("Role")), "AwsSolutions-IAM5",
-			"SES asks for the right to recipients' identities in its sandbox; a condition holds the sender.",
+			"In its sandbox, SES requires rights to recipients' identities; a condition limits the sender.",
 			"Resource::arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*")
 	}
 	return deliver

@@ -33,7 +33,7 @@ func (s *service) addLive() {
 		})
 	}
 	routes := s.addFunction(function{
-		name: "live", does: "Takes the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
+		name: "live", does: "Handles the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, signingKeys, providerItems),
 			allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE")),
@@ -44,7 +44,7 @@ func (s *service) addLive() {
 
 	stream := *s.table.TableStreamArn()
 	s.hints = s.addFunction(function{
-		name: "hints", does: "Tells pages of what was written", timeout: 30, memoryMB: 256, environment: environment,
+		name: "hints", does: "Sends hints about changes to pages", timeout: 30, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
 			allow([]string{"execute-api:ManageConnections"}, connection("POST")), s.allowItems(readItems, liveItems, connections),
 			s.allowItems([]string{"dynamodb:DeleteItem", "dynamodb:UpdateItem"}, liveItems, connections),
@@ -73,7 +73,7 @@ func (s *service) addLive() {
 	}))
 	for _, f := range []awslambda.Function{routes, s.hints} {
 		role := f.Node().Scope().Node().FindChild(jsii.String("Role"))
-		suppress(role, "AwsSolutions-IAM5", "Connections have no names before they begin; streams are listed without one.")
+		suppress(role, "AwsSolutions-IAM5", "Connections have no names before they start; streams are listed without one.")
 	}
 }
 
@@ -113,6 +113,6 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 		if name == "$connect" {
 			s.live.AddDependency(route) // it configures them
 		}
-		suppress(route, "AwsSolutions-APIG4", "A connection begins with a ticket, which the function checks.")
+		suppress(route, "AwsSolutions-APIG4", "A connection requires a ticket, which the function checks.")
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	functions := flag.String("functions", "../.local/functions", "folder that `make build` filled: <arch>/<function>/bootstrap")
+	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<function>/bootstrap")
 	flag.Parse()
 	err := synth(*functions)
 	if err != nil {

@@ -99,7 +99,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`,
 			"the ARN of an ACM certificate in the stack's region",
 		),
-		GatewayAddress: r.text("gatewayAddress", "open", `open|closed`, "open, or closed where customDomain is the only address"),
+		GatewayAddress: r.text("gatewayAddress", "open", `open|closed`, "open, or closed if customDomain is the only address"),
 		Headers: credentials.Headers{
 			Key:   strings.ToLower(r.text("apiKeyHeader", "", `.*`, "a name")),
 			Token: strings.ToLower(r.text("authTokenHeader", "", `.*`, "a name")),
@@ -108,7 +108,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000",
 		),
 		GatewayLogRole: r.text(
-			"gatewayLogRole", "create", `create|existing`, "create, or existing where API Gateway has a role for its logs in the region",
+			"gatewayLogRole", "create", `create|existing`, "create, or existing if API Gateway has a role for its logs in the region",
 		),
 		Firewall:            r.toggle("firewall", true),
 		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
@@ -140,11 +140,11 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		r.errs = append(r.errs, errors.New("setting alarmMail: alarms is off"))
 	}
 	if s.RestoredStream != "" && s.RestoredTable == "" {
-		r.errs = append(r.errs, errors.New("setting restoredStream: there is no restoredTable"))
+		r.errs = append(r.errs, errors.New("setting restoredStream: requires restoredTable"))
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if s.GatewayAddress == "closed" && s.CustomDomain == "" {
-		r.errs = append(r.errs, errors.New("setting gatewayAddress: closed needs customDomain, as there is no other address"))
+		r.errs = append(r.errs, errors.New("setting gatewayAddress: closed requires customDomain"))
 	}
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
 		r.errs = append(r.errs, errors.New("customDomain and certificateArn: give both or neither"))
@@ -166,7 +166,7 @@ func (r *reader) refuseUnknown() {
 	for _, name := range slices.Sorted(maps.Keys(r.context)) {
 		if !r.names[name] && regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name) {
 			r.errs = append(
-				r.errs, fmt.Errorf("there is no setting %s: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")),
+				r.errs, fmt.Errorf("setting %s does not exist: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")),
 			)
 		}
 	}

@@ -68,7 +68,7 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
 	s.addQueries()
-	s.output("Version", "What is deployed", &settings.Version)
+	s.output("Version", "Deployed version", &settings.Version)
 	return stack
 }
 

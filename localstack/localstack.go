@@ -40,7 +40,7 @@ func Dir() (string, error) {
 			return "", err
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not inside the repository: change to the folder that holds its go.mod", start)
+			return "", fmt.Errorf("%s is not inside the repository: change to the folder of its go.mod", start)
 		}
 	}
 }

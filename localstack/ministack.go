@@ -61,14 +61,14 @@ func keptPort(data string, wanted int) (int, error) {
 	if err == nil {
 		kept, err := strconv.Atoi(string(text))
 		if err != nil {
-			return 0, fmt.Errorf("%s holds no port: remove %s", path, data)
+			return 0, fmt.Errorf("%s contains no port: remove %s", path, data)
 		}
 		if wanted != 0 && wanted != kept {
 			return 0, fmt.Errorf("the state in %s belongs to port %d, not %d: use that port, or remove the folder", data, kept, wanted)
 		}
 		if free, err := isFree(kept); !free {
 			return 0, fmt.Errorf(
-				"port %d, to which the state in %s belongs, is taken: stop what listens there, or remove the folder (%w)", kept, data, err,
+				"port %d, which the state in %s requires, is in use: stop the program that uses it, or remove the folder (%w)", kept, data, err,
 			)
 		}
 		return kept, nil
@@ -124,7 +124,7 @@ func Mails(ctx context.Context, url, account string) ([]Mail, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s: mails can be read from MiniStack only", req.URL, res.Status)
+		return nil, fmt.Errorf("%s: %s: only MiniStack lists emails", req.URL, res.Status)
 	}
 	var body struct {
 		Messages map[string][]Mail `json:"messages"`

@@ -44,7 +44,7 @@ func (s *Server) Stop() (err error) {
 	s.stop.Do(func() {
 		select {
 		case <-s.done:
-			err = fmt.Errorf("%s had ended by itself: its log is %s", s.URL, s.Log)
+			err = fmt.Errorf("%s had already ended: see its log %s", s.URL, s.Log)
 		default:
 		}
 		s.alive.Close()
@@ -76,7 +76,7 @@ func (p program) start(ctx context.Context, local string, port int) (*Server, er
 			time.Sleep(20 * time.Millisecond) // another process may be probing the port
 		}
 		if !free {
-			return nil, fmt.Errorf("port %d is taken: stop what listens there or choose another port (%w)", port, err)
+			return nil, fmt.Errorf("port %d is in use: stop the program that uses it, or choose another port (%w)", port, err)
 		}
 		return p.startOn(ctx, local, port)
 	}
@@ -153,7 +153,7 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	if err := s.await(ctx, p.ready(port), p.probe); err != nil {
 		_ = s.Stop()
 		printed, _ := os.ReadFile(s.Log)
-		return nil, fmt.Errorf("%s did not start: %w: its log %s ends with:\n%s\n(make distclean, and what you ran again, installs it afresh)",
+		return nil, fmt.Errorf("%s did not start: %w: its log %s ends with:\n%s\n(make distclean, then the same command, reinstalls it)",
 			p.name, err, s.Log, tail(string(printed), 10))
 	}
 	return s, nil
@@ -174,7 +174,7 @@ func (s *Server) await(ctx context.Context, ready, probe string) error {
 		}
 		select {
 		case <-s.done:
-			return errors.New("it ended at once")
+			return errors.New("it ended immediately")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:

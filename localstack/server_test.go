@@ -166,7 +166,7 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 	_, err = localstack.StartDynamoDB(t.Context(), localstack.DynamoDBOptions{Port: port})
-	if want := fmt.Sprintf("port %d is taken: stop what listens there", port); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("port %d is in use: stop the program that uses it", port); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }

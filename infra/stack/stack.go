@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNone means that a stack does not exist.
-var ErrNone = errors.New("there is no such stack")
+var ErrNone = errors.New("the stack does not exist")
 
 // Outputs returns the outputs of a stack. It returns ErrNone if the stack does not exist.
 func Outputs(ctx context.Context, cfg aws.Config, name string) (map[string]string, error) {

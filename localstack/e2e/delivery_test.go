@@ -32,8 +32,8 @@ import (
 
 const (
 	// descriptions of the functions
-	deliverDoes = "Takes events and webhook deliveries from their queues"
-	relayDoes   = "Sends pending work to the queues again"
+	deliverDoes = "Handles the messages of events and webhook deliveries"
+	relayDoes   = "Resends pending work to the queues"
 )
 
 // patience limits every wait. The longest is for relay, which runs each minute.

@@ -171,7 +171,7 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("after %q disabled is %s", test.answer, list[1][2])
 		}
 	}
-	c.fails(t, "Give --yes to do it", "accounts", "delete", "acme")
+	c.fails(t, "Give --yes to confirm", "accounts", "delete", "acme")
 }
 
 func TestVersion(t *testing.T) {
@@ -201,7 +201,7 @@ func TestStack(t *testing.T) {
 		t.Errorf("the accounts are %v", list)
 	}
 	c.global[1] = "nothing"
-	c.fails(t, "there is no stack nothing in region us-east-1: check --stack, AWS_PROFILE and AWS_REGION", "accounts", "get")
+	c.fails(t, "stack nothing does not exist in region us-east-1: check --stack, AWS_PROFILE and AWS_REGION", "accounts", "get")
 }
 
 // makeStack creates a stack with outputs, and waits until they are readable.
@@ -230,9 +230,9 @@ func TestErrors(t *testing.T) {
 	c := newCLI(t)
 	named := c.global
 	c.global = nil
-	c.fails(t, "which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME", "accounts", "get")
+	c.fails(t, "no deployment: give --stack NAME, such as collabdata-prod, or --table NAME", "accounts", "get")
 	c.global = []string{"--table", "nothing"}
-	c.fails(t, "there is no table nothing: check --table or --stack", "accounts", "get")
+	c.fails(t, "table nothing does not exist: check --table or --stack", "accounts", "get")
 	c.global = named
 	c.fails(t, `account "nobody" does not exist`, "organizations", "get", "nobody")
 
@@ -316,12 +316,12 @@ func TestWrongWords(t *testing.T) {
 		text string
 		args []string
 	}{
-		{"there is no command frob: the commands are find, accounts,", []string{"frob"}},
-		{"there is no command frob: the commands are get, add, update, delete", []string{"accounts", "frob"}},
-		{"there is no flag --frob: the flags are --help, ", []string{"accounts", "get", "--frob"}},
+		{"unknown command frob: the commands are find, accounts,", []string{"frob"}},
+		{"unknown command frob: the commands are get, add, update, delete", []string{"accounts", "frob"}},
+		{"unknown flag --frob: the flags are --help, ", []string{"accounts", "get", "--frob"}},
 		{"data.kind must be one of", []string{"pending", "get", "--kind", "frob"}},
 		{"allEvents must be true or false", []string{"settings", "update", "acme", "--all-events", "frob"}},
-		{"there is no operation /v2/frob", []string{"call", "acme", "/v2/frob", "{}"}},
+		{"unknown operation /v2/frob", []string{"call", "acme", "/v2/frob", "{}"}},
 		{"the data must be JSON", []string{"call", "acme", "/v2/organizations/get", "frob"}},
 	} {
 		if _, text, code := c.run(t, test.args...); code != 2 || !strings.Contains(text, test.text) {

@@ -97,7 +97,7 @@ func parameters(e rpc.Endpoint) reflect.Type {
 	}
 	text, list := reflect.TypeFor[string](), reflect.TypeFor[[]string]()
 	if ofAPI(e) {
-		add(account, `arg:""`, "The account in whose name it is called.", text)
+		add(account, `arg:""`, "The account.", text)
 	}
 	for _, f := range request.Fields(e) {
 		help := strings.ReplaceAll(f.Help, "$", "$$")

@@ -44,29 +44,29 @@ func main() {
 type commands struct {
 	Deployment deployment `embed:"" group:"Which deployment"`
 	Output     string     `short:"o" enum:"table,json" default:"table" help:"Form of the result: table or json."`
-	Yes        bool       `help:"Do not ask before an operation that interrupts someone."`
+	Yes        bool       `help:"Do not ask before disruptive operations."`
 
-	Version kong.VersionFlag `help:"Print the version of this program. The logs have those of the functions."`
+	Version kong.VersionFlag `help:"Print the version of this program."`
 
 	kong.Plugins
 	Call    callCommand    `cmd:"" help:"Call an operation with its data as JSON."`
 	Export  exportCommand  `cmd:"" help:"Write an organization to a file of JSON lines."`
-	Import  importCommand  `cmd:"" help:"Add the contents of such a file to an account. Nobody is notified."`
+	Import  importCommand  `cmd:"" help:"Add the contents of such a file to an account, without notifications."`
 	Copy    copyCommand    `cmd:"" help:"Write an organization of another service with the same operations to such a file."`
-	Console consoleCommand `cmd:"" help:"Serve pages on this machine that show all of this."`
+	Console consoleCommand `cmd:"" help:"Serve pages for these commands on this machine."`
 }
 
 // callCommand calls an operation by its path.
 type callCommand struct {
-	Account string `arg:"" help:"The account in whose name it is called; - for an operation of the operator."`
+	Account string `arg:"" help:"The account; - for an operation of the operator."`
 	Path    string `arg:"" help:"Path of the operation, such as /v2/organizations/get."`
-	Data    string `arg:"" help:"The data of its request, as JSON."`
+	Data    string `arg:"" help:"The request's data as JSON."`
 }
 
 func (c *callCommand) run(ctx context.Context, a *admin) error {
 	e, ok := operator.Endpoint(c.Path)
 	if !ok {
-		return collab.Errorf(collab.InvalidArgument, "there is no operation %s", c.Path)
+		return collab.Errorf(collab.InvalidArgument, "unknown operation %s", c.Path)
 	}
 	if !json.Valid([]byte(c.Data)) {
 		return collab.Errorf(collab.InvalidArgument, "the data must be JSON, such as {\"organizationIds\": [\"acme\"]}")
@@ -81,11 +81,11 @@ type ownCommand interface {
 
 const description = `The operator's commands of a collaboration data service.
 
-Say which deployment by --stack, or by --table (and the queues' URLs, where a command needs them). AWS is reached as the SDK's own
-variables and files say: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.
+Select a deployment with --stack or --table (and the queues' URLs if a command needs them). The SDK's variables and files configure
+AWS: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.
 
-Results go to standard output: as a table on a terminal, else with tabs between the values, with -o json as JSON. The exit code is 0 for
-success, 1 for failure and 2 for a wrong command line.`
+Results go to standard output: as a table on a terminal, else tab-separated, or as JSON with -o json. The exit code is 0 for success,
+1 for failure and 2 for an invalid command line.`
 
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, person terminal, stdin io.Reader, stdout, stderr io.Writer) (code int) {
@@ -166,7 +166,7 @@ func explainWord(err error) string {
 		for _, child := range node.Children {
 			names = append(names, child.Name)
 		}
-		return fmt.Sprintf("there is no command %s: the commands are %s", unknown, strings.Join(names, ", "))
+		return fmt.Sprintf("unknown command %s: the commands are %s", unknown, strings.Join(names, ", "))
 	}
 	if unknown, found := strings.CutPrefix(text, "unknown flag "); found {
 		for _, group := range node.AllFlags(true) {
@@ -174,7 +174,7 @@ func explainWord(err error) string {
 				names = append(names, "--"+flag.Name)
 			}
 		}
-		return fmt.Sprintf("there is no flag %s: the flags are %s", unknown, strings.Join(names, ", "))
+		return fmt.Sprintf("unknown flag %s: the flags are %s", unknown, strings.Join(names, ", "))
 	}
 	return err.Error()
 }
@@ -255,9 +255,9 @@ func (a *admin) confirm(question string) error {
 		return nil
 	}
 	if !a.person.in {
-		return fmt.Errorf("%s Give --yes to do it", question)
+		return fmt.Errorf("%s Give --yes to confirm", question)
 	}
-	fmt.Fprintf(a.stderr, "%s Do it? [y/N] ", question)
+	fmt.Fprintf(a.stderr, "%s Continue? [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil && err != io.EOF {
 		return err

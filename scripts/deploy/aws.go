@@ -108,7 +108,7 @@ func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack strin
 	if settings["concurrency"] == "" {
 		concurrency, err := concurrencyOf(ctx, cfg)
 		if err != nil {
-			return fmt.Errorf("asking Lambda how many functions it runs at the same time (the setting concurrency says it instead): %w", err)
+			return fmt.Errorf("asking Lambda for the limit of concurrent functions (the setting concurrency overrides it): %w", err)
 		}
 		fmt.Fprint(d.progress, fewFunctions(concurrency, cfg.Region))
 		d.args = append(d.args, "-c", "concurrency="+strconv.Itoa(concurrency))
@@ -116,18 +116,18 @@ func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack strin
 	if settings["gatewayLogRole"] == "" {
 		role, err := gatewayLogRole(ctx, cfg, stack)
 		if err != nil {
-			return fmt.Errorf("asking API Gateway for the role by which it writes logs (the setting gatewayLogRole says it instead): %w", err)
+			return fmt.Errorf("asking API Gateway for its role for logs (the setting gatewayLogRole overrides it): %w", err)
 		}
 		fmt.Fprintf(d.progress, "API Gateway in %s %s\n", cfg.Region, map[string]string{
-			"create":   "writes all its logs there by a role that this stack makes. It stays when the stack is destroyed",
-			"existing": "has a role to write its logs by: it is used, and stays as it is",
+			"create":   "uses a role of this stack for all its logs. The role stays when the stack is destroyed",
+			"existing": "already has a role for its logs: it is unchanged",
 		}[role])
 		d.args = append(d.args, "-c", "gatewayLogRole="+role)
 	}
 	if settings["mailFrom"] != "" {
 		text, err := fewMails(ctx, cfg)
 		if err != nil {
-			return fmt.Errorf("asking SES in %s, which AWS does not have in every region, how many mails it takes: %w", cfg.Region, err)
+			return fmt.Errorf("asking SES in %s for its quota (AWS does not have SES in every region): %w", cfg.Region, err)
 		}
 		fmt.Fprint(d.progress, text)
 	}
@@ -165,13 +165,13 @@ func ofQuota(region string, production bool, quota types.SendQuota) string {
 	switch {
 	case !production:
 		return fmt.Sprintf(`
-SES is in its sandbox in %s: it takes mail to verified addresses alone, %.0f in 24 hours and %.0f in a second. Ask AWS to move it out:
+SES is in its sandbox in %s: it only sends to verified addresses, %.0f emails in 24 hours and %.0f per second. Ask AWS to move it out:
   aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url URL --region %[1]s
 
 `, region, quota.Max24HourSend, quota.MaxSendRate)
 	case quota.Max24HourSend < enoughMails:
 		return fmt.Sprintf(`
-SES takes %.0f mails in 24 hours in %s: those beyond it wait until it takes more. Ask AWS for more:
+SES sends %.0f emails in 24 hours in %s: others wait. Ask AWS for more:
   aws service-quotas request-service-quota-increase --service-code ses --quota-code L-804C8AE8 --desired-value 50000 --region %[2]s
 
 `, quota.Max24HourSend, region)
@@ -199,8 +199,8 @@ func fewFunctions(concurrency int, region string) string {
 		return ""
 	}
 	return fmt.Sprintf(`
-Lambda runs at most %d functions at the same time for this AWS account in %s, and answers what comes beyond that with 429. A stage that
-people rely on wants %d or more, and AWS gives 1,000 without a charge. Ask for it, and deploy again once it is there:
+Lambda runs at most %d concurrent functions for this AWS account in %s, and returns 429 above that. A stage in production needs %d or
+more, and AWS grants 1,000 without a charge. Ask for it, and deploy again when it is granted:
   aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region %s
 
 `, concurrency, region, enoughFunctions, region)

@@ -62,7 +62,7 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	endpoint, port := localEndpoint()
 	if !answers(ctx, endpoint) {
 		if port == "" {
-			return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", endpoint)
+			return fmt.Errorf("no server responds at %s, from AWS_ENDPOINT_URL: start it, or unset the variable", endpoint)
 		}
 		err := d.step("Starting LocalStack at "+endpoint, func() error { return localstack.StartLocalStack(ctx, port, d.progress) })
 		if err != nil {
@@ -158,7 +158,7 @@ func tryOut(ctx context.Context, url string) error {
 	}
 	if answer.Status != http.StatusOK {
 		return fmt.Errorf("%s is answered %d %.300s\nEither functions do not run there, which LocalStack's containers need Docker for, "+
-			"or they do not reach the table: the log of the local cloud says which", path, answer.Status, answer.Body)
+			"or they do not reach the table: see the log of the local cloud", path, answer.Status, answer.Body)
 	}
 	return nil
 }

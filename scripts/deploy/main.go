@@ -21,12 +21,12 @@ import (
 const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c stage=test]
 
   aws            build, and deploy to the AWS account of the environment's credentials
-  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else to LocalStack on port PORT, else 4566, which is started when
-                 nothing answers there
-  destroy-local  remove what local deployed, and stop the cloud that it started
+  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else to LocalStack on port PORT or 4566, which is started if
+                 needed
+  destroy-local  remove the deployment of local, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64), for cdk deploy in the folder infra
 
---built takes the functions that this machine built last.
+--built uses this machine's last build of the functions.
 `
 
 func main() {
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 		if err := d.buildFunctions(ctx, settings["arch"]); err != nil {
 			return err
 		}
-		fmt.Fprintf(d.progress, "Deploy them with cdk deploy in the folder infra, by a cdk of your own or %s\n", path)
+		fmt.Fprintf(d.progress, "Deploy them with cdk deploy in the folder infra, with your own cdk or %s\n", path)
 		return nil
 	default:
 		return errors.New(usage)

@@ -54,7 +54,7 @@ func newDemo(url string) *demo {
 func (d *demo) token(w http.ResponseWriter, r *http.Request) {
 	i := findPerson(r.PathValue("person"))
 	if i < 0 {
-		http.Error(w, "nobody is signed in", http.StatusUnauthorized)
+		http.Error(w, "no user is signed in", http.StatusUnauthorized)
 		return
 	}
 	made, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
@@ -74,7 +74,7 @@ func (d *demo) token(w http.ResponseWriter, r *http.Request) {
 // demoPage serves the product's page, /demo?as=ann. With &lang=de, the elements are in German.
 func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	if err := p.demo.prepare(r.Context()); err != nil {
-		p.problem(w, http.StatusInternalServerError, "The demo could not begin", client.MessageOf(err))
+		p.problem(w, http.StatusInternalServerError, "The demo could not start", client.MessageOf(err))
 		return
 	}
 	as := demoPeople[0]

@@ -75,7 +75,7 @@ func listenOn(addresses []string, port string) (list []net.Listener, err error) 
 // taken explains how to fix a port that is in use.
 func taken(port string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %s is taken: stop what listens there, or choose another port, as in PORT=8081 make run", port)
+		return fmt.Errorf("port %s is in use: stop the program that uses it, or choose another port, as in PORT=8081 make run", port)
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (l *connected) follow(ctx context.Context) {
 		l.written = nil
 		l.mu.Unlock()
 		if err := l.hints.Take(ctx, written); err != nil && ctx.Err() == nil {
-			l.log.LogAttrs(ctx, slog.LevelWarn, "pages are not told of changes", slog.Any("cause", err))
+			l.log.LogAttrs(ctx, slog.LevelWarn, "pages get no hints", slog.Any("cause", err))
 		}
 	}
 }

@@ -35,7 +35,7 @@ type mail struct {
 }
 
 var errNoMailService = errors.New(
-	"no mail is sent, as the environment names no mail service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2",
+	"no email is sent, because the environment names no email service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2",
 )
 
 // sent returns the sent emails, newest first.
@@ -93,7 +93,7 @@ func readMails(file string) (list []localstack.Mail, err error) {
 		err = json.Unmarshal(text, &list)
 	}
 	if err != nil {
-		err = fmt.Errorf("reading the mails of earlier runs: %w", err)
+		err = fmt.Errorf("reading the emails of earlier runs: %w", err)
 	}
 	return list, err
 }
@@ -175,7 +175,7 @@ func (p *pages) mailPreviews(w http.ResponseWriter, r *http.Request) {
 		Lang      string
 		Languages []string
 		Previews  []preview
-	}{p.view("Mail previews", "/mail/preview", false), lang, words.Languages(), list})
+	}{p.view("Email previews", "/mail/preview", false), lang, words.Languages(), list})
 }
 
 // mailPreview serves one preview like an email program.
@@ -201,12 +201,12 @@ func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operations.
 func (p *pages) mail(w http.ResponseWriter, r *http.Request) (mail, bool) {
 	mails, err := p.mails(r)
 	if err != nil {
-		p.problem(w, http.StatusBadGateway, "The mails cannot be read", err.Error())
+		p.problem(w, http.StatusBadGateway, "The emails cannot be read", err.Error())
 		return mail{}, false
 	}
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || number < 1 || number > len(mails) {
-		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail with this number.")
+		p.problem(w, http.StatusNotFound, "No such email", "No email has this number.")
 		return mail{}, false
 	}
 	return mails[len(mails)-number], true
@@ -227,7 +227,7 @@ func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
 		view
 		ids
 		Curl string
-	}{p.view("Opened from a mail", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
+	}{p.view("Opened from an email", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
 }
 
 // watchMails calls sent for each email that SES accepts through a configuration.

@@ -53,7 +53,7 @@ var devAccounts = []struct{ id, key, token string }{
 
 func main() {
 	data := flag.String("data", "", "folder that keeps the data between runs (default .local/data of the repository)")
-	form := flag.String("log", "", "what the log is written as: short, logfmt or json (default short on a terminal, else logfmt)")
+	form := flag.String("log", "", "format of the log: short, logfmt or json (default short on a terminal, else logfmt)")
 	unused := flag.Bool("unused", false, "only fail while a server uses the data")
 	flag.Parse()
 	if *form == "" {
@@ -160,9 +160,9 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	case err := <-served:
 		return err
 	case <-s.clouds.dynamoDB.ended():
-		return fmt.Errorf("the DynamoDB emulator has ended by itself: see its log %s, and run this again", s.clouds.dynamoDB.server.Log)
+		return fmt.Errorf("the DynamoDB emulator has ended: see its log %s, and run this again", s.clouds.dynamoDB.server.Log)
 	case <-s.clouds.sqs.ended():
-		return fmt.Errorf("MiniStack has ended by itself: see its log %s, and run this again", s.clouds.sqs.server.Log)
+		return fmt.Errorf("MiniStack has ended: see its log %s, and run this again", s.clouds.sqs.server.Log)
 	case <-ctx.Done():
 	}
 	fmt.Fprintln(out, "Stopping ...")

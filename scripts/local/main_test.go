@@ -318,7 +318,7 @@ func TestMends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(t, "port "+taken+" is taken: stop what listens there, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
+	fails(t, "port "+taken+" is in use: stop the program that uses it, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
 	if out, err := command(t, t.TempDir(), "ARGS=-unused").CombinedOutput(); err != nil {
 		t.Errorf("data that nobody uses: %v %s", err, out)
 	}

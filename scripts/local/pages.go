@@ -109,7 +109,7 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 			service.ServeHTTP(w, r)
 			return
 		}
-		p.problem(w, http.StatusNotFound, "Page not found", "There is no page at "+r.URL.Path+".")
+		p.problem(w, http.StatusNotFound, "Page not found", "No page at "+r.URL.Path+".")
 	})
 	return mux, nil
 }
@@ -181,7 +181,7 @@ func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc 
 
 func (p *pages) file(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, ".html") { // a template
-		p.problem(w, http.StatusNotFound, "Page not found", "There is no page at "+r.URL.Path+".")
+		p.problem(w, http.StatusNotFound, "Page not found", "No page at "+r.URL.Path+".")
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

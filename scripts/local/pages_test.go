@@ -88,7 +88,7 @@ func TestPages(t *testing.T) {
 		{"/mail", "dev.example:8080", 200, ""}, // in HOST
 		{"/mail", "192.0.2.1:8080", 200, ""},
 		{"/mail?q=OLDER", "localhost", 200, "Older"},
-		{"/mail?q=none", "localhost", 200, "None of 2 mails matches"},
+		{"/mail?q=none", "localhost", 200, "None of 2 emails matches"},
 		{"/mail", "localhost", 200, "Newer &lt;b&gt;"},
 		{"/mail/1", "localhost", 200, `src="/mail/1/html"`},
 		{"/mail/1/html", "localhost", 200, "<script>"},
@@ -103,7 +103,7 @@ func TestPages(t *testing.T) {
 		{"/opened?organization=a&document=b'c", "localhost", 200, "&#34;documentId&#34;:&#34;b&#39;\\&#39;&#39;c&#34;"},
 		{"/pages/home.html", "localhost", 404, "There is no page"},
 		{"/pages/none.css", "localhost", 404, ""},
-		{"/nothing", "localhost", 404, "There is no page at /nothing"},
+		{"/nothing", "localhost", 404, "No page at /nothing"},
 		{"/v2/organizations/get", "localhost", 400, "INVALID_ARGUMENT"},
 		{"/v2/organizations/get", "evil.example", 403, "PERMISSION_DENIED"},
 	} {

@@ -124,7 +124,7 @@ func prepareDelivery(
 	}
 	if c.ses != nil {
 		if err := sender.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
-			return nil, fmt.Errorf("making the mail's sender known: %w", err)
+			return nil, fmt.Errorf("verifying the sender of emails: %w", err)
 		}
 		d.SES, d.Mail = c.ses.config, sender.Options{
 			From:        mailFrom,

@@ -25,7 +25,7 @@ type reason string
 const (
 	ownAction    reason = "own action"
 	inList       reason = "in the list for all"
-	mailOff      reason = "no mail is sent"
+	mailOff      reason = "no email is sent"
 	noAccess     reason = "no access"
 	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
@@ -33,7 +33,7 @@ const (
 	unsubscribed reason = "unsubscribed"
 	muted        reason = "muted"
 	seen         reason = "seen"
-	rejected     reason = "the mail service rejected it"
+	rejected     reason = "the email service rejected it"
 	whyDisabled  reason = "the organization was disabled"
 
 	preferenceOfDocument     reason = "preference for the document"

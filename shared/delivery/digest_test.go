@@ -363,8 +363,8 @@ func TestPortions(t *testing.T) {
 		newest    string // explained outcome of the newest entries that are not muted
 		oldest    string
 	}{
-		"it leaves": {func(*account) {}, "", 1, "reached ", "counted alone: the email tells of newer ones"},
-		"rejected":  {func(*account) {}, "bob", 0, "the mail service rejected it", "the mail service rejected it"},
+		"it leaves": {func(*account) {}, "", 1, "reached ", "only counted: the email shows newer ones"},
+		"rejected":  {func(*account) {}, "bob", 0, "the email service rejected it", "the email service rejected it"},
 		"unsubscribed": {func(a *account) {
 			a.must(a.db.Accounts.Unsubscribe(a.Context(), a.recipient("bob", a.address("bob"))))
 		}, "", 0, "unsubscribed", "unsubscribed"},

@@ -225,7 +225,7 @@ func (r *emailRun) send(ctx context.Context, told *told) (due collab.Millis, err
 }
 
 // countedAlone is the reason of an entry that an email only counts.
-const countedAlone = "counted alone: the email tells of newer ones"
+const countedAlone = "only counted: the email shows newer ones"
 
 // told holds the entries that an email shows.
 type told struct {
@@ -411,7 +411,7 @@ func (r *emailRun) hold(ctx context.Context, why string, wait time.Duration, cau
 func withoutText(err error) error {
 	var failure interface{ ErrorCode() string }
 	if errors.As(err, &failure) {
-		return errors.New("mail not sent: " + failure.ErrorCode())
+		return errors.New("email not sent: " + failure.ErrorCode())
 	}
 	return err
 }

@@ -146,7 +146,7 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 	}
 	waits := notYet
 	if e.ledger.Account(ctx, e.event.Account, e.settings).Admit(quota.Mails) != nil {
-		waits += ": the account has used up its quota of mails"
+		waits += ": the account has used up its quota of emails"
 	}
 	explained := make([]Explanation, len(list))
 	for i, d := range list {

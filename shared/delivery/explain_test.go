@@ -71,7 +71,7 @@ func TestExplain(t *testing.T) {
 	}
 	check("before")
 	page, err := w.start(func(o *delivery.Options) { o.Mailer = nil }).Explain(t.Context(), ref(ev), "bob", "", 1)
-	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no mail is sent"} {
+	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no email is sent"} {
 		t.Errorf("without a mailer: %+v, %v", page, err)
 	}
 	w.run(ev)
@@ -136,7 +136,7 @@ func TestExplainObstacles(t *testing.T) {
 	held := a.comment("held", a.user("bob"))
 	w.send(held)
 	w.drain(p)
-	check(held, "reached ", "not yet: the account has used up its quota of mails")
+	check(held, "reached ", "not yet: the account has used up its quota of emails")
 	w.add(2 * time.Hour)
 	a.change(func(c *collab.Account) { c.Settings.MailsPerDay = 0 })
 	w.must(w.db.Accounts.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))

@@ -260,7 +260,7 @@ func TestLogNamesNobody(t *testing.T) {
 	p := w.startWithoutMail()
 	w.drain(p)
 	w.settle(w.startRejecting("bob"))
-	for _, want := range []string{"mail not sent", "mail rejected", "webhook not reached", "permission provider"} {
+	for _, want := range []string{"email not sent", "email rejected", "webhook not reached", "permission provider"} {
 		if !strings.Contains(w.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &w.log)
 		}

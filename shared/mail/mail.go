@@ -28,11 +28,11 @@ import (
 
 // ErrRejected means that an email will never be sent: its recipient has no usable address, or SES
 // refused it.
-var ErrRejected = errors.New("mail rejected")
+var ErrRejected = errors.New("email rejected")
 
 // ErrThrottled means that the AWS account reached its sending rate or daily quota in SES. The email
 // was not sent.
-var ErrThrottled = errors.New("mail throttled")
+var ErrThrottled = errors.New("email throttled")
 
 // maxHeader is the longest header value that SES takes in every region.
 const maxHeader = 870
@@ -72,8 +72,8 @@ func New(cfg aws.Config, o Options) (*Mailer, error) {
 		return nil, err
 	}
 	for name, err := range map[string]error{
-		"sender's name": collab.CheckMailName(o.Look.FromName), "product of mail": collab.CheckMailName(o.Look.Product),
-		"link of mail": collab.CheckMailLink(o.Look.Link),
+		"sender's name": collab.CheckMailName(o.Look.FromName), "product in emails": collab.CheckMailName(o.Look.Product),
+		"link in emails": collab.CheckMailLink(o.Look.Link),
 	} {
 		if err != nil {
 			return nil, fmt.Errorf("the %s %w", name, err)
@@ -97,7 +97,7 @@ func parseFrom(text string) (*netmail.Address, error) {
 		from.Address, err = collab.MailAddress(from.Address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the sender %q of mail is not an address such as service@example.com", text)
+		return nil, fmt.Errorf("the sender %q of emails is not an address such as service@example.com", text)
 	}
 	return from, nil
 }

@@ -136,7 +136,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	left, all := maxSize-maxHeaders, n.More
 	for i, t := range n.Threads {
 		if len(t.Events) == 0 {
-			return Content{}, errors.New("mail: a thread without events")
+			return Content{}, errors.New("email: a thread without events")
 		}
 		if all += len(t.Events); left < 0 && i > 0 {
 			v.More += len(t.Events)
@@ -145,7 +145,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 		v.Threads = append(v.Threads, n.view(&t, &left))
 	}
 	if v.Threads == nil {
-		return Content{}, errors.New("mail: a notice without threads")
+		return Content{}, errors.New("email: a notice without threads")
 	}
 	v.Subject = n.subject(all)
 	for {
@@ -168,10 +168,10 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 func (m *Mailer) execute(v *view, c *Content) error {
 	var text, html strings.Builder
 	if err := m.templates.text.Execute(&text, v); err != nil {
-		return fmt.Errorf("mail as text: %w", err)
+		return fmt.Errorf("email as text: %w", err)
 	}
 	if err := m.templates.html.Execute(&html, v); err != nil {
-		return fmt.Errorf("mail as HTML: %w", err)
+		return fmt.Errorf("email as HTML: %w", err)
 	}
 	c.Text, c.HTML = text.String(), html.String()
 	return nil

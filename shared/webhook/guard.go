@@ -165,10 +165,10 @@ func (g *Guard) CheckURL(text string) error {
 		return errors.New("must begin with https://")
 	}
 	if u.User != nil {
-		return errors.New("must not hold a user name or password")
+		return errors.New("must not contain a user name or password")
 	}
 	if strings.Contains(text, "#") {
-		return errors.New("must not hold a fragment")
+		return errors.New("must not contain a fragment")
 	}
 	if strings.HasSuffix(u.Host, ":") {
 		return errors.New("must not have an empty port")

@@ -23,20 +23,20 @@ type EventData struct {
 	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
 	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
 	FolderID       string               `json:"folderId,omitempty" doc:"The folder that was deleted"`
-	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"The user who acted, where the request said so: by id and name"`
-	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The annotation as it is now"`
+	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"The acting user, if the request named one: by id and name"`
+	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The current annotation"`
 	Previous       *EventPrevious       `json:"previous,omitempty" doc:"The fields that the event changed, as they were"`
 	Current        *EventPrevious       `json:"current,omitempty" doc:"The fields that the event changed, as it left them"`
-	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added, changed or deleted, as they are now"`
-	Notification   *EventNotification   `json:"notification,omitempty" doc:"The notification as it is now"`
+	Comments       []EventComment       `json:"comments,omitempty" doc:"The added, changed or deleted comments, in their current state"`
+	Notification   *EventNotification   `json:"notification,omitempty" doc:"The current notification"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
-	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user whose data are being deleted"`
+	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user with data being deleted"`
 }
 
 // EventPrevious is the state before a change.
 type EventPrevious struct {
 	Status     *collab.EventStatus `json:"status,omitempty" doc:"Of status_changed"`
-	AssigneeID *string             `json:"assigneeId,omitempty" doc:"Of assigned: the user's id, empty for nobody"`
+	AssigneeID *string             `json:"assigneeId,omitempty" doc:"Of assigned: the user's id, empty for none"`
 }
 
 // EventAnnotation is an annotation in a payload, without its comments.
@@ -74,7 +74,7 @@ type EventNotification struct {
 	Body           string                 `json:"displayBodyMessage,omitempty"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
 	NotifyAll      bool                   `json:"notifyAll,omitempty" doc:"It is for everyone of the organization"`
-	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"The recipients: at most 200 of them, and none where the payload would be too large"`
+	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"The recipients: at most 200, and none if the payload would be too large"`
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 

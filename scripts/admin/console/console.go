@@ -86,7 +86,7 @@ func New(c Config) *Console {
 	}
 	s.mux.HandleFunc("GET "+Path+"/files/{file}", serveFile)
 	s.mux.HandleFunc(Path+"/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, s.newPage(r, nil), collab.Errorf(collab.NotFound, "there is no page at %s", r.URL.Path))
+		s.fail(w, s.newPage(r, nil), collab.Errorf(collab.NotFound, "no page at %s", r.URL.Path))
 	})
 	return s
 }
@@ -100,7 +100,7 @@ func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if http.NewCrossOriginProtection().Check(r) != nil || !slices.Contains([]string{"", "same-origin", "none"}, site) {
 		s.refuse(w, r, "Another page led here",
-			"Pages of other sites may neither read nor change this deployment. If somebody sent you the link, go on yourself.")
+			"Pages of other sites cannot read or change this deployment. If you trust the link, open it from here.")
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -358,7 +358,7 @@ func title(e rpc.Endpoint) string {
 	text := strings.Join(parts, " ")
 	for from, to := range map[string]string{
 		"commentannotations comments": "comments", "commentannotations": "threads", "usergroups": "groups",
-		"accounts usage": "quotas", "keys": "API keys", "events explain": "who is notified",
+		"accounts usage": "quotas", "keys": "API keys", "events explain": "recipients",
 	} {
 		if text == from {
 			text = to
@@ -400,7 +400,7 @@ func (s *Console) find(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if sec := &p.Sections[0]; len(sec.Rows) == 0 {
-		sec.Empty = "Nothing has it. Look from the page of its account or organization."
+		sec.Empty = "Nothing found. Search from the page of its account or organization."
 	}
 	p.Sections[0].Title = ""
 	s.render(w, http.StatusOK, p)
@@ -444,7 +444,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 	}
 	p = s.newPage(r, r.PostForm)
 	if !same(p.values.Get("form"), s.form) {
-		s.fail(w, p, collab.Errorf(collab.PermissionDenied, "the form is not of a page of this run of the console: load that page again"))
+		s.fail(w, p, collab.Errorf(collab.PermissionDenied, "the form is from an earlier run of the console: reload the page"))
 		return
 	}
 	p.Title = title(e)
@@ -452,7 +452,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 	data, err := request.Data(e, p.values, time.Now())
 	if err == nil && p.values.Get("confirmed") == "" {
 		p.Form.Confirm = true
-		p.Note = strings.TrimSpace(e.Question + " Call it?")
+		p.Note = strings.TrimSpace(e.Question + " Continue?")
 		s.render(w, http.StatusOK, p)
 		return
 	}

@@ -111,7 +111,7 @@ func TestPages(t *testing.T) {
 		{"/account?accountId=none", 404, []string{`account "none" does not exist`}},
 		{"/organization?accountId=none&organizationId=org", 404, []string{`account "none" does not exist`}},
 		{"/event?accountId=acct&eventId=none", 404, []string{`event "none" does not exist`}},
-		{"/nowhere", 404, []string{"there is no page at /console/nowhere"}},
+		{"/nowhere", 404, []string{"no page at /console/nowhere"}},
 		{"/files/style.css", 200, nil},
 		{"/files/page.html", 404, nil},
 	} {

@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	url := flag.String("url", "http://127.0.0.1:8080", "where the service is")
+	url := flag.String("url", "http://127.0.0.1:8080", "base URL of the service")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -79,7 +79,7 @@ func run(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	if thread, _ := again.Get("thread-001"); thread.Code == client.CodeAlreadyExists {
-		fmt.Println("thread-001 is there already")
+		fmt.Println("thread-001 already exists")
 	}
 
 	// An update keeps omitted fields and clears cleared ones.

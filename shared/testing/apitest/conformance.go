@@ -111,7 +111,7 @@ func (d *description) against(what, place string, body []byte) []string {
 		err = schema.Validate(v)
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("%s is not as the OpenAPI document says: %v", what, err)}
+		return []string{fmt.Sprintf("%s does not match the OpenAPI document: %v", what, err)}
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func (vars variables) sample(v value) (value, error) {
 	}
 	switch {
 	case !ok:
-		return v, fmt.Errorf("there is no sample for %s", v.text)
+		return v, fmt.Errorf("no sample for %s", v.text)
 	case whole[0] == v.text:
 		return known, nil
 	}

@@ -18,7 +18,7 @@ import (
 func rulesOfAll(list []*script) ([]*script, error) {
 	i := slices.IndexFunc(list, func(s *script) bool { return s.name == examplesName })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no script %s", examplesName)
+		return nil, fmt.Errorf("script %s does not exist", examplesName)
 	}
 	examples := list[i]
 	endpoints := make(map[string]rpc.Endpoint)

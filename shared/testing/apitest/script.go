@@ -54,7 +54,7 @@ var (
 func parse(text []byte, endpoint string) (*script, error) {
 	archive := txtar.Parse(text)
 	if len(bytes.TrimSpace(archive.Comment)) == 0 {
-		return nil, errors.New("it needs a comment at its top that says what it shows")
+		return nil, errors.New("it needs a comment at its top")
 	}
 	s := &script{}
 	sections := archive.Files
@@ -139,7 +139,7 @@ func parseHeaders(lines []string) ([]header, error) {
 		m := headerLine.FindStringSubmatch(line)
 		absent := m != nil && m[1] == "!"
 		if m == nil || absent == strings.Contains(line, ":") {
-			return nil, fmt.Errorf("%q is no header: an empty line goes before a body that does not begin with {", line)
+			return nil, fmt.Errorf("%q is not a header: add an empty line before a body that does not start with {", line)
 		}
 		list = append(list, header{name: m[2], value: m[3], absent: absent})
 	}

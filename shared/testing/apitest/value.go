@@ -145,7 +145,7 @@ func (vars variables) replace(text string, with func(value) string) (string, err
 		m := place.FindStringSubmatch(p)
 		v, ok := vars[m[1]]
 		if !ok || m[2] != "" {
-			err = fmt.Errorf("%s stands for nothing", p)
+			err = fmt.Errorf("%s is not a variable", p)
 		}
 		return with(v)
 	})

@@ -204,7 +204,7 @@ export class Access {
       // No response, or no JSON.
     }
     if (status === 401 || status === 403) return undefined;
-    if (status) tell(`${address} answered ${status}: it must answer {"token"} to a POST of {"documentId"} by a signed-in browser.`);
+    if (status) tell(`${address} answered ${status}: it must return {"token"} for a POST of {"documentId"} by a signed-in browser.`);
     throw offline();
   }
 

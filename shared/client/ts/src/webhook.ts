@@ -5,7 +5,7 @@ import type {webhooks} from './schema.js';
 
 type Posted = webhooks[keyof webhooks];
 
-/** An event that the service posts to an endpoint; `id` is the same at every attempt, so that repeats can be told. */
+/** An event that the service posts to an endpoint; `id` is the same at every attempt, to detect duplicates. */
 export type WebhookEvent = (Posted extends {post: {requestBody?: {content: {'application/json': infer E}}}} ? E : never) & {id: string};
 
 /**
