@@ -67,7 +67,7 @@ func TestReadSettings(t *testing.T) {
 		{"networks: no network", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1"}, []string{"allowedPrivateCidrs", `"10.0.0.1"`}},
 		{"networks: host bits", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1/8"}, []string{"allowedPrivateCidrs", "without host bits"}},
 		{"networks: empty part", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.0/8,"}, []string{"allowedPrivateCidrs"}},
-		{"misspelt", map[string]any{"stag": "test"}, []string{"no setting stag", "restoredTable, stage, stageRate, tracing, version, wafAddressRateLimit, wafRateLimit, writes"}},
+		{"misspelt", map[string]any{"stag": "test"}, []string{"setting stag does not exist", "restoredTable, stage, stageRate, tracing, version, wafAddressRateLimit, wafRateLimit, writes"}},
 		{"the CDK's own", map[string]any{"@aws-cdk/core:x": true, "aws:cdk:y": true, "cdk-migrate": true}, nil},
 		{"several at once", map[string]any{"arch": "mips", "wafRateLimit": "0", "stage": "-"}, []string{"arch", "wafRateLimit", "stage"}},
 	} {

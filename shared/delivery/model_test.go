@@ -680,10 +680,11 @@ func (m *sightModel) actions() map[string]func() {
 	}
 }
 
-// TestNoLeakToUnauthorized changes threads, access, preferences and settings at random, with kills. No user
-// may get an invisible text in the inbox, in an email, or when reading the document, which must
-// show every visible text. Inboxes contain expected notifications once. Emails omit seen, muted and
-// unwanted events, and repeat none except after a kill. At the end, all required emails have left.
+// TestNoLeakToUnauthorized changes threads, access, preferences and settings at random, with kills.
+// No user may get an invisible text in the inbox, in an email, or when reading the document, which
+// must show every visible text. Inboxes contain expected notifications once. Emails omit seen,
+// muted and unwanted events, and repeat none except after a kill. At the end, all required emails
+// have left.
 func TestNoLeakToUnauthorized(t *testing.T) {
 	storetest.FewChecks(t, 4)
 	w := newWorld(t)

@@ -52,8 +52,8 @@ func (a *account) folder(id string, access collab.Access) {
 	a.must(a.db.Directory.AddFolders(a.Context(), a.request(), a.doc.OrganizationRef, folders)[0])
 }
 
-// TestMailShowsCurrentComments checks that a delayed email shows the current text of its comments once,
-// without deleted ones.
+// TestMailShowsCurrentComments checks that a delayed email shows the current text of its comments
+// once, without deleted ones.
 func TestMailShowsCurrentComments(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {

@@ -16,11 +16,12 @@ const SPARE = 5_000; // ms until this tab polls if the polling tab is silent
 let lately = 0; // last poll of the page, or of a tab that reported it
 
 /**
- * Looks for what is new while the page is seen: every 15 minutes where hints come, about once a minute where the service refuses them, else
- * every five seconds, and more seldom where nothing changes; never while the page is hidden, and later where another tab looks.
+ * Polls for changes while the page is visible: every 15 minutes with hints, about once a minute if
+ * the service refuses them, else every five seconds, and less often if nothing changes. It polls
+ * later if another tab polls.
  */
 export class Poll {
-  /** Why the last look failed. */
+  /** The failure of the last poll. */
   failure: Failure | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #current: Promise<void> | undefined;
@@ -39,9 +40,9 @@ export class Poll {
   #notBefore = 0;
 
   /**
-   * look resolves to whether anything changed; asked says that somebody or something wants to know, and not just the clock. It rejects with a
-   * Failure: then the pauses grow, to what it asks for at least, and by a random part where it asked too often. changed is called when failure
-   * has changed.
+   * look resolves to whether anything changed; asked means that it was requested, not scheduled. It
+   * rejects with a Failure, which makes the pauses grow, at least to the requested wait, plus a
+   * random part after too many requests. changed is called when failure changes.
    */
   constructor(readonly look: (asked: boolean) => Promise<boolean>, readonly changed: () => void) {}
 
@@ -59,7 +60,7 @@ export class Poll {
     clearTimeout(this.#timer);
   }
 
-  /** Says whether hints come from now on, or are refused. Where they come, it looks for what was changed before. */
+  /** Sets whether hints arrive or are refused. If they arrive, it polls for earlier changes. */
   live(on: boolean, refused: boolean): void {
     if (on === this.#live && refused === this.#refused) return;
     [this.#live, this.#refused] = [on, refused];
@@ -68,7 +69,7 @@ export class Poll {
     if (!this.#current) this.#in(this.#pause());
   }
 
-  /** Says whether this tab looks first, or another one does. */
+  /** Sets whether this tab polls first. */
   lead(on: boolean): void {
     if (on === this.#leads) return;
     this.#leads = on;
@@ -76,12 +77,15 @@ export class Poll {
     if (!this.#current) this.#follow();
   }
 
-  /** When the last look began. */
+  /** The start of the last poll. */
   get began(): number {
     return this.#began;
   }
 
-  /** Shows what another tab has found, by a function that returns whether anything changed, unless this one has looked since that look began. */
+  /**
+   * Shows another tab's findings with a function that returns whether anything changed, unless this
+   * tab started a poll later.
+   */
   found(began: number, take: () => boolean): void {
     if (this.#current || began < this.#began) return;
     const before = this.failure;
@@ -91,14 +95,17 @@ export class Poll {
     this.#follow();
   }
 
-  /** Looks soon: at a random time within some ms, and a second after the last look of the page. */
+  /**
+   * Polls soon: at a random time within some ms, and at least a second after the last poll of the
+   * page.
+   */
   hint(within = 0): void {
     if (!this.#hinted) this.#due = Date.now() + Math.random() * within;
     this.#hinted = true;
     if (!this.#current) this.#follow();
   }
 
-  /** Looks for what a hint told of, where one came, else after a pause. */
+  /** Polls for a hint if one arrived, else after a pause. */
   #follow(): void {
     const wait = (this.#hinted ? Math.max(lately + APART, this.#due) - Date.now() : this.#pause()) + (this.#leads ? 0 : SPARE);
     if (wait <= 0) void this.now(this.#hinted);
@@ -106,7 +113,10 @@ export class Poll {
     else this.#in(wait);
   }
 
-  /** Looks at once, after the look that is under way, or once the server lets it; not while the page is hidden. It resolves after the look. */
+  /**
+   * Polls immediately, after a running poll, or when the server allows it; not while the page is
+   * hidden. It resolves after the poll.
+   */
   now(asked = true): Promise<void> {
     if (this.#current) {
       this.#next ??= this.#current.then(() => {
