@@ -1,6 +1,6 @@
 // Package webhook posts events to back ends. Payloads depend on the event type and are signed as in
-// Standard Webhooks 1.0.0. The client only connects to public addresses and those that the
-// deployment lists, and failed posts are retried on a ladder.
+// Standard Webhooks 1.0.0. The client only connects to public addresses and to addresses
+// that the deployment lists. It retries failed posts on a ladder.
 //
 // The OpenAPI document of package api describes the payloads.
 package webhook

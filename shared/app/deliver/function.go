@@ -46,7 +46,7 @@ func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 }
 
 // newHandler returns a handler that handles the messages of a batch concurrently. It returns the
-// ids of those that failed.
+// ids of failed ones.
 func newHandler(c Config) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	d, err := New(c)
 	if err != nil {

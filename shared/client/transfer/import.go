@@ -366,8 +366,8 @@ func (i *importer) added(list ...*line) {
 	}
 }
 
-// there counts an existing line, or refuses it if fields differ. It reports whether it counted it.
-func (i *importer) there(l *line, differing []string) bool {
+// existing counts an existing line, or refuses it if fields differ. It reports whether it counted it.
+func (i *importer) existing(l *line, differing []string) bool {
 	if len(differing) > 0 {
 		i.refuse(l, "", fmt.Sprintf("already exists with a different %s; left unchanged", strings.Join(differing, ", ")))
 		return false
@@ -394,7 +394,7 @@ func (i *importer) lacks(l *line, found object, exists bool) bool {
 	if len(other) == 0 && len(names) > 0 {
 		return true
 	}
-	i.there(l, other)
+	i.existing(l, other)
 	return false
 }
 
@@ -414,9 +414,9 @@ func (i *importer) refuse(l *line, field, message string) {
 	}
 }
 
-// otherwise returns the names of fields that differ between a line and its folder or document: all
-// fields of the line, and those that decide access.
-func otherwise(l *line, found object) []string {
+// differingFields returns the names of fields that differ between a line and its folder or document: all
+// fields of the line, and fields that decide about access.
+func differingFields(l *line, found object) []string {
 	names := differing(l.object, found)
 	for _, name := range []string{"accessType", "folderId", "parentFolderId"} {
 		v, there := found.Get(name)
@@ -443,7 +443,7 @@ func (i *importer) addFolders(batch []*line) error {
 		if found, there := i.folders[l.id]; len(i.allowed([]*line{l})) == 0 {
 			continue
 		} else if there {
-			i.there(l, otherwise(l, found))
+			i.existing(l, differingFields(l, found))
 		} else {
 			missing = append(missing, l)
 		}
@@ -469,8 +469,8 @@ func (i *importer) documents(batch []*line) error {
 			continue
 		}
 		_, own := found.Get("accessType") // an interrupted import may not have set it
-		names := slices.DeleteFunc(otherwise(l, found), func(name string) bool { return name == "disabled" || name == "accessType" && !own })
-		if i.there(l, names) {
+		names := slices.DeleteFunc(differingFields(l, found), func(name string) bool { return name == "disabled" || name == "accessType" && !own })
+		if i.existing(l, names) {
 			same = append(same, l)
 		}
 	}

@@ -95,16 +95,16 @@ func (s *shape) keepMembers(o object) object {
 // differing returns the names of members of o that are missing or different in there.
 func differing(o, there object) (names []string) {
 	for _, m := range o {
-		if v, ok := there.Get(m.Key); !ok || !within(m.Value, v) {
+		if v, ok := there.Get(m.Key); !ok || !contains(m.Value, v) {
 			names = append(names, m.Key)
 		}
 	}
 	return names
 }
 
-// within reports whether v equals there, or is an object with members that are all in there with
-// the same value.
-func within(v, there jsontext.Value) bool {
+// contains reports whether there equals v or, for an object, has every member of v with a
+// contained value.
+func contains(v, there jsontext.Value) bool {
 	if v.Kind() != there.Kind() {
 		return false
 	}
@@ -112,7 +112,7 @@ func within(v, there jsontext.Value) bool {
 	case '{':
 		return len(differing(parse(v), parse(there))) == 0
 	case '[':
-		return slices.EqualFunc(itemsOf(v), itemsOf(there), within)
+		return slices.EqualFunc(itemsOf(v), itemsOf(there), contains)
 	}
 	a, b := v.Clone(), there.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)

@@ -202,15 +202,15 @@ func (t *thread) change(found object) jsontext.Value {
 			if found == nil && len(t.inline) > 0 {
 				there, _ = t.inline[0].Get("from")
 			}
-			if found == nil && len(t.inline) == 0 || !within(m.Value, there) || !within(there, m.Value) {
-				set("from", over(there, m.Value))
+			if found == nil && len(t.inline) == 0 || !contains(m.Value, there) || !contains(there, m.Value) {
+				set("from", mergePatch(there, m.Value))
 			}
 		case "suggestion":
-			if textOf(parse(m.Value), "status") != "pending" && !within(m.Value, there) {
+			if textOf(parse(m.Value), "status") != "pending" && !contains(m.Value, there) {
 				set("suggestion", m.Value)
 			}
 		default:
-			if slices.Contains(open, m.Key) && !within(m.Value, there) {
+			if slices.Contains(open, m.Key) && !contains(m.Value, there) {
 				set(m.Key, m.Value)
 			}
 		}
@@ -224,8 +224,8 @@ func (t *thread) change(found object) jsontext.Value {
 	return value(change)
 }
 
-// over returns the patch that changes there to v if an update merges it.
-func over(there, v jsontext.Value) jsontext.Value {
+// mergePatch returns the patch that changes there to v if an update merges it.
+func mergePatch(there, v jsontext.Value) jsontext.Value {
 	made := parse(v)
 	for _, m := range parse(there) {
 		if _, stays := made.Get(m.Key); !stays {
@@ -246,7 +246,7 @@ func (i *importer) compareThread(t *thread, answer object) error {
 		comments, _ := answer.Get("comments")
 		t.rest = i.missing(t.rest, itemsOf(comments))
 	}
-	if !i.there(t.line, wrong) {
+	if !i.existing(t.line, wrong) {
 		i.allowed(t.rest) // refuses all
 		return nil
 	}
@@ -264,7 +264,7 @@ func (i *importer) missing(list []*line, answers []jsontext.Value) (missing []*l
 	for _, l := range list {
 		id, _ := l.Get("commentId")
 		if found, there := byID[string(id)]; there {
-			i.there(l, differing(without(l.object, "documentId", "annotationId"), found))
+			i.existing(l, differing(without(l.object, "documentId", "annotationId"), found))
 		} else {
 			missing = append(missing, l)
 		}

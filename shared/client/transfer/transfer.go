@@ -11,16 +11,16 @@
 //	organization  organizations/add             the first line, and the only one of its kind; disabled
 //	unsubscribed                                userId, or the hash of an address of the account; unsubscribedAt
 //	folder        organizations/folders/add     after its parent
-//	group         organizations/usergroups/add  userIds: at most 500 a line, the same group may have several; before comments that mention it
-//	document      organizations/documents/add   folderId, accessType where it has one of its own, disabled
-//	removal                                     userId, documentId unless the user was taken out of the organization; removedAt
+//	group         organizations/usergroups/add  userIds: at most 500 per line, a group may have several lines; before its mentions
+//	document      organizations/documents/add   folderId, its own accessType, disabled
+//	removal                                     userId, documentId unless removed from the organization; removedAt
 //	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
 //	comment       comments/add                  documentId and annotationId; after its annotation
-//	level                                       documentId, userId, annotationId unless it is of the document; level: all, mentions or none
+//	level                                       documentId, userId, annotationId if for one; level: all, mentions or none
 //	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
 //	user          users/add                     documentId or folderId of the user's level
-//	preference    notifications/config/set      userId, and documentId where it is for one
-//	readState     commentannotations/read/set   documentId, userId, and annotationId where it is of one; readAt
+//	preference    notifications/config/set      userId, documentId if for a document
+//	readState     commentannotations/read/set   documentId, userId, annotationId if for an annotation; readAt
 //
 // A further field with the name kind, or kind after underscores, gets one more leading underscore
 // in an organization or a document.

@@ -28,7 +28,7 @@ export async function wrong(client: Client): Promise<void> {
   await client.call('/v2/organizations/get', {groupByDocumentId: false});
 }
 
-/** Code that must compile: the literal groupByDocumentId says of which shape the answer is. */
+/** Code that must compile: the literal groupByDocumentId determines the type of the result. */
 export async function right(client: Client): Promise<string[]> {
   const list = await client.call('/v2/commentannotations/get', {organizationId: 'a'});
   const ids = list.data.map((thread) => thread?.annotationId ?? 'unknown');
