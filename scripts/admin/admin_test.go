@@ -237,7 +237,7 @@ func TestErrors(t *testing.T) {
 	c.fails(t, `account "nobody" does not exist`, "organizations", "get", "nobody")
 
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
-	c.fails(t, "nothing answers there", "accounts", "get")
+	c.fails(t, "no server responds", "accounts", "get")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	c.fails(t, "no AWS credentials were found", "accounts", "get")
 	t.Setenv("AWS_REGION", "")

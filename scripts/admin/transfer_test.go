@@ -41,7 +41,7 @@ func TestTransfer(t *testing.T) {
 	if got, err := os.ReadFile(file); err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, string(got)))
 	}
-	c.fails(t, "is there already", "export", "acme", "north", file)
+	c.fails(t, "already exists", "export", "acme", "north", file)
 	c.fails(t, `organization "south" does not exist`, "export", "acme", "south")
 
 	_, said, code := c.run(t, "import", "other", file, "--document", "plan=map")

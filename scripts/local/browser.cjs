@@ -34,7 +34,7 @@ async function tryWebhooks(context) {
   await delivery.getByText('All operations on it').click();
   await delivery.getByRole('link', {name: 'webhooks deliveries replay', exact: true}).click();
   await delivery.getByRole('button', {name: 'Call'}).click();
-  await delivery.getByRole('button', {name: 'Call it'}).click();
+  await delivery.getByRole('button', {name: 'Continue'}).click();
   await page.locator('details').nth(1).waitFor();
   if (!await read.getByText('"commentText"').isVisible()) problems.add('/webhooks: what was open is closed when another arrives');
   const ids = await page.locator('details').evaluateAll((list) => list.map((d) => d.querySelector('pre').textContent.split('\n')[0]));
@@ -51,7 +51,7 @@ async function tryMails(context) {
   await list.getByRole('searchbox').press('Enter');
   await list.waitForURL('**/mail?q=*');
   const found = await list.locator('.mails a').evaluateAll((links) => links.map((a) => a.getAttribute('href')));
-  if (found.length !== 1) problems.add(`/mail: ${found.length} mails are found, want one`);
+  if (found.length !== 1) problems.add(`/mail: ${found.length} emails are found, want one`);
   const mail = await open(context, found[0]);
   await check(mail, 'mail');
   const [product] = await Promise.all([

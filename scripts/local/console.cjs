@@ -60,7 +60,7 @@ async function main() {
   await accounts.getByRole('link', {name: 'settings update', exact: true}).click();
   await accounts.getByLabel('Mails per day').fill('7');
   await accounts.getByRole('button', {name: 'Call'}).click();
-  await accounts.getByRole('button', {name: 'Call it'}).click();
+  await accounts.getByRole('button', {name: 'Continue'}).click();
   await accounts.getByText('were updated').waitFor();
   await inspect(accounts, 'settings');
   await check(accounts, 'console-settings');

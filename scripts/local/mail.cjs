@@ -24,14 +24,14 @@ async function main() {
     await list.reload();
     return list.locator('.mails li', {hasText: 'bob@example.com'}).locator('a').evaluateAll((all) => all.map((a) => a.href));
   };
-  if ((await mails()).length > 0) problems.add('the mail came before Bob had answered: the machine is too slow for its wait');
+  if ((await mails()).length > 0) problems.add('the email arrived before Bob replied: the machine is too slow');
 
   // He gets an email about the unread thread. It is due later than that of the other thread, and
   // comes alone.
   await mention(writes, 'Is this unread?');
   let found = [];
   for (let tries = 0; found.length === 0 && tries < 600; tries++) found = await mails();
-  if (found.length !== 1) problems.add(`Bob gets ${found.length} mails, want one`);
+  if (found.length !== 1) problems.add(`Bob gets ${found.length} emails, want one`);
   const mail = await open(ann.context, new URL(found[0]).pathname);
   const text = await mail.frameLocator('iframe').locator('body').innerText();
   if (!text.includes('Is this unread?') || text.includes('Is this read?')) problems.add(`the mail says ${text}`);

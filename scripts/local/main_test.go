@@ -265,7 +265,7 @@ func TestNamed(t *testing.T) {
 	}
 	page.Body.Close()
 	if page.StatusCode != http.StatusOK {
-		t.Errorf("the mails of a mail service that the environment names: %s", page.Status)
+		t.Errorf("the emails of an external email service: %s", page.Status)
 	}
 	entries, err := os.ReadDir(data)
 	if err != nil {

@@ -101,7 +101,7 @@ func TestPages(t *testing.T) {
 		{"/openapi-clients.json", "localhost", 500, "no description"},
 		{"/pages/style.css", "localhost", 200, "color-scheme"},
 		{"/opened?organization=a&document=b'c", "localhost", 200, "&#34;documentId&#34;:&#34;b&#39;\\&#39;&#39;c&#34;"},
-		{"/pages/home.html", "localhost", 404, "There is no page"},
+		{"/pages/home.html", "localhost", 404, "No page"},
 		{"/pages/none.css", "localhost", 404, ""},
 		{"/nothing", "localhost", 404, "No page at /nothing"},
 		{"/v2/organizations/get", "localhost", 400, "INVALID_ARGUMENT"},
@@ -122,7 +122,7 @@ func TestPages(t *testing.T) {
 	}
 	if policy := get(h, "/mail/1/html", "localhost").Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") ||
 		strings.Contains(policy, "script") {
-		t.Errorf("the HTML of a mail has the policy %q", policy)
+		t.Errorf("the HTML of an email has the policy %q", policy)
 	}
 }
 
@@ -265,7 +265,7 @@ WRN queue not reached cause="no\nroute"
 	}
 	people.Info("mail", slog.String("subject", "\x1b[31m"), slog.Any("cause", errors.New("\x1b[31m")))
 	if text := out.String(); strings.Contains(text, "\x1b[31m") || strings.Count(text, "␛[31m") != 2 {
-		t.Errorf("a mail's subject colors the terminal: %q", text)
+		t.Errorf("an email's subject colors the terminal: %q", text)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestPages(t *testing.T) {
 		{"/user?" + org + "&userId=bob", 200, []string{"Bob", "Notifications config", "Auth permissions"}},
 		{"/webhook?accountId=acct&webhookId=hook", 200, []string{"Webhook hook"}},
 		{"/find?id=doc&" + org, 200, []string{"document", `/console/document?accountId=acct&documentId=doc&organizationId=org`}},
-		{"/find?id=nothing", 200, []string{"Nothing has it."}},
+		{"/find?id=nothing", 200, []string{"Nothing found."}},
 		{"/operator/pending/get", 200, []string{"job", "event"}},
 		{"/operator/keys/add?accountId=acct", 200, []string{`method="post"`, `name="accountId" value="acct"`}},
 		{"/v2/organizations/get?accountId=acct&pageSize=1", 200, []string{"Organization name"}},
