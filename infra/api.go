@@ -16,10 +16,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// functionSeconds is the time of an endpoint's function, which gives up before the gateway does and so answers for itself.
+// functionSeconds is the timeout of an endpoint's function. It is shorter than the gateway's, so
+// that the function reports its own timeout.
 const functionSeconds = float64(platform.FunctionTime / time.Second)
 
-// addAPI adds the gateway and the function of each endpoint, three resources per endpoint, and returns the functions by their path.
+// addAPI adds the gateway and the functions of the endpoints, and returns the functions by path.
+// Each endpoint takes three resources.
 func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, map[string]awslambda.Function) {
 	functions := map[string]awslambda.Function{}
 	for _, e := range endpoints {
@@ -37,15 +39,16 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	}
 
 	gateway := awsapigateway.NewSpecRestApi(s.stack, jsii.String("Api"), s.gatewayProps(s.definition(endpoints, functions)))
-	gateway.Node().TryRemoveChild(jsii.String("Endpoint")) // an output that BaseUrl says better
+	gateway.Node().TryRemoveChild(jsii.String("Endpoint")) // the output BaseUrl replaces it
 	requireTLS(gateway)
 	if s.settings.CustomDomain != "" {
 		requireTLS(gateway.DomainName())
 	}
-	// The gateway makes the log of its own errors by this name where there is none, to be kept for ever.
+	// If this log did not exist, the gateway would create it without an expiry.
 	errorLog := s.addLogGroup(s.stack, "ErrorLog", "API-Gateway-Execution-Logs_"+*gateway.RestApiId()+"/"+s.settings.Stage)
 	gateway.DeploymentStage().Node().AddDependency(errorLog)
-	if s.settings.Local() { // LocalStack does not read them in the definition, and deploys those that it has by then
+	// LocalStack ignores those in the definition and deploys only existing ones
+	if s.settings.Local() {
 		for _, e := range gatewayErrors(s.settings.Headers) {
 			gateway.LatestDeployment().Node().AddDependency(gateway.AddGatewayResponse(jsii.String(e.kind), e.resource()))
 		}
@@ -55,7 +58,7 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	s.output("BaseUrl", "The {base_url} of the interface", s.url)
 	suppress(gateway, "AwsSolutions-APIG2", "The functions check every request, and name all its mistakes in our envelope.")
 	if account := gateway.Node().TryFindChild(jsii.String("Account")); account != nil && s.live != nil {
-		s.live.Node().AddDependency(account) // by whose role it writes its log
+		s.live.Node().AddDependency(account) // provides the role for logs
 	}
 	if role := gateway.Node().TryFindChild(jsii.String("CloudWatchRole")); role != nil {
 		suppress(role, "AwsSolutions-IAM4", "The managed policy is the one that API Gateway documents for writing its logs.")
@@ -63,8 +66,9 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	return gateway, functions
 }
 
-// requireTLS lets an address of the gateway, its own or the custom domain, take TLS 1.2 with forward secrecy and TLS 1.3, from callers who
-// mean this very host. The gateway's own would take TLS 1.0 otherwise. This version of the CDK has no properties for it.
+// requireTLS limits the gateway's address or custom domain to TLS 1.3, and TLS 1.2 with forward
+// secrecy, and to requests with a matching host name. By default, the gateway's address accepts TLS
+// 1.0. This version of the CDK has no properties for it.
 func requireTLS(address constructs.IConstruct) {
 	resource := address.Node().DefaultChild().(awscdk.CfnResource)
 	resource.AddPropertyOverride(jsii.String("SecurityPolicy"), jsii.String("SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"))
@@ -75,7 +79,7 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 	s.access = s.addLogGroup(s.stack, "Logs", s.logGroupName("access"))
 	props := &awsapigateway.SpecRestApiProps{
 		ApiDefinition:  awsapigateway.ApiDefinition_FromInline(definition),
-		Mode:           awsapigateway.RestApiMode_OVERWRITE, // else paths that are gone would stay
+		Mode:           awsapigateway.RestApiMode_OVERWRITE, // removes deleted paths
 		RestApiName:    s.stack.StackName(),
 		Description:    s.stack.TemplateOptions().Description(),
 		EndpointTypes:  &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
@@ -87,12 +91,12 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 			ThrottlingBurstLimit: jsii.Number(2 * s.settings.StageRate),
 			TracingEnabled:       jsii.Bool(s.settings.Tracing),
 			LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
-			DataTraceEnabled:     jsii.Bool(false), // it would print credentials and bodies
+			DataTraceEnabled:     jsii.Bool(false), // data traces contain credentials and bodies
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.access),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLogFormat())),
 		},
 	}
-	if *props.CloudWatchRole { // a region has one, by which all APIs of the AWS account write logs
+	if *props.CloudWatchRole { // all APIs of the AWS account in a region share it
 		props.CloudWatchRoleRemovalPolicy = s.settings.removal()
 	}
 	if s.settings.CustomDomain != "" {
@@ -108,7 +112,7 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 	return props
 }
 
-// accessLogFormat names no header and no body: credentials are in the one, users' content in the other.
+// accessLogFormat omits headers and bodies, which contain credentials and content.
 func accessLogFormat() string {
 	format, err := json.Marshal(map[string]string{
 		"requestId":          "$context.requestId",
@@ -126,7 +130,7 @@ func accessLogFormat() string {
 		"trace":              "$context.xrayTraceId",
 	})
 	if err != nil {
-		panic(err) // a map of strings always has a JSON form
+		panic(err) // always encodes
 	}
 	return string(format)
 }
@@ -138,7 +142,7 @@ func (s *service) baseURL(gateway awsapigateway.RestApiBase) *string {
 		)
 		return jsii.String("https://" + s.settings.CustomDomain)
 	}
-	// Url ends with a slash, and {base_url} is followed by one.
+	// Url ends with a slash; {base_url} has none.
 	return awscdk.Fn_Join(
 		jsii.String(""),
 		jsii.Strings("https://", *gateway.RestApiId(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(),

@@ -16,11 +16,12 @@ func (s *service) addTable() {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: awsdynamodb.AttributeType_STRING}
 	}
 	props := &awsdynamodb.TableProps{
-		PartitionKey:                     text(keys.PK),
-		SortKey:                          text(keys.SK),
-		TimeToLiveAttribute:              jsii.String(keys.Expires),
-		BillingMode:                      awsdynamodb.BillingMode_PAY_PER_REQUEST,
-		Encryption:                       awsdynamodb.TableEncryption_DEFAULT, // by a key that AWS owns: the use of any other is billed
+		PartitionKey:        text(keys.PK),
+		SortKey:             text(keys.SK),
+		TimeToLiveAttribute: jsii.String(keys.Expires),
+		BillingMode:         awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		// AWS owned key: other keys cost money
+		Encryption:                       awsdynamodb.TableEncryption_DEFAULT,
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),
@@ -49,33 +50,35 @@ func (s *service) addTable() {
 	s.output("TableName", "The table that the functions use", s.table.TableName())
 }
 
-// Actions on items, by what they are for. Those of a transaction are allowed for all partitions that it touches: AWS does not say whether
-// it checks its items one by one.
+// Actions on items. Those of a transaction are allowed for all its partitions, because AWS does not
+// document whether it checks each item.
 var (
 	readItems   = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 	changeItems = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
 	writeItems  = append([]string{"dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem"}, changeItems...)
 )
 
-// Patterns of partition keys. The operator alone writes the other partitions. No function reaches the operator's list of accounts.
+// Patterns of partition keys. Only the operator writes other partitions. No function can read the
+// list of accounts.
 var (
-	dataItems     = keys.Organization("*", "").PK // what operations work on, of all accounts
-	quotaItems    = keys.Quota("*", "").PK        // what accounts and their people have used: every endpoint charges it
-	dueItems      = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
-	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
-	webhookItems  = keys.Webhook("*", "").PK                                            // webhook endpoints with their signing secrets
-	accountItems  = keys.Account("*").PK                                                // settings: every endpoint and deliver read them
-	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them, and who asks who may see what
-	mailSecrets   = keys.MailSecret("*").PK                                             // what signs the tokens to unsubscribe by
-	tickets       = keys.Ticket("*", "").PK                                             // for connections
-	connections   = keys.Connection("*").PK                                             // by id
-	liveItems     = keys.ConnectionCounts("*")                                          // who is connected
-	apiKeys       = keys.APIKey("*").PK                                                 // every endpoint reads them
-	signingKeys   = keys.SigningKeys("*").PK                                            // of persons' tokens: the same
+	dataItems  = keys.Organization("*", "").PK // data of all accounts
+	quotaItems = keys.Quota("*", "").PK        // usage of accounts and people; every endpoint writes it
+	dueItems   = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
+	// progress of deliveries to webhook endpoints
+	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*"
+	webhookItems  = keys.Webhook("*", "").PK        // webhook endpoints with their signing secrets
+	accountItems  = keys.Account("*").PK            // settings; every endpoint and deliver read them
+	providerItems = keys.PermissionProvider("*").PK // with secrets, for checks of access
+	mailSecrets   = keys.MailSecret("*").PK         // secrets that sign unsubscribe tokens
+	tickets       = keys.Ticket("*", "").PK         // for connections
+	connections   = keys.Connection("*").PK         // by id
+	liveItems     = keys.ConnectionCounts("*")      // counts of connections
+	apiKeys       = keys.APIKey("*").PK             // every endpoint reads them
+	signingKeys   = keys.SigningKeys("*").PK        // of personal tokens; every endpoint reads them
 )
 
-// rights turns what a row of the table of endpoints grants into policy statements, and nothing more than that. The partitions of all
-// writes stand in one statement, as a transaction may go over them.
+// rights converts an endpoint's grants to policy statements. One statement has the partitions of
+// all writes, because a transaction can span them.
 func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	var statements []awsiam.PolicyStatement
 	var read, write []string
@@ -123,7 +126,7 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	return statements
 }
 
-// allowItems allows actions on the items whose partition key matches one of the patterns.
+// allowItems allows actions on items with partition keys that match a pattern.
 func (s *service) allowItems(actions []string, partitions ...string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:   jsii.Strings(actions...),

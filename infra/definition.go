@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // how long the gateway waits for a function
+	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // gateway's timeout for a function
 )
 
-// definition is the gateway's API in OpenAPI with API Gateway's extensions, which it is made of in one piece: CloudFormation's own
-// resources for paths, methods and gateway responses would be two more for each endpoint, of 500 that a stack may have, and
-// of an API that is defined in one piece each deployment would take the gateway responses away.
+// definition returns the API as OpenAPI with API Gateway's extensions. Separate CloudFormation
+// resources for paths, methods and responses would add two resources per endpoint, to at most 500
+// in a stack. The definition must include the gateway responses, because each deployment of a
+// definition removes others.
 func (s *service) definition(
 	endpoints []rpc.Endpoint, functions map[string]awslambda.Function,
 ) map[string]any {
@@ -35,7 +36,7 @@ func (s *service) definition(
 			},
 		}
 		methods := map[string]any{"post": operation}
-		if e.Public { // a page for people
+		if e.Public { // an HTML page
 			methods["get"] = operation
 		}
 		if e.Person != rpc.BackEnd {
@@ -49,12 +50,13 @@ func (s *service) definition(
 	}
 	definition := map[string]any{
 		"openapi": "3.0.1",
-		// An update by a definition takes name and description from it, whatever the API's properties say.
+		// Updates take the name and description from here, not from the API's properties.
 		"info":                                  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
 		"paths":                                 paths,
 		"x-amazon-apigateway-gateway-responses": responses,
 	}
-	if s.settings.CustomDomain != "" { // as the API's property says: an update by a definition may reset what that leaves out
+	// same as the API's property: an update may reset it otherwise
+	if s.settings.CustomDomain != "" {
 		definition["servers"] = []any{map[string]any{
 			"x-amazon-apigateway-endpoint-configuration": map[string]any{"disableExecuteApiEndpoint": true},
 		}}
@@ -62,8 +64,8 @@ func (s *service) definition(
 	return definition
 }
 
-// preflight is the operation by which the gateway answers a browser that asks whether a page of another origin may call: the function then
-// answers for the origins of the token's account.
+// preflight returns the operation for CORS preflight requests. The function then checks the allowed
+// origins of the token's account.
 func preflight() map[string]any {
 	parameters, headers := map[string]any{}, map[string]any{}
 	for name, value := range rpc.Preflight {
@@ -80,7 +82,7 @@ func preflight() map[string]any {
 	}
 }
 
-// invocation is the URI by which the gateway calls a function.
+// invocation returns the URI of a function for the gateway.
 func (s *service) invocation(f awslambda.Function) *string {
 	return s.stack.FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("apigateway"), Account: jsii.String("lambda"), Resource: jsii.String("path"),
@@ -88,12 +90,12 @@ func (s *service) invocation(f awslambda.Function) *string {
 	})
 }
 
-// noun is what an endpoint is about, such as commentannotations.
+// noun returns an endpoint's resource, such as commentannotations.
 func noun(e rpc.Endpoint) string { return strings.Split(e.Path, "/")[2] }
 
-// addInvokers adds the roles by which the gateway calls the functions of each noun, and those alone, and returns them by noun. A permission
-// on each function would be one more resource for each, and the functions' names in one role would soon be more than the 10,240 characters
-// that a role may have.
+// addInvokers adds one role per noun that allows the gateway to call its functions, and returns the
+// roles by noun. A permission per function would add a resource each, and a single role would
+// exceed 10,240 characters.
 func (s *service) addInvokers(
 	endpoints []rpc.Endpoint, functions map[string]awslambda.Function,
 ) map[string]awsiam.IRole {

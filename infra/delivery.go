@@ -48,12 +48,15 @@ func (s *service) addQueues() {
 	}
 }
 
-// addDelivery adds deliver, which takes both queues, and relay, which sends again what the queues lost. It returns deliver.
+// addDelivery adds deliver, which handles both queues, and relay, which resends lost messages. It
+// returns deliver.
 func (s *service) addDelivery() awslambda.Function {
 	mail, mayMail := s.addMail()
 	deliver := s.addFunction(function{
-		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
-		loops: true, // the next turn of a lane, and the next part of an event's recipients, are messages of its own; tests of delivery bound them
+		name: "deliver", does: "Handles the messages of events and webhook deliveries", timeout: 90, memoryMB: 512,
+		// deliver sends itself messages for the next turn or page; package delivery limits these
+		// chains
+		loops: true,
 		rights: append([]awsiam.PolicyStatement{
 			s.allowItems(
 				readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets, liveItems, connections, tickets,
@@ -65,14 +68,15 @@ func (s *service) addDelivery() awslambda.Function {
 	})
 	for _, source := range []struct {
 		queue awssqs.Queue
-		runs  int     // of deliver at the same time, at most, where the AWS account has the usual concurrency: see Settings.share
+		runs  int     // concurrent runs of deliver at the usual concurrency: see Settings.share
 		batch float64 // messages in a run
 	}{
-		// An event that ends its process takes no other with it: their messages would come again after nine minutes. A run of its own costs
-		// about $0.80 more for a million events.
+		// One message per run: a crash would delay the other messages of a batch by nine minutes.
+		// It costs about $0.80 more per million events.
 		{s.events.live, 200, 1},
-		// A lane waits for its endpoint most of the time, so ten share a run. Their number bounds what slow endpoints cost. It is more than the
-		// endpoints of one account, which so never take all runs, even where each has one to itself.
+		// Ten lanes share a run, because a lane mostly waits for its endpoint. The number of runs
+		// limits the cost of slow endpoints. It exceeds the endpoints of one account, so that no
+		// account can occupy all runs.
 		{s.webhooks.live, 2 * collab.MaxWebhooks, 10},
 	} {
 		deliver.AddEventSource(awslambdaeventsources.NewSqsEventSource(source.queue, &awslambdaeventsources.SqsEventSourceProps{
@@ -84,7 +88,7 @@ func (s *service) addDelivery() awslambda.Function {
 	}
 
 	relay := s.addFunction(function{
-		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
+		name: "relay", does: "Resends pending work to the queues", timeout: 55, memoryMB: 256,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
 			s.allowItems(changeItems, dueItems),
@@ -92,7 +96,7 @@ func (s *service) addDelivery() awslambda.Function {
 			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
 		},
 	})
-	// A run that cannot start in its minute is the next one's work.
+	// If a run cannot start within its minute, the next run does its work.
 	relay.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 		MaxEventAge: awscdk.Duration_Minutes(jsii.Number(1)), RetryAttempts: jsii.Number(0),
 	})
@@ -106,7 +110,7 @@ func (s *service) addDelivery() awslambda.Function {
 	})
 	if s.settings.MailFrom != "" {
 		suppress(deliver.Node().Scope().Node().FindChild(jsii.String("Role")), "AwsSolutions-IAM5",
-			"SES asks for the right to recipients' identities in its sandbox; a condition holds the sender.",
+			"In its sandbox, SES requires rights to recipients' identities; a condition limits the sender.",
 			"Resource::arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*")
 	}
 	return deliver
@@ -122,8 +126,8 @@ func allowReceive(q queue) awsiam.PolicyStatement {
 	)
 }
 
-// addMail makes the SES identity of the sender's domain, unless there is one already, and what mails are sent with. It returns the
-// variables that describe them, and the right to send as the sender.
+// addMail adds the SES identity of the sender's domain if needed, and the resources to send emails.
+// It returns the variables that describe them, and the right to send as the sender.
 func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	if s.settings.MailFrom == "" {
 		return nil, nil
@@ -142,7 +146,8 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	arn := func(resource, name string) string {
 		return *s.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ses"), Resource: &resource, ResourceName: &name})
 	}
-	// In its sandbox SES asks for the right to the recipient's identity as well, so the sender is what the right is bound to.
+	// In its sandbox, SES also requires the right to the recipient's identity, so the condition is
+	// on the sender.
 	maySend := awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("ses:SendEmail"),
 		Resources:  jsii.Strings(arn("identity", "*"), arn("configuration-set", *configuration)),
@@ -158,8 +163,8 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	}, []awsiam.PolicyStatement{maySend}
 }
 
-// addMailConfiguration adds the configuration set that mails are sent with, and returns its name. With it SES sends nothing more to an
-// address that refused a mail for good, or whose owner complained, and counts both for this stage apart.
+// addMailConfiguration adds the configuration set for emails and returns its name. With it, SES
+// suppresses addresses that bounced or complained, and counts both per stage.
 func (s *service) addMailConfiguration() *string {
 	return awsses.NewConfigurationSet(s.stack, jsii.String("Mails"), &awsses.ConfigurationSetProps{
 		SuppressionReasons: awsses.SuppressionReasons_BOUNCES_AND_COMPLAINTS,

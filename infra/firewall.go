@@ -11,13 +11,14 @@ import (
 
 const (
 	firewallMetric     = "firewall"
-	firewallWindow     = 300  // seconds over which the firewall counts
-	personRateLimit    = 900  // requests with one token in the window: 10 that read and 20 that write in 10 s
-	firewallRetryAfter = "60" // about how many seconds it takes to notice that a caller has slowed down
+	firewallWindow     = 300  // counting window in seconds
+	personRateLimit    = 900  // requests per token in the window: 10 reads and 20 writes in 10 s
+	firewallRetryAfter = "60" // approximate seconds to detect that a caller slowed down
 )
 
-// addFirewall limits the requests of each address, those of each address with one API key, and those of each person's token. No rule counts a
-// key alone: the firewall cannot tell who has its token, so that anyone who knows a key could use up its owner's share.
+// addFirewall limits the requests per address, per address and API key, and per personal token. No
+// rule counts only a key: the firewall cannot verify the token, so anyone who knows a key could use
+// up its owner's share.
 func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 	if !s.settings.Firewall {
 		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "The setting firewall is off.")
@@ -42,7 +43,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
 				},
 			}),
-			// The scheme is valid in upper and lower case.
+			// The scheme is case-insensitive.
 			rateRule(2, "rate-per-person", personRateLimit, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
 					Name:                jsii.String("authorization"),
@@ -57,8 +58,8 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 	})
 }
 
-// rateRule answers 429, in our envelope, to requests beyond a limit in the firewall's window: of each address, or of all that has the same
-// keys.
+// rateRule responds with 429, in the service's envelope, to requests above a limit in the
+// firewall's window: per address, or per value of the keys.
 func rateRule(
 	priority float64, name string, limit int, keys ...*awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty,
 ) *awswafv2.CfnWebACL_RuleProperty {
@@ -89,7 +90,8 @@ func rateRule(
 	}
 }
 
-// visible makes what a rule does a metric. It keeps no samples of requests: their headers hold credentials.
+// visible creates a metric for a rule. It keeps no request samples, because headers contain
+// credentials.
 func visible(metric string) *awswafv2.CfnWebACL_VisibilityConfigProperty {
 	return &awswafv2.CfnWebACL_VisibilityConfigProperty{
 		CloudWatchMetricsEnabled: jsii.Bool(true), MetricName: &metric, SampledRequestsEnabled: jsii.Bool(false),

@@ -12,19 +12,19 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// gatewayError is an answer that the gateway makes itself, in the envelope that package rpc writes for all others.
+// gatewayError is an error response of the gateway, in the envelope of package rpc.
 type gatewayError struct {
 	kind       string // API Gateway's name for the response type
 	status     string
 	code       collab.Code
 	message    string
-	retryAfter string // seconds; "" where a repetition does not help
+	retryAfter string // seconds; "" if a retry is useless
 }
 
-// requestID stands for the id of the request where the gateway fills in a text.
+// requestID is the gateway's variable for the request id.
 const requestID = "$context.requestId"
 
-// body is the answer's, and names the request where package rpc does.
+// body returns the response's body, with the request id as in package rpc.
 func (e gatewayError) body() string {
 	message := e.message
 	if e.status >= "500" {
@@ -33,11 +33,11 @@ func (e gatewayError) body() string {
 	return envelope(e.code, message)
 }
 
-// headers are the answer's, as the gateway takes them.
+// headers returns the response's headers in the gateway's form.
 func (e gatewayError) headers() map[string]string {
 	headers := map[string]string{
 		collab.RequestIDHeader:          strings.TrimPrefix(requestID, "$"),
-		"Access-Control-Allow-Origin":   "'*'", // pages of persons may read why
+		"Access-Control-Allow-Origin":   "'*'", // lets browsers read the error
 		"Access-Control-Expose-Headers": "'" + rpc.Exposed + "'",
 	}
 	if e.retryAfter != "" {
@@ -46,7 +46,7 @@ func (e gatewayError) headers() map[string]string {
 	return headers
 }
 
-// definition is the answer in the gateway's definition.
+// definition returns the response for the gateway's definition.
 func (e gatewayError) definition() map[string]any {
 	headers := map[string]any{}
 	for name, value := range e.headers() {
@@ -59,7 +59,7 @@ func (e gatewayError) definition() map[string]any {
 	}
 }
 
-// resource is the answer as a resource of its own.
+// resource returns the response as a separate resource.
 func (e gatewayError) resource() *awsapigateway.GatewayResponseOptions {
 	headers := map[string]*string{}
 	for name, value := range e.headers() {
@@ -83,15 +83,15 @@ func envelope(code collab.Code, message string) string {
 	body.Error.Message, body.Error.Status = message, code
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // two texts always have a JSON form
+		panic(err) // two texts always encode
 	}
 	return string(text)
 }
 
-// throttled is the message for a caller above one of the rates.
+// throttled is the message for a caller above a rate.
 const throttled = "too many requests; try again later"
 
-// gatewayErrors are all the response types that a REST API has; headers are those that carry the credentials.
+// gatewayErrors returns all response types of a REST API. headers are the headers of credentials.
 func gatewayErrors(headers credentials.Headers) []gatewayError {
 	const (
 		denied      = "the credentials are not valid"
@@ -104,7 +104,8 @@ func gatewayErrors(headers credentials.Headers) []gatewayError {
 		{"INVALID_API_KEY", "403", collab.PermissionDenied, denied, ""},
 		{"INVALID_SIGNATURE", "403", collab.PermissionDenied, denied, ""},
 		{"EXPIRED_TOKEN", "403", collab.PermissionDenied, denied, ""},
-		{"MISSING_AUTHENTICATION_TOKEN", "404", collab.NotFound, rpc.NoOperation, ""}, // API Gateway's name for a path or method it does not have
+		// API Gateway's name for an unknown path or method
+		{"MISSING_AUTHENTICATION_TOKEN", "404", collab.NotFound, rpc.NoOperation, ""},
 		{"RESOURCE_NOT_FOUND", "404", collab.NotFound, rpc.NoOperation, ""},
 		{"BAD_REQUEST_BODY", "400", collab.InvalidArgument, "the body is not valid", ""},
 		{"BAD_REQUEST_PARAMETERS", "400", collab.InvalidArgument, "the parameters are not valid", ""},
@@ -112,7 +113,8 @@ func gatewayErrors(headers credentials.Headers) []gatewayError {
 		{"UNSUPPORTED_MEDIA_TYPE", "415", collab.InvalidArgument, "the content type must be application/json", ""},
 		{"THROTTLED", "429", collab.ResourceExhausted, throttled, "1"},
 		{"QUOTA_EXCEEDED", "429", collab.ResourceExhausted, throttled, "1"},
-		{"WAF_FILTERED", "429", collab.ResourceExhausted, throttled, firewallRetryAfter}, // all that the firewall refuses is a rate
+		// all rules of the firewall are rates
+		{"WAF_FILTERED", "429", collab.ResourceExhausted, throttled, firewallRetryAfter},
 		{"AUTHORIZER_FAILURE", "503", collab.Unavailable, unavailable, "1"},
 		{"AUTHORIZER_CONFIGURATION_ERROR", "503", collab.Unavailable, unavailable, "1"},
 		{"INTEGRATION_FAILURE", "503", collab.Unavailable, unavailable, "1"},

@@ -32,11 +32,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// made is a synthesized stack.
 type made struct {
 	resources map[string]resource
 	outputs   map[string]struct{ Value any }
-	text      []byte   // the template as JSON, indented, hashes of assets masked
+	text      []byte   // the template as indented JSON, with masked hashes of assets
 	findings  []string // of cdk-nag
 }
 
@@ -47,8 +46,8 @@ type resource struct {
 	DependsOn      []string
 }
 
-// synthesize makes the stack with the given settings, else the defaults, for the endpoints. All functions have one program, but for those
-// that are named changed.
+// synthesize creates the stack of the endpoints, with the given settings over the defaults. All
+// functions have the same program, except the changed ones.
 func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, changed ...string) made {
 	t.Helper()
 	settings, err := ReadSettings(context)
@@ -88,14 +87,14 @@ func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, 
 	return m
 }
 
-// polls are the mappings of the queues to the functions that take their messages.
+// polls returns the mappings of the queues to their functions.
 func (m made) polls() map[string]resource {
 	polls := m.ofType("AWS::Lambda::EventSourceMapping")
 	maps.DeleteFunc(polls, func(_ string, r resource) bool { return r.Properties["StartingPosition"] != nil }) // the table's stream
 	return polls
 }
 
-// production is the stack with default settings, made once.
+// production returns the stack with default settings, created once.
 func production(t *testing.T) made {
 	t.Helper()
 	productionOnce.Do(func() { productionMade = synthesize(t, nil, api.Endpoints()) })
@@ -128,7 +127,7 @@ func (m made) only(t *testing.T, name string) resource {
 	return found[slices.Collect(maps.Keys(found))[0]]
 }
 
-// definition is what a test reads of the gateway's definition.
+// definition is the tested part of the gateway's definition.
 type definition struct {
 	Servers []map[string]map[string]bool
 	Paths   map[string]map[string]struct {
@@ -144,7 +143,6 @@ type definition struct {
 	} `json:"x-amazon-apigateway-gateway-responses"`
 }
 
-// definition returns that of the stack's API.
 func (m made) definition(t *testing.T) (d definition) {
 	t.Helper()
 	text, err := json.Marshal(m.only(t, "AWS::ApiGateway::RestApi").Properties["Body"])
@@ -155,7 +153,8 @@ func (m made) definition(t *testing.T) (d definition) {
 	return d
 }
 
-// Each path calls its own function, by the role that may call it, and the function gives up before the gateway does.
+// Each path calls its own function, with a role that may call it, and the function's timeout is
+// shorter than the gateway's.
 func TestIntegrations(t *testing.T) {
 	m := production(t)
 	d := m.definition(t)
@@ -178,7 +177,7 @@ func TestIntegrations(t *testing.T) {
 	}
 }
 
-// A stage serves what was deployed: another definition must be another deployment.
+// A stage serves its deployment, so another definition needs another deployment.
 func TestDeploymentFollowsDefinition(t *testing.T) {
 	ids := func(endpoints int) []string {
 		return slices.Collect(maps.Keys(synthesize(t, nil, api.Endpoints()[:endpoints]).ofType("AWS::ApiGateway::Deployment")))
@@ -188,7 +187,7 @@ func TestDeploymentFollowsDefinition(t *testing.T) {
 	}
 }
 
-// allSettings are settings with which the stack has every part that it can have.
+// allSettings returns settings that enable every part of the stack.
 func allSettings() map[string]any {
 	return map[string]any{
 		"mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
@@ -204,7 +203,8 @@ func TestNag(t *testing.T) {
 	}
 }
 
-// A stack may have 500 resources and 1 MB of template, and the table of endpoints is to grow to 80 and beyond.
+// The limits are 500 resources and a template of 1 MB. The table of endpoints will grow to 80 and
+// more.
 func TestHundredEndpoints(t *testing.T) {
 	const nouns, added = 20, 99
 	var endpoints []rpc.Endpoint
@@ -233,7 +233,8 @@ func TestHundredEndpoints(t *testing.T) {
 	for id, role := range with.ofType("AWS::IAM::Role") {
 		policies, err := json.Marshal(role.Properties["Policies"])
 		must.Do(t, err)
-		// References stand for about 110 characters each once deployed; IAM takes 10,240 in a role's inline policies.
+		// A deployed reference takes about 110 characters. The limit for a role's inline policies
+		// is 10,240.
 		if size := len(policies) + 60*bytes.Count(policies, []byte(`"Fn::GetAtt"`)); size > 10_240 {
 			t.Errorf("role %s: inline policies of about %d characters", id, size)
 		}
@@ -256,8 +257,8 @@ func TestNothingShowsCredentials(t *testing.T) {
 	}
 }
 
-// Nothing is logged where it is kept for ever: not by the functions, and not by the gateway, which makes the log of its own errors when it
-// finds none.
+// No log is kept forever: neither those of functions, nor the gateway's log of its own errors,
+// which it would create.
 func TestRetention(t *testing.T) {
 	m := production(t)
 	logs := m.ofType("AWS::Logs::LogGroup")
@@ -280,7 +281,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// A queue shows a message again no earlier than AWS advises: six times the time-out of the function that takes it.
+// AWS advises a visibility timeout of at least six times the function's timeout.
 func TestVisibilityTimeout(t *testing.T) {
 	m := production(t)
 	for id, source := range m.polls() {
@@ -295,7 +296,7 @@ func TestVisibilityTimeout(t *testing.T) {
 	}
 }
 
-// The queries that are shipped name logs that are there, no more than a query takes, and fields that are logged.
+// The supplied queries name existing logs, no more than the maximum, and logged fields.
 func TestQueries(t *testing.T) {
 	var endpoints []rpc.Endpoint
 	for n := range 60 {
@@ -327,14 +328,15 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestRelease holds that a release changes what changed: a version alone is an output, the program of an operation is its function.
+// TestRelease checks that a release only changes affected resources: a version is only an output,
+// and the program of an operation its function.
 func TestRelease(t *testing.T) {
 	endpoints := api.Endpoints()[:2]
 	first := synthesize(t, map[string]any{"version": "1.2.3+abc"}, endpoints)
 	for _, test := range []struct {
 		name    string
 		changed []string
-		want    []string // types of the resources that differ
+		want    []string // types of differing resources
 	}{
 		{"version alone", nil, nil},
 		{"one operation", []string{strings.TrimPrefix(endpoints[0].Path, "/")}, []string{"AWS::Lambda::Function"}},
@@ -401,7 +403,7 @@ func TestAlarms(t *testing.T) {
 			}
 		}
 	}
-	// CloudWatch counts what an index refuses apart from what its table refuses.
+	// CloudWatch counts throttles of indexes separately from those of tables.
 	if !throttled[keys.IndexOrg] {
 		t.Errorf("no alarm when %s refuses writes", keys.IndexOrg)
 	}
@@ -421,7 +423,7 @@ func TestAlarms(t *testing.T) {
 }
 
 func TestGatewayErrors(t *testing.T) {
-	// Every response type of a REST API, as its documentation lists them.
+	// All response types of a REST API in its documentation.
 	all := strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE BAD_REQUEST_BODY
 		BAD_REQUEST_PARAMETERS DEFAULT_4XX DEFAULT_5XX EXPIRED_TOKEN INTEGRATION_FAILURE INTEGRATION_TIMEOUT INVALID_API_KEY
 		INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND THROTTLED UNAUTHORIZED
@@ -468,7 +470,7 @@ func TestGatewayErrors(t *testing.T) {
 	}
 }
 
-// A page for people is read, too; what persons may call answers the preflight of browsers.
+// A page also accepts GET. Operations of persons answer preflight requests.
 func TestPublic(t *testing.T) {
 	page := rpc.Endpoint{Path: "/v2/pages/show", Grants: rpc.ReadTable, Public: true}
 	back := rpc.Endpoint{Path: "/v2/things/get", Grants: rpc.ReadTable}

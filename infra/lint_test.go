@@ -11,11 +11,11 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// cfn-lint knows what CloudFormation takes of each resource.
+// cfn-lint checks the properties of resources.
 func TestLint(t *testing.T) {
 	lint, err := localstack.CheckTool(t.Context(), "cfn-lint", os.Stderr)
 	must.Do(t, err)
-	// W3005: the CDK repeats a dependency of a function on its role that is there already.
+	// W3005: the CDK repeats a function's implicit dependency on its role.
 	args := []string{"--regions", "eu-west-1", "--include-experimental", "--ignore-checks", "W3005", "--"}
 	dir := t.TempDir()
 	for name, m := range map[string]made{"production": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {

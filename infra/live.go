@@ -11,7 +11,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addLive adds what tells pages of changes: the gateway of their connections with the function of its routes, and the function that takes
+// addLive adds the gateway of the pages' connections with its function, and the function that reads
 // the table's stream.
 func (s *service) addLive() {
 	if !s.settings.live() {
@@ -19,7 +19,8 @@ func (s *service) addLive() {
 	}
 	gateway := awsapigatewayv2.NewCfnApi(s.stack, jsii.String("Live"), &awsapigatewayv2.CfnApiProps{
 		Name: jsii.String(*s.stack.StackName() + "-live"), ProtocolType: jsii.String("WEBSOCKET"),
-		RouteSelectionExpression: jsii.String("$request.body.action"), // there is none: every message takes $default
+		// required but unused: every message takes $default
+		RouteSelectionExpression: jsii.String("$request.body.action"),
 	})
 	s.liveURL = awscdk.Fn_Join(jsii.String(""), jsii.Strings(
 		"https://", *gateway.Ref(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(), "/", s.settings.Stage,
@@ -32,7 +33,7 @@ func (s *service) addLive() {
 		})
 	}
 	routes := s.addFunction(function{
-		name: "live", does: "Takes the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
+		name: "live", does: "Handles the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems(readItems, dataItems, liveItems, connections, accountItems, signingKeys, providerItems),
 			allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE")),
@@ -43,7 +44,7 @@ func (s *service) addLive() {
 
 	stream := *s.table.TableStreamArn()
 	s.hints = s.addFunction(function{
-		name: "hints", does: "Tells pages of what was written", timeout: 30, memoryMB: 256, environment: environment,
+		name: "hints", does: "Sends hints about changes to pages", timeout: 30, memoryMB: 256, environment: environment,
 		rights: []awsiam.PolicyStatement{
 			allow([]string{"execute-api:ManageConnections"}, connection("POST")), s.allowItems(readItems, liveItems, connections),
 			s.allowItems([]string{"dynamodb:DeleteItem", "dynamodb:UpdateItem"}, liveItems, connections),
@@ -59,8 +60,8 @@ func (s *service) addLive() {
 		}
 		filters = append(filters, awslambda.FilterCriteria_Filter(&map[string]any{"dynamodb": map[string]any{"Keys": key}}))
 	}
-	// A batch that fails three times is lost, and delays no other: pages look again. Writes of one document stay in their order, and one after
-	// the other, however many runs there are.
+	// After three failures, a batch is dropped and does not delay others: pages poll as well.
+	// Writes of one document stay in order, even with concurrent runs.
 	s.hints.AddEventSource(awslambdaeventsources.NewDynamoEventSource(s.table, &awslambdaeventsources.DynamoEventSourceProps{
 		StartingPosition:      awslambda.StartingPosition_TRIM_HORIZON,
 		BatchSize:             jsii.Number(500),
@@ -72,14 +73,16 @@ func (s *service) addLive() {
 	}))
 	for _, f := range []awslambda.Function{routes, s.hints} {
 		role := f.Node().Scope().Node().FindChild(jsii.String("Role"))
-		suppress(role, "AwsSolutions-IAM5", "Connections have no names before they begin; streams are listed without one.")
+		suppress(role, "AwsSolutions-IAM5", "Connections have no names before they start; streams are listed without one.")
 	}
 }
 
-// Connections that may begin in a second, and twice as many for a moment. AWS lets all WebSocket APIs of an account in a region begin 500.
+// connectRate is the number of new connections per second; the burst is twice as many. AWS allows
+// 500 for all WebSocket APIs of an account in a region.
 const connectRate = 200
 
-// addRoutes lets the gateway call the function, and nobody else: a connection begins with a ticket, which the function checks.
+// addRoutes allows the gateway to call the function. The function checks the ticket of a
+// connection.
 func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Function) {
 	invoker := s.addRole(s.stack, "Gateway-live-routes", "apigateway.amazonaws.com",
 		[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, *routes.FunctionArn())}).WithoutPolicyUpdates(nil)
@@ -91,7 +94,7 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 		ApiId: gateway.Ref(), StageName: jsii.String(s.settings.Stage), AutoDeploy: jsii.Bool(true),
 		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
 			ThrottlingRateLimit: jsii.Number(s.settings.StageRate), ThrottlingBurstLimit: jsii.Number(2 * s.settings.StageRate),
-			DataTraceEnabled: jsii.Bool(false), // it would print tickets
+			DataTraceEnabled: jsii.Bool(false), // data traces contain tickets
 		},
 		RouteSettings: map[string]any{"$connect": map[string]any{
 			"ThrottlingRateLimit": min(connectRate, s.settings.StageRate), "ThrottlingBurstLimit": 2 * min(connectRate, s.settings.StageRate),
@@ -108,8 +111,8 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 			Target: jsii.String("integrations/" + *integration.Ref()),
 		})
 		if name == "$connect" {
-			s.live.AddDependency(route) // whose settings it has
+			s.live.AddDependency(route) // it configures them
 		}
-		suppress(route, "AwsSolutions-APIG4", "A connection begins with a ticket, which the function checks.")
+		suppress(route, "AwsSolutions-APIG4", "A connection requires a ticket, which the function checks.")
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStream holds how the table's stream is taken: soon, by its filters alone, and without a batch that fails standing in the way.
+// TestStream checks that the function reads the table's stream with short delays, only with its
+// filters, and that a failing batch blocks nothing.
 func TestStream(t *testing.T) {
 	for id, source := range production(t).ofType("AWS::Lambda::EventSourceMapping") {
 		if !strings.HasPrefix(id, "hints") {

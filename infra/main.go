@@ -1,5 +1,5 @@
-// Command infra is the CDK app: the CDK CLI runs it to get the CloudFormation template of the whole service. README.md lists its
-// settings.
+// Command infra is the CDK app: the CDK CLI runs it to get the CloudFormation template of the
+// service. README.md lists its settings.
 package main
 
 import (
@@ -17,13 +17,13 @@ import (
 )
 
 func main() {
-	functions := flag.String("functions", "../.local/functions", "folder that `make build` filled: <arch>/<function>/bootstrap")
+	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<function>/bootstrap")
 	flag.Parse()
 	err := synth(*functions)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	jsii.Close() // after the error: it may print a line of its own, without an end
+	jsii.Close() // after the error, because it may print a partial line
 	if err != nil {
 		os.Exit(1)
 	}
@@ -51,14 +51,14 @@ func synth(functions string) error {
 	return nil
 }
 
-// hashOf is the start of what sha256sum says of the program.
+// hashOf returns the start of a program's SHA-256.
 func hashOf(program []byte) string {
 	sum := sha256.Sum256(program)
 	return hex.EncodeToString(sum[:6])
 }
 
-// features are the CDK's feature flags that change what this app makes. They are set here and not in cdk.json, so that the tests and
-// the CLI see the same.
+// features are the CDK feature flags that change this app's template. They are here and not in
+// cdk.json, so that tests use them too.
 func features() *map[string]any {
 	return &map[string]any{
 		"@aws-cdk/aws-apigateway:authorizerChangeDeploymentLogicalId": true,

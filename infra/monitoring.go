@@ -18,14 +18,14 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is one of the alarms. README.md has a runbook for each.
+// alarm is an alarm. README.md has a runbook for each.
 type alarm struct {
 	name      string
 	does      string
 	metric    awscloudwatch.IMetric
-	threshold float64 // reached or passed
-	periods   float64 // looked at
-	breaching float64 // how many of these must breach
+	threshold float64 // alarms at this value
+	periods   float64 // evaluated
+	breaching float64 // periods that must breach
 	missing   awscloudwatch.TreatMissingData
 }
 
@@ -38,11 +38,13 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApiBase, deliver awsla
 	}
 }
 
-// addAlarms adds the alarms, and the topic for them. Its messages are names and numbers of metrics, so they are not encrypted
-// with a key: CloudWatch can only use one that costs a dollar a month.
+// addAlarms adds the alarms and their topic. The topic is not encrypted with a key: its messages
+// only contain names and numbers of metrics, and CloudWatch requires a key that costs a dollar a
+// month.
 func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
-	// A topic with a policy of its own, such as one against plain HTTP, takes messages of an AWS service only where that policy allows it.
+	// If a topic has a policy, such as one against plain HTTP, an AWS service needs an explicit
+	// permission.
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
 		Actions:    jsii.Strings("sns:Publish"),
@@ -55,7 +57,7 @@ func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 	if s.settings.AlarmMail != "" {
 		topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(&s.settings.AlarmMail, nil))
 	}
-	s.output("AlarmTopicArn", "Subscribe here to be told of alarms", topic.TopicArn())
+	s.output("AlarmTopicArn", "Topic for alarms", topic.TopicArn())
 	action := awscloudwatchactions.NewSnsAction(topic)
 	for _, a := range s.alarms(gateway) {
 		made := awscloudwatch.NewAlarm(s.stack, jsii.String("Alarm"+a.name), &awscloudwatch.AlarmProps{
@@ -83,9 +85,9 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		return &awscloudwatch.MetricOptions{Period: awscdk.Duration_Minutes(&minutes), Statistic: &statistic}
 	}
 	alarms := []alarm{
-		{"EventsDead", "Events that could not be worked out five times are in the dead-letter queue",
+		{"EventsDead", "Events that failed five times are in the dead-letter queue",
 			s.events.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
-		{"WebhooksDead", "Webhook deliveries that could not be worked on five times are in the dead-letter queue",
+		{"WebhooksDead", "Webhook deliveries that failed five times are in the dead-letter queue",
 			s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
 		{"EventsLate", "An event has waited ten minutes for deliver",
 			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
@@ -93,13 +95,13 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
 		{"EventsFailed", "The delivery of an event has failed for hours: see admin pending get --kind failed",
 			s.metric(metrics.EventsFailed, "Sum", "", 5), 1, 1, 1, quiet},
-		{"MailsHeld", "Mails wait, as their account has used up its quota, or the AWS account that of SES: the log of deliver says which",
+		{"MailsHeld", "Emails wait, because a quota of their account or of SES is used up: see the log of deliver",
 			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},
 		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
 			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
-		{"Errors", "One request of a hundred or more fails for a reason of ours",
+		{"Errors", "At least 1 % of requests fail with 5xx",
 			gateway.MetricServerError(every(5, "Average")), 0.01, 3, 2, quiet},
-		{"Slow", "One request of a hundred takes three seconds or more",
+		{"Slow", "At least 1 % of requests take three seconds or more",
 			gateway.MetricLatency(every(5, "p99")), 3000, 3, 3, quiet},
 		{"FunctionThrottles", "The AWS account's limit on concurrent functions is reached in this region",
 			awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
@@ -108,8 +110,8 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			}), 1, 5, 3, quiet},
 		{"ReadThrottles", "The table refuses reads", s.tableMetric("ReadThrottleEvents", ""), 1, 5, 3, quiet},
 		{"WriteThrottles", "The table refuses writes", s.tableMetric("WriteThrottleEvents", ""), 1, 5, 3, quiet},
-		// Of the indexes this one is the first at its limit: it holds all of an organization in one partition.
-		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
+		// This index reaches its limit first, because it holds an organization in one partition.
+		{"OrganizationThrottles", "An organization exceeds the write capacity of its partition of the index by lastUpdated",
 			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
 	if s.settings.Firewall {
@@ -132,23 +134,23 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 					Statistic: jsii.String("Sum"), Period: awscdk.Duration_Minutes(jsii.Number(5)),
 					DimensionsMap: &map[string]*string{"Stage": &s.settings.Stage},
 				}), 1000, 3, 2, quiet},
-			alarm{"HintsLate", "Pages are told of changes ten seconds late, or more, or not at all",
+			alarm{"HintsLate", "Hints about changes are ten seconds late or do not arrive",
 				s.metric(metrics.HintsAge, "Maximum", "", 1), 10, 5, 3, broken},
-			alarm{"HintsFailing", "Pages are not told of changes, as function hints fails", s.hints.MetricErrors(every(1, "Sum")), 1, 5, 3, quiet},
+			alarm{"HintsFailing", "Pages get no hints, because function hints fails", s.hints.MetricErrors(every(1, "Sum")), 1, 5, 3, quiet},
 		)
 	}
 	if s.settings.MailFrom != "" {
 		alarms = append(alarms,
-			alarm{"MailsBounce", "Three of a hundred mails of this AWS account come back: at five SES looks into it, at ten it may stop sending",
+			alarm{"MailsBounce", "3 % of this AWS account's emails bounce: SES reviews the account at 5 %, and may stop sending at 10 %",
 				reputation("BounceRate"), 0.03, 1, 1, quiet},
-			alarm{"MailsComplained", "One of two thousand recipients of this AWS account complains: at one of a thousand SES looks into it",
+			alarm{"MailsComplained", "0.05 % of this AWS account's recipients complain: SES reviews the account at 0.1 %",
 				reputation("ComplaintRate"), 0.0005, 1, 1, quiet},
 		)
 	}
 	return alarms
 }
 
-// reputation is what SES thinks of the AWS account's mails in this region, of all stages.
+// reputation returns the SES reputation of the AWS account's emails in this region, for all stages.
 func reputation(name string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		Namespace: jsii.String("AWS/SES"), MetricName: jsii.String("Reputation." + name), Statistic: jsii.String("Average"),
@@ -156,7 +158,7 @@ func reputation(name string) awscloudwatch.IMetric {
 	})
 }
 
-// metric is one that the functions report for the stage, of one channel unless that is empty.
+// metric returns a metric that the functions report for the stage. An empty channel means all.
 func (s *service) metric(name, statistic, channel string, minutes float64) awscloudwatch.Metric {
 	dimensions := map[string]*string{"Stage": jsii.String(s.settings.Stage)}
 	props := &awscloudwatch.MetricProps{
@@ -170,7 +172,7 @@ func (s *service) metric(name, statistic, channel string, minutes float64) awscl
 	return awscloudwatch.NewMetric(props)
 }
 
-// tableMetric is one of the table without its indexes, or of the index.
+// tableMetric returns a metric of an index, or of the table if index is "".
 func (s *service) tableMetric(name, index string) awscloudwatch.Metric {
 	dimensions := map[string]*string{"TableName": s.table.TableName()}
 	if index != "" {
@@ -223,9 +225,9 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 			graph("Milliseconds", gateway.MetricLatency(of("p50", "p50")), gateway.MetricLatency(of("p99", "p99"))),
 			graph("Calls by endpoint", calls...),
 		}, {
-			graph("Crashes and time-outs by endpoint", failures...),
+			graph("Crashes and timeouts by endpoint", failures...),
 			graph("Events and deliveries", sent...),
-			graph("Deliveries tried again and given up; endpoints disabled, mails held, work set aside", retried...),
+			graph("Retried and failed deliveries; disabled endpoints, held emails, skipped items", retried...),
 		}, {
 			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
 				s.webhooks.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks")),

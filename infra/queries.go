@@ -8,10 +8,11 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// queriedLogs is how many logs a query of Logs Insights takes.
+// queriedLogs is the maximum number of logs in a query of Logs Insights.
 const queriedLogs = 50
 
-// addQueries adds the queries of Logs Insights by which an operator finds who causes load, and what failed. LocalStack has none.
+// addQueries adds Logs Insights queries that find sources of load and failures. LocalStack does not
+// support them.
 func (s *service) addQueries() {
 	if s.settings.Local() {
 		return

@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// rights returns what a role's policies allow, one statement a line, and whom it trusts.
+// rights returns a role's allowed actions, one statement per line, and its trusted service.
 func (m made) rights(t *testing.T, roleID string) string {
 	t.Helper()
 	role, ok := m.resources[roleID]
@@ -47,7 +47,7 @@ func (m made) rights(t *testing.T, roleID string) string {
 	return strings.Join(lines, "\n  ")
 }
 
-// list is the value as a list: CloudFormation writes a list of one as the one.
+// list returns the value as a list. CloudFormation writes a list of one as its element.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l
@@ -55,7 +55,8 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// describe names a resource of a policy by its logical id without CDK's hash, such as Table or Table/index/index-in.
+// describe returns a policy's resource by its logical id without CDK's hash, such as Table or
+// Table/index/index-in.
 func describe(t *testing.T, target any) string {
 	t.Helper()
 	text, err := json.Marshal(target)
@@ -70,7 +71,7 @@ func describe(t *testing.T, target any) string {
 	return names[1]
 }
 
-// TestRights holds what each function may do. Functions that may do the same are listed together.
+// TestRights checks the rights of each function. The file groups functions with the same rights.
 func TestRights(t *testing.T) {
 	m := production(t)
 	functions, roles := map[string][]string{}, map[string]bool{}

@@ -19,54 +19,67 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 )
 
-// localStage is the stage for a local cloud: its data goes with it, and functions may call back to this machine.
+// localStage is the stage for a local cloud: removing the stack removes its data, and functions may
+// call this machine.
 const localStage = "local"
 
-// Settings are the operator's choices, each a CDK context value of its name: `cdk deploy -c stage=test`, or "context" in cdk.json.
+// Settings are the operator's choices. Each is a CDK context value of its name: `cdk deploy -c
+// stage=test`, or "context" in cdk.json.
 type Settings struct {
-	Stage        string // stage: which deployment this is; part of the stack's name and of the API's URL
-	Arch         string // arch: arm64 or x86_64, as the functions were built
-	MailFrom     string // mailFrom: sender of mail; "" sends none
-	MailIdentity string // mailIdentity: create or existing: whether the stack makes the SES identity of mailFrom's domain
-	// mailFromName: the sender's name; "" for none. This and the next two an account's own settings may replace
+	// stage: name of the deployment, in the names of the stack and the API's URL
+	Stage    string
+	Arch     string // arch: arm64 or x86_64, as the functions were built
+	MailFrom string // mailFrom: sender of emails; "" sends none
+	// mailIdentity: create or existing: whether the stack creates the SES identity
+	MailIdentity string
+	// mailFromName: name of the sender; "" for none. Accounts can override this setting and the
+	// next two.
 	MailFromName string
-	MailProduct  string // mailProduct: what the mails are about, as they name it; "" for nothing
-	// mailLink: URL to a thread, with {organizationId}, {documentId}, {annotationId} and {commentId}; "" for none
+	MailProduct  string // mailProduct: name of the product in emails; "" for none
+	// mailLink: URL of a thread, with {organizationId}, {documentId}, {annotationId} and
+	// {commentId}; "" for none
 	MailLink string
-	// apiKeyHeader and authTokenHeader: the headers that carry the credentials, where callers know others
+	// apiKeyHeader and authTokenHeader: names of the headers with the credentials
 	Headers        credentials.Headers
-	CustomDomain   string // customDomain: host name of the API; "" leaves it at the gateway's own
+	CustomDomain   string // customDomain: host name of the API; "" uses the gateway's own
 	CertificateARN string // certificateArn: certificate of customDomain, in the stack's region
-	GatewayAddress string // gatewayAddress: open or closed: whether the gateway's own address works beside customDomain
-	// stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
-	StageRate           int
-	GatewayLogRole      string // gatewayLogRole: create or existing: whether the stack makes the role by which API Gateway writes logs
-	Firewall            bool   // firewall: on or off: whether there is one, with the two limits that follow
-	WAFRateLimit        int    // wafRateLimit: requests of an address with one API key in any five minutes
-	WAFAddressRateLimit int    // wafAddressRateLimit: requests of an address in any five minutes
-	Alarms              bool   // alarms: on or off
-	AlarmMail           string // alarmMail: the address that alarms are mailed to, once its owner has agreed; "" for none
-	Dashboard           bool   // dashboard: on or off
-	Live                bool   // live: on or off: whether pages are told of changes; off where Concurrency is below liveConcurrency
-	Tracing             bool   // tracing: on or off: whether X-Ray traces requests
-	Writes              bool   // writes: on or off: whether functions may write the table
-	Concurrency         int    // concurrency: functions that the AWS account runs in the region at the same time, of all stages
-	// allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
+	// gatewayAddress: open or closed: whether the gateway's own address also works
+	GatewayAddress string
+	// stageRate: requests per second of all callers; the burst is twice as many
+	StageRate int
+	// gatewayLogRole: create or existing: whether the stack creates the role for gateway logs
+	GatewayLogRole      string
+	Firewall            bool // firewall: on or off, with the next two limits
+	WAFRateLimit        int  // wafRateLimit: requests per address and API key in five minutes
+	WAFAddressRateLimit int  // wafAddressRateLimit: requests per address in five minutes
+	Alarms              bool // alarms: on or off
+	// alarmMail: address for alarms, after its owner confirms; "" for none
+	AlarmMail string
+	Dashboard bool // dashboard: on or off
+	// live: on or off: sends changes to pages; off if Concurrency is below liveConcurrency
+	Live    bool
+	Tracing bool // tracing: on or off: traces requests with X-Ray
+	Writes  bool // writes: on or off: whether functions may write the table
+	// concurrency: the AWS account's concurrent functions in the region, for all stages
+	Concurrency int
+	// allowedPrivateCidrs: private networks of webhooks and permission providers; stage local only
 	AllowedPrivateCIDRs []netip.Prefix
-	LogRetentionDays    int    // logRetentionDays: how long logs are kept
-	RestoredTable       string // restoredTable: a table restored from backup that the functions use instead of the stack's own
-	RestoredStream      string // restoredStream: the ARN of its stream; "" for none, then live is off
-	Version             string // version: what is deployed, as the output Version says
+	LogRetentionDays    int // logRetentionDays: retention of logs
+	// restoredTable: a table restored from backup, which replaces the stack's own
+	RestoredTable  string
+	RestoredStream string // restoredStream: the ARN of its stream; "" turns live off
+	Version        string // version: deployed version, for the output Version
 }
 
-// Local reports whether the stack goes to a local cloud.
+// Local reports whether the stack is for a local cloud.
 func (s Settings) Local() bool { return s.Stage == localStage }
 
-// StackName is the CloudFormation stack of the stage.
+// StackName returns the name of the stage's CloudFormation stack.
 func (s Settings) StackName() string { return "collabdata-" + s.Stage }
 
-// ReadSettings reads every setting from the context, in which the CDK has values of its own too. The error names each setting that breaks
-// its rule, and the rule, and each that there is not: a misspelt stage must not deploy to the default one.
+// ReadSettings reads all settings from the context, which also has values of the CDK. It returns an
+// error that names each invalid setting with its rule, and each unknown setting, so that a
+// misspelled stage does not deploy to the default one.
 func ReadSettings(context map[string]any) (Settings, error) {
 	r := reader{context: context, names: map[string]bool{}}
 	s := Settings{
@@ -86,7 +99,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`,
 			"the ARN of an ACM certificate in the stack's region",
 		),
-		GatewayAddress: r.text("gatewayAddress", "open", `open|closed`, "open, or closed where customDomain is the only address"),
+		GatewayAddress: r.text("gatewayAddress", "open", `open|closed`, "open, or closed if customDomain is the only address"),
 		Headers: credentials.Headers{
 			Key:   strings.ToLower(r.text("apiKeyHeader", "", `.*`, "a name")),
 			Token: strings.ToLower(r.text("authTokenHeader", "", `.*`, "a name")),
@@ -95,7 +108,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000",
 		),
 		GatewayLogRole: r.text(
-			"gatewayLogRole", "create", `create|existing`, "create, or existing where API Gateway has a role for its logs in the region",
+			"gatewayLogRole", "create", `create|existing`, "create, or existing if API Gateway has a role for its logs in the region",
 		),
 		Firewall:            r.toggle("firewall", true),
 		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
@@ -127,11 +140,11 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		r.errs = append(r.errs, errors.New("setting alarmMail: alarms is off"))
 	}
 	if s.RestoredStream != "" && s.RestoredTable == "" {
-		r.errs = append(r.errs, errors.New("setting restoredStream: there is no restoredTable"))
+		r.errs = append(r.errs, errors.New("setting restoredStream: requires restoredTable"))
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if s.GatewayAddress == "closed" && s.CustomDomain == "" {
-		r.errs = append(r.errs, errors.New("setting gatewayAddress: closed needs customDomain, as there is no other address"))
+		r.errs = append(r.errs, errors.New("setting gatewayAddress: closed requires customDomain"))
 	}
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
 		r.errs = append(r.errs, errors.New("customDomain and certificateArn: give both or neither"))
@@ -140,19 +153,20 @@ func ReadSettings(context map[string]any) (Settings, error) {
 	return s, errors.Join(r.errs...)
 }
 
-// reader collects every mistake, so that one run names them all.
+// reader collects all mistakes, so that one run reports them all.
 type reader struct {
 	context map[string]any
-	names   map[string]bool // of the settings, as they are read
+	names   map[string]bool // of settings read so far
 	errs    []error
 }
 
-// refuseUnknown refuses what is named like a setting, and is none. The CDK's own names have other characters than letters.
+// refuseUnknown reports unknown settings. The CDK's own names contain characters other than
+// letters.
 func (r *reader) refuseUnknown() {
 	for _, name := range slices.Sorted(maps.Keys(r.context)) {
 		if !r.names[name] && regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name) {
 			r.errs = append(
-				r.errs, fmt.Errorf("there is no setting %s: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")),
+				r.errs, fmt.Errorf("setting %s does not exist: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")),
 			)
 		}
 	}
@@ -162,7 +176,8 @@ func (r *reader) refuse(name, value, rule string) {
 	r.errs = append(r.errs, fmt.Errorf("setting %s is %q; it must be %s", name, value, rule))
 }
 
-// value is the setting as text, and whether it was given; an empty text is as not given. JSON's numbers arrive as float64.
+// value returns the setting as text, and whether it is set. An empty text counts as unset. JSON
+// numbers arrive as float64.
 func (r *reader) value(name string) (string, bool) {
 	r.names[name] = true
 	switch v := r.context[name].(type) {
@@ -187,7 +202,7 @@ func (r *reader) text(name, fallback, pattern, rule string) string {
 	return v
 }
 
-// checked is a text; the error of check says its rule.
+// checked returns a text. If check fails, its error states the rule.
 func (r *reader) checked(name string, check func(string) error) string {
 	v, _ := r.value(name)
 	if err := check(v); err != nil {
@@ -219,12 +234,13 @@ const (
 	mailAddressRule = "a plain address such as no-reply@example.com"
 )
 
-// wafRate reports whether the firewall takes n as a limit.
+// wafRate reports whether the firewall supports the limit n.
 func wafRate(n int) bool { return 10 <= n && n <= 2_000_000_000 }
 
 const wafRateRule = "a number of requests from 10 to 2000000000"
 
-// networks reads a comma-separated list. On AWS no function is in a VPC, so that no private network can be reached from there.
+// networks parses a comma-separated list. It must be empty on AWS: functions are in no VPC and
+// cannot reach private networks.
 func (r *reader) networks(name string, local bool) []netip.Prefix {
 	v, ok := r.value(name)
 	if !ok {
@@ -249,7 +265,7 @@ func (r *reader) networks(name string, local bool) []netip.Prefix {
 	return networks
 }
 
-// retentions are the retention times that CloudWatch offers, in days.
+// retentions are CloudWatch's retention times, in days.
 var retentions = map[int]awslogs.RetentionDays{
 	1: awslogs.RetentionDays_ONE_DAY, 3: awslogs.RetentionDays_THREE_DAYS, 5: awslogs.RetentionDays_FIVE_DAYS,
 	7: awslogs.RetentionDays_ONE_WEEK, 14: awslogs.RetentionDays_TWO_WEEKS, 30: awslogs.RetentionDays_ONE_MONTH,
@@ -270,7 +286,8 @@ func retentionDays() string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(days), " ", ", "), "[]")
 }
 
-// removal says what becomes of things that hold data, or serve others too, when they leave the stack.
+// removal returns the policy that keeps data and shared resources when they leave the stack, except
+// on stage local.
 func (s Settings) removal() awscdk.RemovalPolicy {
 	if s.Local() {
 		return awscdk.RemovalPolicy_DESTROY
@@ -285,7 +302,7 @@ func (s Settings) architecture() awslambda.Architecture {
 	return awslambda.Architecture_ARM_64()
 }
 
-// writes says off as the functions read it, "" for their own default.
+// writes returns the setting in the form of the functions' variable; "" for the default.
 func (s Settings) writes() string {
 	if s.Writes {
 		return ""
@@ -293,21 +310,22 @@ func (s Settings) writes() string {
 	return "off"
 }
 
-// live says whether there is what tells pages of changes.
+// live reports whether the stack sends changes to pages.
 func (s Settings) live() bool { return s.Live && (s.RestoredTable == "" || s.RestoredStream != "") }
 
 const (
-	usualConcurrency = 1000 // functions that an AWS account runs at the same time, unless it is new
-	liveConcurrency  = 100  // below this, live is off unless it is asked for
-	maxRuns          = 1000 // of a function at the same time for one queue
+	usualConcurrency = 1000 // concurrency of an established AWS account
+	liveConcurrency  = 100  // live defaults to off below this
+	maxRuns          = 1000 // concurrent runs of a function for one queue
 )
 
-// share is the part of the AWS account's concurrency that is runs of the usual one: from 2 to 1,000, as Lambda takes it for a queue.
+// share scales runs from the usual concurrency to the AWS account's, to a number from 2 to 1,000,
+// which Lambda requires.
 func (s Settings) share(runs int) int {
 	return max(2, min(maxRuns, runs*s.Concurrency/usualConcurrency))
 }
 
-// allowedPrivateCIDRs is the list as the functions read it.
+// allowedPrivateCIDRs returns the list in the form of the functions' variable.
 func (s Settings) allowedPrivateCIDRs() string {
 	var texts []string
 	for _, p := range s.AllowedPrivateCIDRs {

@@ -20,7 +20,7 @@ func TestReadSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		context map[string]any
-		want    []string // parts of the error; none: it is accepted
+		want    []string // parts of the error; nil means success
 	}{
 		{"defaults", nil, nil},
 		{"all", map[string]any{"stage": "test2", "arch": "x86_64", "mailFrom": "no-reply@mail.example.com", "mailIdentity": "existing",
@@ -67,7 +67,7 @@ func TestReadSettings(t *testing.T) {
 		{"networks: no network", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1"}, []string{"allowedPrivateCidrs", `"10.0.0.1"`}},
 		{"networks: host bits", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.1/8"}, []string{"allowedPrivateCidrs", "without host bits"}},
 		{"networks: empty part", map[string]any{"stage": "local", "allowedPrivateCidrs": "10.0.0.0/8,"}, []string{"allowedPrivateCidrs"}},
-		{"misspelt", map[string]any{"stag": "test"}, []string{"no setting stag", "restoredTable, stage, stageRate, tracing, version, wafAddressRateLimit, wafRateLimit, writes"}},
+		{"misspelt", map[string]any{"stag": "test"}, []string{"setting stag does not exist", "restoredTable, stage, stageRate, tracing, version, wafAddressRateLimit, wafRateLimit, writes"}},
 		{"the CDK's own", map[string]any{"@aws-cdk/core:x": true, "aws:cdk:y": true, "cdk-migrate": true}, nil},
 		{"several at once", map[string]any{"arch": "mips", "wafRateLimit": "0", "stage": "-"}, []string{"arch", "wafRateLimit", "stage"}},
 	} {
@@ -85,7 +85,6 @@ func TestReadSettings(t *testing.T) {
 	}
 }
 
-// Every setting is in the table of README.md.
 func TestSettingsAreDocumented(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	must.Do(t, err)
@@ -101,7 +100,8 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestSettings holds how each setting changes the stack of one endpoint: the resources and properties that go and come.
+// TestSettings checks the resources and properties that each setting adds to or removes from the
+// stack of one endpoint.
 func TestSettings(t *testing.T) {
 	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path != "/v2/live/tickets/add" })
 	const stream = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored/stream/2026-11-23T07:00:00.000"
@@ -128,7 +128,7 @@ func TestSettings(t *testing.T) {
 			was, is := usual[path], leaves[path]
 			id, _, within := strings.Cut(path, ".")
 			if was == is || within && usual[id] != leaves[id] && leaves[id] == "" {
-				continue // a resource that has gone is one line
+				continue // one line for a removed resource
 			}
 			got += fmt.Sprintf("  %s: %s -> %s\n", path, was, is)
 		}
@@ -136,7 +136,7 @@ func TestSettings(t *testing.T) {
 	golden.Check(t, "testdata/settings.txt", got)
 }
 
-// leaves are the properties of the resources, and the outputs, by their paths.
+// leaves returns the properties of the resources, and the outputs, by path.
 func (m made) leaves(t *testing.T) map[string]string {
 	leaves := map[string]string{}
 	var add func(path string, v any)
@@ -159,7 +159,7 @@ func (m made) leaves(t *testing.T) map[string]string {
 	}
 	for id, r := range m.resources {
 		if r.Type == "AWS::ApiGateway::Deployment" {
-			continue // its id has a hash of the definition
+			continue // its id contains a hash of the definition
 		}
 		delete(r.Properties, "DeploymentId")
 		for _, long := range []string{"Tags", "DashboardBody", "LogGroupNames"} {
@@ -174,7 +174,8 @@ func (m made) leaves(t *testing.T) map[string]string {
 	return leaves
 }
 
-// TestLocal holds that the data of a local stage goes with it, and that nothing in it is unknown to LocalStack.
+// TestLocal checks that removing a local stage deletes its data, and that LocalStack supports all
+// its resources.
 func TestLocal(t *testing.T) {
 	m := synthesize(t, map[string]any{"stage": "local", "arch": "x86_64"}, api.Endpoints()[:1])
 	table := m.only(t, "AWS::DynamoDB::Table")

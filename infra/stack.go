@@ -17,7 +17,7 @@ import (
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 )
 
-// service is the stack of one stage while it is made: what later parts need of earlier ones.
+// service is a stage's stack under construction.
 type service struct {
 	stack    awscdk.Stack
 	settings Settings
@@ -29,19 +29,20 @@ type service struct {
 	logs     []awslogs.LogGroup       // of the functions
 	access   awslogs.LogGroup         // of the gateway
 	connects awslogs.LogGroup         // of the gateway of connections
-	live     awsapigatewayv2.CfnStage // nil where live is off
+	live     awsapigatewayv2.CfnStage // nil if live is off
 	url      *string                  // the {base_url} of the interface
-	liveURL  *string                  // of connections, "" for none
-	hints    awslambda.Function       // nil where live is off
+	liveURL  *string                  // of connections; "" for none
+	hints    awslambda.Function       // nil if live is off
 }
 
 // Program is a compiled function.
 type Program struct {
-	Folder string // that holds it, as bootstrap
-	Hash   string // of it, for the function's log
+	Folder string // that contains it as bootstrap
+	Hash   string // for the function's log
 }
 
-// Functions returns the functions of the stack, each by its folder below functions/, such as v2/commentannotations/add.
+// Functions returns the functions of the stack as folders below functions/, such as
+// v2/commentannotations/add.
 func Functions(endpoints []rpc.Endpoint) []string {
 	functions := []string{"deliver", "relay", "live", "hints"}
 	for _, e := range endpoints {
@@ -50,11 +51,11 @@ func Functions(endpoints []rpc.Endpoint) []string {
 	return functions
 }
 
-// NewStack adds the whole service to the scope. It takes the programs of all Functions.
+// NewStack adds the service to the scope. programs must contain all Functions.
 func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, programs map[string]Program) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:                 jsii.String("Collaboration data service, stage " + settings.Stage),
-		SuppressTemplateIndentation: jsii.Bool(true), // a template may have 1 MB
+		SuppressTemplateIndentation: jsii.Bool(true), // the limit for a template is 1 MB
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)
@@ -67,20 +68,20 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
 	s.addQueries()
-	s.output("Version", "What is deployed", &settings.Version)
+	s.output("Version", "Deployed version", &settings.Version)
 	return stack
 }
 
-// function is a Lambda function with a role and a log group of its own.
+// function is a Lambda function with its own role and log group.
 type function struct {
 	name     string // its folder below functions/
 	does     string
 	timeout  float64 // seconds
 	memoryMB float64
-	rights   []awsiam.PolicyStatement // all it may do except writing its own log and traces
-	loops    bool                     // its messages come back to it, and Lambda is not to stop that
+	rights   []awsiam.PolicyStatement // besides writing its log and traces
+	loops    bool                     // sends messages to itself; disables Lambda's loop detection
 
-	environment map[string]*string // added to what every function has; "" is left out
+	environment map[string]*string // added to the common variables; omits ""
 }
 
 // addFunction adds three resources: log group, role and function.
@@ -137,7 +138,8 @@ func (s *service) addFunction(f function) awslambda.Function {
 	})
 }
 
-// addRole adds a role for an AWS service with all its rights inline: a policy of its own would be one more resource for each role.
+// addRole adds a role for an AWS service with inline rights. A separate policy would be another
+// resource for each role.
 func (s *service) addRole(scope constructs.Construct, id, service string, rights []awsiam.PolicyStatement) awsiam.Role {
 	return awsiam.NewRole(scope, &id, &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(&service, nil),
@@ -149,8 +151,8 @@ func (s *service) addRole(scope constructs.Construct, id, service string, rights
 
 func (s *service) logGroupName(name string) string { return "/" + s.settings.StackName() + "/" + name }
 
-// addLogGroup adds a log, encrypted with CloudWatch's own key: logs hold ids and numbers, no content and no credential, so that they are
-// not worth a key of their own, which costs a dollar a month and loses them when it is lost.
+// addLogGroup adds a log, encrypted with CloudWatch's own key. Logs contain ids and numbers, but no
+// content or credentials, so a separate key is not worth a dollar a month and the risk of its loss.
 func (s *service) addLogGroup(scope constructs.Construct, id, name string) awslogs.LogGroup {
 	return awslogs.NewLogGroup(scope, &id, &awslogs.LogGroupProps{
 		LogGroupName:  &name,
@@ -169,7 +171,7 @@ func allow(actions []string, resources ...string) awsiam.PolicyStatement {
 	})
 }
 
-// suppress keeps a rule of cdk-nag from being reported on the construct. With findings, only those are kept.
+// suppress suppresses a rule of cdk-nag for the construct; if findings are given, only those.
 func suppress(c constructs.IConstruct, rule, reason string, findings ...any) {
 	s := &cdknag.NagPackSuppression{Id: jsii.String(rule), Reason: jsii.String(reason)}
 	if len(findings) > 0 {

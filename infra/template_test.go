@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// telling are the properties whose values a line of the golden file shows, by the resource's type. Tests of their own hold what else
-// matters: rights, the table, the gateway's definition, the firewall, retention of logs.
+// telling lists properties with values in the golden file, by resource type. Other tests check
+// rights, the table, the gateway's definition, the firewall, and the retention of logs.
 var telling = map[string][]string{
 	"AWS::ApiGateway::Account":       {"CloudWatchRoleArn"},
 	"AWS::ApiGateway::Deployment":    {"RestApiId"},
@@ -58,7 +58,7 @@ var telling = map[string][]string{
 	"AWS::WAFv2::WebACLAssociation": {"WebACLArn"},
 }
 
-// lines are the resources and outputs of a stack, one a line.
+// lines returns the resources and outputs of a stack, one per line.
 func (m made) lines(t *testing.T) []string {
 	t.Helper()
 	var lines []string
@@ -69,7 +69,7 @@ func (m made) lines(t *testing.T) []string {
 			t.Errorf("resources of type %s have no telling properties", r.Type)
 		}
 		if r.Type == "AWS::ApiGateway::Deployment" {
-			id = "ApiDeployment…" // the rest is a hash of the definition
+			id = "ApiDeployment…" // followed by a hash of the definition
 		}
 		line := []string{id, strings.TrimPrefix(r.Type, "AWS::")}
 		if r.DeletionPolicy != "" {
@@ -88,7 +88,7 @@ func (m made) lines(t *testing.T) []string {
 	return lines
 }
 
-// at is a value within objects and lists, nil for none.
+// at returns a nested value, or nil.
 func at(v any, path string) any {
 	for part := range strings.SplitSeq(path, ".") {
 		switch inner := v.(type) {
@@ -112,7 +112,7 @@ var (
 	word      = regexp.MustCompile(`^"(\S+)"$`)
 )
 
-// value is a value as a line shows it: a reference by the logical id.
+// value formats a value, with references as logical ids.
 func value(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -120,12 +120,13 @@ func value(t *testing.T, v any) string {
 	return word.ReplaceAllString(reference.ReplaceAllString(string(text), "$1"), "$1")
 }
 
-// TestTemplate holds which resources there are, under which logical ids: another id is another resource, and the first is deleted.
+// TestTemplate checks the resources with their logical ids. A changed id would delete and recreate
+// a resource.
 func TestTemplate(t *testing.T) {
 	golden.Check(t, "testdata/resources.txt", strings.Join(production(t).lines(t), "\n")+"\n")
 }
 
-// TestTable holds that the table is the one that package keys defines.
+// TestTable checks that the table matches package keys.
 func TestTable(t *testing.T) {
 	table := production(t).only(t, "AWS::DynamoDB::Table").Properties
 	pair := func(of any) (partition, sort string) {
@@ -163,7 +164,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestDeadLetters holds that a message that failed five times is kept for two weeks, in a queue of its own.
+// TestDeadLetters checks that a dead-letter queue keeps messages for two weeks after five failures.
 func TestDeadLetters(t *testing.T) {
 	m := production(t)
 	dead := map[string]bool{}

@@ -10,10 +10,10 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestBrowserFromNPM has the browser from npm show a page, as on a machine that has none.
+// TestBrowserFromNPM shows a page with the browser from npm.
 func TestBrowserFromNPM(t *testing.T) {
 	if nodePlatform() != "linux-x64" {
-		return // there is none for others
+		return // npm has none for other platforms
 	}
 	dir, err := browserTools.install(t.Context(), os.Stderr)
 	must.Do(t, err)

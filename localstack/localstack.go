@@ -1,12 +1,9 @@
-// Package localstack installs, starts and stops the stand-ins for AWS that
-// development and tests run on: dynoxide for DynamoDB, MiniStack for queues and
-// mail, and LocalStack for a whole deployment.
+// Package localstack installs, starts and stops stand-ins for AWS in development and tests:
+// dynoxide for DynamoDB, MiniStack for queues and email, and LocalStack for a whole deployment.
 //
-// The tools are pinned by the lock files in the folder pins, with hashes, and
-// installed into the folder .local of the repository. Every server listens on
-// 127.0.0.1 only. All except LocalStack end when the process that started them
-// ends, however that happens. See README.md for where the stand-ins differ from
-// AWS.
+// Lock files in the folder pins pin the tools with hashes. Tools are installed into the folder
+// .local of the repository. All servers listen only on 127.0.0.1. All except LocalStack end when
+// their parent process ends, even if it is killed. README.md lists differences from AWS.
 package localstack
 
 import (
@@ -17,25 +14,25 @@ import (
 	"path/filepath"
 )
 
-// The stand-ins take these for the credentials of the account's root user, and
-// the region in which the tools of this repository use them.
+// Credentials that the stand-ins accept for the root user, and the region of this repository's
+// tools.
 const (
-	Region          = "us-east-1"
-	Account         = "000000000000" // of the access key: one of twelve digits is that of the account so called
+	Region = "us-east-1"
+	// an access key of twelve digits selects the account of that id
+	Account         = "000000000000"
 	AccessKeyID     = "test"
 	SecretAccessKey = "test"
 )
 
-// Dir returns the folder .local of the repository: tools, data and logs live
-// there, ignored by git. It fails when the working directory is not inside the
-// repository.
+// Dir returns the folder .local of the repository, for tools, data and logs. Git ignores it. Dir
+// returns an error if the working directory is not inside the repository.
 func Dir() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
-		_, err := os.Stat(filepath.Join(dir, "localstack", "pins")) // whatever the module is called
+		_, err := os.Stat(filepath.Join(dir, "localstack", "pins")) // for any module name
 		if err == nil {
 			return filepath.Join(dir, ".local"), nil
 		}
@@ -43,7 +40,7 @@ func Dir() (string, error) {
 			return "", err
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not inside the repository: change to the folder that holds its go.mod", start)
+			return "", fmt.Errorf("%s is not inside the repository: change to the folder of its go.mod", start)
 		}
 	}
 }

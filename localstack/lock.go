@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Lock waits until this process holds the lock file alone, and makes the file if need be. Calling unlock, or the end of the process,
-// gives the lock back.
+// Lock locks a file exclusively, and creates it if needed. Calling unlock or ending the process
+// releases the lock.
 func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -26,7 +26,8 @@ func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	}
 }
 
-// TryLock is Lock without the wait: unlock is nil, and there is no error, where another process, or another call, holds the lock.
+// TryLock is Lock without waiting. It returns a nil unlock and no error if another process or call
+// holds the lock.
 func TryLock(path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -13,20 +13,19 @@ import (
 	"strconv"
 )
 
-// MiniStackOptions says how to start MiniStack.
+// MiniStackOptions configure MiniStack.
 type MiniStackOptions struct {
-	Port    int       // 0: the one that DataDir was last used with, else a free one
-	DataDir string    // keeps the state of a server that was stopped, made if need be; "": it is kept in memory
-	Log     io.Writer // for the progress of the installation; nil: none
+	Port    int       // 0 means the last port of DataDir, or a free port
+	DataDir string    // stores the state on stop, created if needed; "" keeps it in memory
+	Log     io.Writer // progress of the installation; may be nil
 }
 
-// StartMiniStack starts MiniStack, installing it if need be, and returns once
-// it answers. The context bounds the start, not the server.
+// StartMiniStack starts MiniStack, and returns when it is ready. It installs it if needed. The
+// context limits the start, not the server.
 //
-// MiniStack writes its state to DataDir when it is stopped, also by the end of
-// the process that started it. When it is killed itself, what happened since its
-// start is lost: then queues lack messages, which the relay sends again. Queues
-// are known by the port they were made on, so a DataDir keeps its port.
+// MiniStack writes its state to DataDir when it stops, also when its parent process ends. If it is
+// killed, it loses changes since its start: queues then lack messages, which the relay sends again.
+// A DataDir keeps its port, because the URLs of queues contain it.
 func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 	local, err := Dir()
 	if err != nil {
@@ -54,22 +53,22 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 	}.start(ctx, local, o.Port)
 }
 
-// keptPort returns the port that the folder has kept since its first use. The
-// first use keeps the wanted port, or a free one when that is 0.
+// keptPort returns the port stored in the folder. The first use stores the wanted port, or a free
+// port if wanted is 0.
 func keptPort(data string, wanted int) (int, error) {
 	path := filepath.Join(data, "port")
 	text, err := os.ReadFile(path)
 	if err == nil {
 		kept, err := strconv.Atoi(string(text))
 		if err != nil {
-			return 0, fmt.Errorf("%s holds no port: remove %s", path, data)
+			return 0, fmt.Errorf("%s contains no port: remove %s", path, data)
 		}
 		if wanted != 0 && wanted != kept {
 			return 0, fmt.Errorf("the state in %s belongs to port %d, not %d: use that port, or remove the folder", data, kept, wanted)
 		}
 		if free, err := isFree(kept); !free {
 			return 0, fmt.Errorf(
-				"port %d, to which the state in %s belongs, is taken: stop what listens there, or remove the folder (%w)", kept, data, err,
+				"port %d, which the state in %s requires, is in use: stop the program that uses it, or remove the folder (%w)", kept, data, err,
 			)
 		}
 		return kept, nil
@@ -90,7 +89,8 @@ func ministackEnv(port int, data string) []string {
 		"BIND_HOST=127.0.0.1",
 		"GATEWAY_PORT=" + strconv.Itoa(port),
 		"MINISTACK_REGION=" + Region,
-		"IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0", // these listen on every address, where the libraries that they need are installed
+		// these listen on all addresses if their libraries are installed
+		"IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0",
 		"PYTHONUNBUFFERED=1",
 	}
 	if data != "" {
@@ -101,18 +101,18 @@ func ministackEnv(port int, data string) []string {
 	return env
 }
 
-// Mail is a message that MiniStack's SES has accepted. It keeps no headers but these.
+// Mail is an email accepted by MiniStack's SES. Only these headers are available.
 type Mail struct {
 	From    string `json:"Source"`
 	To      []string
 	Subject string
 	Text    string  `json:"BodyText"`
 	HTML    string  `json:"BodyHtml"`
-	At      float64 `json:"Timestamp"` // when it was accepted, in seconds since epoch
+	At      float64 `json:"Timestamp"` // time of acceptance, in seconds since epoch
 }
 
-// Mails returns the mails that the MiniStack at url has accepted from an account
-// since its start, oldest first.
+// Mails returns the emails of an account that the MiniStack at url has accepted since its start,
+// oldest first.
 func Mails(ctx context.Context, url, account string) ([]Mail, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_ministack/ses/messages?account="+account, nil)
 	if err != nil {
@@ -124,7 +124,7 @@ func Mails(ctx context.Context, url, account string) ([]Mail, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s: mails can be read from MiniStack only", req.URL, res.Status)
+		return nil, fmt.Errorf("%s: %s: only MiniStack lists emails", req.URL, res.Status)
 	}
 	var body struct {
 		Messages map[string][]Mail `json:"messages"`

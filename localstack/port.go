@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Ports from firstPort on, below those that outgoing connections get: on Linux these begin at 32768. So a port that is free stays free until
-// a server listens on it, also one that a folder's state keeps.
+// Ports are below the range of outgoing connections, which starts at 32768 on Linux. So a free
+// port, including one stored in a folder, stays free until a server listens on it.
 const (
 	firstPort = 20_000
 	ports     = 12_000

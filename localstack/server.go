@@ -23,10 +23,10 @@ const (
 	logsKept     = 24 * time.Hour
 )
 
-// Server is a stand-in that runs as a child of this process.
+// Server is a stand-in that runs as a child process.
 type Server struct {
 	URL string // http://127.0.0.1:<port>
-	Log string // path of the file that holds what it prints
+	Log string // path of the log file of its output
 
 	cmd   *exec.Cmd
 	alive io.Closer // closing it makes the supervisor stop the server
@@ -34,18 +34,17 @@ type Server struct {
 	stop  sync.Once
 }
 
-// Done is closed when the server has ended, asked to or not.
+// Done returns a channel that is closed when the server has ended.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Stop asks the server, and the processes it started, to end and waits for the
-// server. It fails when the server had ended before, or had to be killed after
-// 10 s: then what it keeps on disk may lack the latest writes. A second call
+// Stop stops the server and its child processes. It returns an error if the server had already
+// ended, or was killed after 10 s; the data on disk may then lack the latest writes. A second call
 // does nothing.
 func (s *Server) Stop() (err error) {
 	s.stop.Do(func() {
 		select {
 		case <-s.done:
-			err = fmt.Errorf("%s had ended by itself: its log is %s", s.URL, s.Log)
+			err = fmt.Errorf("%s had already ended: see its log %s", s.URL, s.Log)
 		default:
 		}
 		s.alive.Close()
@@ -60,25 +59,24 @@ func (s *Server) Stop() (err error) {
 	return err
 }
 
-// program is a server that has yet to be started.
 type program struct {
 	name  string // of its log file
 	args  func(port int) []string
 	env   func(port int) []string
-	ready func(port int) string // what it prints once it listens
-	probe string                // path that it answers with 200
+	ready func(port int) string // output when it listens
+	probe string                // path that responds with 200
 }
 
-// start starts the program on the given port, or on a free one when port is 0,
-// and returns once it answers. The context bounds the start, not the server.
+// start starts the program on a port, or on a free one if port is 0, and returns when it is ready.
+// The context limits the start, not the server.
 func (p program) start(ctx context.Context, local string, port int) (*Server, error) {
 	if port != 0 {
 		free, err := isFree(port)
 		for end := time.Now().Add(time.Second); !free && ctx.Err() == nil && time.Now().Before(end); free, err = isFree(port) {
-			time.Sleep(20 * time.Millisecond) // another process may only look whether the port is free
+			time.Sleep(20 * time.Millisecond) // another process may be probing the port
 		}
 		if !free {
-			return nil, fmt.Errorf("port %d is taken: stop what listens there or choose another port (%w)", port, err)
+			return nil, fmt.Errorf("port %d is in use: stop the program that uses it, or choose another port (%w)", port, err)
 		}
 		return p.startOn(ctx, local, port)
 	}
@@ -91,17 +89,16 @@ func (p program) start(ctx context.Context, local string, port int) (*Server, er
 		if err == nil || ctx.Err() != nil {
 			return s, err
 		}
-		// Another process may have taken the port in the meantime.
+		// Another process may have taken the port.
 		if free, _ := isFree(port); free {
 			return nil, err
 		}
 	}
 }
 
-// supervisor runs its arguments as a command, in a process group of which it is
-// the leader, and sends SIGTERM to the group when its standard input ends. That
-// is a pipe whose other end the starter holds, so the group ends with the starter
-// even if that is killed, on every Unix. Last it removes the temporary files.
+// supervisor runs a command in a new process group, and sends SIGTERM to the group when its
+// standard input ends. The starter holds the other end of that pipe, so the group ends with the
+// starter on every Unix, even if the starter is killed. Finally, it removes the temporary files.
 const supervisor = `
 trap : TERM
 exec 3<&0 </dev/null
@@ -147,7 +144,7 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	}
 	go func() {
 		_ = cmd.Wait()
-		os.RemoveAll(tmp) // the supervisor has, unless it was killed
+		os.RemoveAll(tmp) // unless the supervisor was killed, it is gone
 		close(s.done)
 	}()
 
@@ -156,14 +153,14 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	if err := s.await(ctx, p.ready(port), p.probe); err != nil {
 		_ = s.Stop()
 		printed, _ := os.ReadFile(s.Log)
-		return nil, fmt.Errorf("%s did not start: %w: its log %s ends with:\n%s\n(make distclean, and what you ran again, installs it afresh)",
+		return nil, fmt.Errorf("%s did not start: %w: its log %s ends with:\n%s\n(make distclean, then the same command, reinstalls it)",
 			p.name, err, s.Log, tail(string(printed), 10))
 	}
 	return s, nil
 }
 
-// await returns once this very server listens (its log says so; another
-// process could answer on the port) and answers.
+// await waits until the server listens and responds. It reads the log, because another process
+// could respond on the port.
 func (s *Server) await(ctx context.Context, ready, probe string) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -177,7 +174,7 @@ func (s *Server) await(ctx context.Context, ready, probe string) error {
 		}
 		select {
 		case <-s.done:
-			return errors.New("it ended at once")
+			return errors.New("it ended immediately")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
@@ -185,7 +182,7 @@ func (s *Server) await(ctx context.Context, ready, probe string) error {
 	}
 }
 
-// Answers reports whether a GET of the URL is answered with 200.
+// Answers reports whether a GET of the URL returns 200.
 func Answers(ctx context.Context, url string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -200,8 +197,7 @@ func Answers(ctx context.Context, url string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// baseEnv is what the servers see of this process's environment: none of the
-// variables that steer AWS's SDKs, or the servers themselves.
+// baseEnv returns the environment without the variables that configure AWS SDKs or the servers.
 func baseEnv() []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "USER", "LANG", "LC_ALL"} {
@@ -212,7 +208,7 @@ func baseEnv() []string {
 	return env
 }
 
-// openLog opens a new log file and removes old ones of the same kind.
+// openLog creates a log file and removes old ones of the same name.
 func openLog(dir, name string, port int) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -166,7 +166,7 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 	_, err = localstack.StartDynamoDB(t.Context(), localstack.DynamoDBOptions{Port: port})
-	if want := fmt.Sprintf("port %d is taken: stop what listens there", port); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("port %d is in use: stop the program that uses it", port); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
@@ -193,8 +193,7 @@ func TestOnlyLoopback(t *testing.T) {
 	}
 }
 
-// TestDiesWithItsStarter kills a process that started a server and looks
-// whether the server ends too.
+// TestDiesWithItsStarter kills a process that started a server and checks that the server ends.
 func TestDiesWithItsStarter(t *testing.T) {
 	starter := exec.Command(os.Args[0], "-test.run=^TestStarter$", "-test.v")
 	starter.Env = append(os.Environ(), "LOCALSTACK_STARTER=1")
@@ -226,7 +225,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// gone waits until nothing answers at url any more.
+// gone waits until no server responds at url.
 func gone(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

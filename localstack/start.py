@@ -19,9 +19,9 @@ os.environ.update({
     "LOCALSTACK_HOST": f"127.0.0.1:{port}",
     "FILESYSTEM_ROOT": tempfile.gettempdir(),
     "LAMBDA_KEEPALIVE_MS": "600000",
-    "DISABLE_EVENTS": "1",  # no statistics for its maker
+    "DISABLE_EVENTS": "1",  # no telemetry
     "SKIP_SSL_CERT_DOWNLOAD": "1",
-    "DNS_ADDRESS": "0",  # no name server
+    "DNS_ADDRESS": "0",  # no DNS server
 })
 
 from localstack import config  # noqa: E402
@@ -67,7 +67,7 @@ class Function(RuntimeExecutor):
         try:
             return self.answers.get(timeout=self.function_version.config.timeout)
         except queue.Empty:
-            self.process.kill()  # which answers
+            self.process.kill()  # notifies the caller
             return self.answers.get()
 
     def stop(self):
@@ -83,7 +83,7 @@ class Function(RuntimeExecutor):
     def get_runtime_endpoint(self):
         return ""
 
-    get_logs = get_runtime_endpoint  # the process writes to the log of this one
+    get_logs = get_runtime_endpoint  # the process logs to this log
 
     @classmethod
     def prepare_version(cls, function_version):
@@ -145,7 +145,8 @@ def decode(self, chain, context, response, original=ContentDecoder.__call__):
 
 
 ContentDecoder.__call__ = decode
-ResourceProviderExecutor.deploy_loop.__defaults__ = (config.CFN_PER_RESOURCE_TIMEOUT, 0.05)  # else it looks at a resource once a second
+# polls faster than once a second
+ResourceProviderExecutor.deploy_loop.__defaults__ = (config.CFN_PER_RESOURCE_TIMEOUT, 0.05)
 DockerRuntimeExecutorPlugin.load = lambda *_, **__: Function
 DynamodbServer.do_start_thread = start_dynamodb
 GatewayExceptionHandler.create_exception_response = create_gateway_response

@@ -13,12 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable creates the table as package keys defines it, but without a
-// stream, and waits until it can be used. A table that exists stays as it is.
-// On AWS the CDK app creates the table.
+// CreateTable creates the table defined by package keys, without a stream, and waits until it is
+// active. It does not change an existing table. On AWS, the CDK app creates the table.
 //
-// The emulator numbers each record of a stream by a scan of all earlier ones:
-// with a stream every write would be slower than the one before it.
+// The emulator scans all earlier stream records at each write, so writes with a stream slow down.
 func CreateTable(ctx context.Context, cfg aws.Config, name string) error {
 	db := dynamodb.NewFromConfig(cfg)
 	in := &dynamodb.CreateTableInput{

@@ -12,10 +12,10 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// ErrNone is the error of a stack that does not exist.
-var ErrNone = errors.New("there is no such stack")
+// ErrNone means that a stack does not exist.
+var ErrNone = errors.New("the stack does not exist")
 
-// Outputs returns the outputs of a stack.
+// Outputs returns the outputs of a stack. It returns ErrNone if the stack does not exist.
 func Outputs(ctx context.Context, cfg aws.Config, name string) (map[string]string, error) {
 	described, err := describe(ctx, cfg, name)
 	if err != nil {
@@ -28,10 +28,9 @@ func Outputs(ctx context.Context, cfg aws.Config, name string) (map[string]strin
 	return outputs, nil
 }
 
-// describe returns a stack, or ErrNone.
 func describe(ctx context.Context, cfg aws.Config, name string) (types.Stack, error) {
 	described, err := cloudformation.NewFromConfig(cfg).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
-	// CloudFormation has no code of its own for it.
+	// CloudFormation has no error code for a missing stack.
 	if refused, ok := errors.AsType[smithy.APIError](err); ok && strings.Contains(refused.ErrorMessage(), "does not exist") {
 		return types.Stack{}, ErrNone
 	}

@@ -31,14 +31,14 @@ import (
 )
 
 const (
-	deliverDoes = "Takes events and webhook deliveries from their queues" // descriptions of the functions
-	relayDoes   = "Sends pending work to the queues again"
+	// descriptions of the functions
+	deliverDoes = "Handles the messages of events and webhook deliveries"
+	relayDoes   = "Resends pending work to the queues"
 )
 
-// patience bounds every wait. The longest is for the schedule of relay, which starts it each minute.
+// patience limits every wait. The longest is for relay, which runs each minute.
 const patience = 3 * time.Minute
 
-// eventually waits until done reports true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -53,20 +53,19 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// receiver is a back end that webhooks are posted to.
+// receiver is a back end with a webhook endpoint.
 type receiver struct {
 	url    string
 	secret string
 	posts  chan post
 }
 
-// post is a webhook as it arrived.
 type post struct {
 	header http.Header
 	body   []byte
 }
 
-// subscribe starts a receiver and registers it through the API, for threads that are added.
+// subscribe starts a receiver and registers it for added threads.
 func (d *deployment) subscribe(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{posts: make(chan post, 100)}
@@ -86,7 +85,8 @@ func (d *deployment) subscribe(t *testing.T) *receiver {
 	return r
 }
 
-// take waits for a post about each annotation, in any order, and returns the last. It fails when one about another comes.
+// take waits for a post about each annotation, in any order, and returns the last. It fails on
+// posts about others.
 func (r *receiver) take(t *testing.T, annotations ...string) (last post) {
 	t.Helper()
 	for len(annotations) > 0 {
@@ -109,7 +109,7 @@ func (r *receiver) take(t *testing.T, annotations ...string) (last post) {
 	return last
 }
 
-// result sends a request that succeeds, and reads what the answer says of it.
+// result sends a request that must succeed, and decodes the data of the response.
 func (d *deployment) result(t *testing.T, path, body string, data any) {
 	t.Helper()
 	a := d.send(t, "POST", path, body)
@@ -120,7 +120,7 @@ func (d *deployment) result(t *testing.T, path, body string, data any) {
 	}
 }
 
-// mention adds an annotation that tags bob, and notifies him.
+// mention adds an annotation that mentions bob.
 func (d *deployment) mention(t *testing.T, annotation string) {
 	t.Helper()
 	d.result(t, "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "createOrganization": true,
@@ -129,7 +129,7 @@ func (d *deployment) mention(t *testing.T, annotation string) {
 			"taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "email": "bob@example.com"}}]}]}]}}`, annotation, annotation), nil)
 }
 
-// notified waits until bob's inbox has a notification of each annotation, and fails if it has others, or one twice.
+// notified waits until bob's inbox has one notification of each annotation and no others.
 func (d *deployment) notified(t *testing.T, annotations ...string) {
 	t.Helper()
 	var inbox []struct{ AnnotationID string }
@@ -146,7 +146,7 @@ func (d *deployment) notified(t *testing.T, annotations ...string) {
 	}
 }
 
-// delivery holds that people learn of a thread. It returns the event of a dead letter.
+// delivery checks that a thread leads to notifications. It returns the event of a dead letter.
 func (d *deployment) delivery(t *testing.T, r *receiver) (dead string) {
 	t.Run("an event reaches the inbox and the webhook", func(t *testing.T) {
 		d.mention(t, "first")
@@ -159,11 +159,12 @@ func (d *deployment) delivery(t *testing.T, r *receiver) (dead string) {
 	return dead
 }
 
-// deadLetter breaks deliver until a message is given up, mends it, and returns the message's event.
+// deadLetter breaks deliver until a message is a dead letter, repairs it, and returns the message's
+// event.
 func (d *deployment) deadLetter(t *testing.T) string {
 	deliver := d.function(t, deliverDoes)
 	d.set(t, deliver, "TABLE_NAME", "no-such-table")
-	d.setVisibility(t, "1") // seconds from one try to the next
+	d.setVisibility(t, "1") // seconds between attempts
 	d.mention(t, "dead")
 	dead := queue.New(d.aws, d.outputs["EventsDeadQueueUrl"], slog.New(slog.NewTextHandler(t.Output(), nil)))
 	eventually(t, "a dead letter", func() bool {
@@ -180,8 +181,8 @@ func (d *deployment) deadLetter(t *testing.T) string {
 	return pending[0].EventID
 }
 
-// loseMessage takes an event's message away before deliver can, so that relay must send it again. It returns the event, which is not the
-// other that may come again meanwhile.
+// loseMessage removes an event's message before deliver can read it, so that relay must resend it.
+// It returns the event. other is an event with messages that may appear meanwhile.
 func (d *deployment) loseMessage(t *testing.T, other string) string {
 	t.Helper()
 	events := d.events(t)
@@ -204,7 +205,7 @@ func (d *deployment) loseMessage(t *testing.T, other string) string {
 	return ""
 }
 
-// makeDue moves the pending work of an event to now: relay would let two minutes pass.
+// makeDue makes the pending work of an event due now, because relay would wait for two minutes.
 func (d *deployment) makeDue(t *testing.T, event string) {
 	t.Helper()
 	now := time.Now()
@@ -229,7 +230,6 @@ func (d *deployment) events(t *testing.T) *queue.Queue {
 	return queue.New(d.aws, d.outputs["EventsQueueUrl"], slog.New(slog.NewTextHandler(t.Output(), nil)))
 }
 
-// setVisibility sets the visibility timeout of the events queue.
 func (d *deployment) setVisibility(t *testing.T, seconds string) {
 	t.Helper()
 	url := d.outputs["EventsQueueUrl"]
@@ -239,7 +239,7 @@ func (d *deployment) setVisibility(t *testing.T, seconds string) {
 	must.Do(t, err)
 }
 
-// setMapping lets deliver take messages of the events queue, or not.
+// setMapping enables or disables deliver's mapping of the events queue.
 func (d *deployment) setMapping(t *testing.T, enabled bool) {
 	t.Helper()
 	name := d.outputs["EventsQueueUrl"][strings.LastIndexByte(d.outputs["EventsQueueUrl"], '/')+1:]
@@ -256,7 +256,7 @@ func (d *deployment) setMapping(t *testing.T, enabled bool) {
 	t.Fatalf("no mapping of %s", name)
 }
 
-// verifyInGo checks a post's signature with the Go library of Standard Webhooks.
+// verifyInGo verifies a signature with the Go library of Standard Webhooks.
 func verifyInGo(t *testing.T, secret string, p post) {
 	t.Helper()
 	receiver, err := standardwebhooks.NewWebhook(secret)
@@ -269,7 +269,7 @@ func verifyInGo(t *testing.T, secret string, p post) {
 	}
 }
 
-// verifyInNode checks a post's signature with the npm package standardwebhooks.
+// verifyInNode verifies a signature with the npm package standardwebhooks.
 func verifyInNode(t *testing.T, secret string, p post) {
 	t.Helper()
 	modules, err := localstack.NodeModules(t.Context(), os.Stderr)

@@ -1,7 +1,7 @@
 //go:build e2e
 
-// Package e2e deploys the CDK app to LocalStack, and holds the whole service to its interface: API Gateway, the compiled functions, the
-// table and the queues.
+// Package e2e deploys the CDK app to LocalStack, and tests the interface of the whole service: API
+// Gateway, the compiled functions, the table and the queues.
 package e2e
 
 import (
@@ -58,14 +58,14 @@ func TestDeployment(t *testing.T) {
 	r := d.subscribe(t)
 	var dead string // the event of a dead letter
 	t.Run("delivery", func(t *testing.T) { dead = d.delivery(t, r) })
-	// LocalStack has no connections, and tickets need their address alone.
+	// LocalStack has no connections; tickets only need their address.
 	d.set(t, d.function(t, "POST /v2/live/tickets/add"), "LIVE_URL", "https://live.execute-api.us-east-1.amazonaws.com/local")
 	t.Run("scripts during relay", func(t *testing.T) {
 		t.Run("events whose messages were lost are delivered", func(t *testing.T) {
 			lost := d.loseMessage(t, dead)
 			d.makeDue(t, dead)
 			d.makeDue(t, lost)
-			t.Parallel() // until its schedule starts relay
+			t.Parallel() // until relay's schedule starts it
 			r.take(t, "dead", "lost")
 			d.notified(t, "first", "dead", "lost")
 			select {
@@ -92,10 +92,9 @@ func TestDeployment(t *testing.T) {
 	t.Run("destroy", d.destroy)
 }
 
-// deployment is the service on the local cloud.
 type deployment struct {
 	root      string // of the repository
-	unpacked  string // folder of the release, elsewhere
+	unpacked  string // folder of the unpacked release
 	platform  string // as uname prints it, such as Linux-x86_64
 	cloud     string
 	aws       aws.Config
@@ -125,7 +124,7 @@ func newDeployment(t *testing.T) *deployment {
 	return d
 }
 
-// release deploys what `make release` packs, in a folder of its own, and with neither Go nor Python.
+// release deploys the result of `make release` in a separate folder, without Go and Python.
 func (d *deployment) release(t *testing.T) {
 	t.Helper()
 	d.run(t, "", os.Environ(), "make", "-C", d.root, "aws", "ARCHS="+localstack.Arch(), "PLATFORMS="+d.platform)
@@ -140,12 +139,12 @@ func (d *deployment) release(t *testing.T) {
 	env := append(d.env(), "PATH="+bin)
 	settings := localstack.CloudSettings()
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npm"), "ci", "--no-audit", "--no-fund")
-	// In a folder without an app, which would be run to know the account and region.
+	// Run in a folder without an app: cdk would run an app to find the account and region.
 	d.run(t, filepath.Join(d.unpacked, "functions"), env, filepath.Join(bin, "npx"), "cdk", "bootstrap", "aws://000000000000/"+localstack.Region)
 	d.run(t, d.unpacked, env, filepath.Join(bin, "npx"), append([]string{"cdk", "deploy", "--require-approval", "never"}, settings...)...)
 }
 
-// env is the environment in which programs reach the cloud.
+// env returns the environment for programs that use the cloud.
 func (d *deployment) env() []string {
 	return append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
 		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
@@ -153,7 +152,7 @@ func (d *deployment) env() []string {
 
 func (d *deployment) port() string { return d.cloud[strings.LastIndexByte(d.cloud, ':')+1:] }
 
-// run runs a program, and fails the test with what it printed unless it succeeds.
+// run runs a program. If the program fails, the test fails with its output.
 func (d *deployment) run(t *testing.T, dir string, env []string, name string, args ...string) {
 	t.Helper()
 	start := time.Now()
@@ -172,7 +171,7 @@ func (d *deployment) deploy(t *testing.T, args ...string) {
 	d.run(t, "", append(os.Environ(), "AWS_ENDPOINT_URL=", "PORT="+d.port()), filepath.Join(d.root, ".local", "bin", "deploy"), args...)
 }
 
-// admin runs a command of the operator's program on the deployment, and returns its result.
+// admin runs a command of the operator's program, and returns its result.
 func (d *deployment) admin(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(d.unpacked, "admin-"+d.platform), append([]string{"--stack", stackName}, args...)...)
@@ -185,7 +184,7 @@ func (d *deployment) admin(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// diff finds, as README says, that the sources make the stack that the release has made.
+// diff checks that the sources produce the release's stack, with the command in README.
 func (d *deployment) diff(t *testing.T) {
 	t.Helper()
 	cdk, err := localstack.CDK(t.Context(), os.Stderr)
@@ -207,7 +206,7 @@ func (d *deployment) connect(t *testing.T) {
 	d.accounts, d.directory = accounts.New(table), directory.New(table)
 }
 
-// addAccount makes an account as the operator does.
+// addAccount adds an account as an operator.
 func (d *deployment) addAccount(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(d.admin(t, "accounts", "add", "e2e")) {
@@ -227,7 +226,7 @@ func (d *deployment) addToken(t *testing.T, key, token string) {
 	must.Do(t, d.accounts.AddAPIKey(t.Context(), key, "e2e", tokens))
 }
 
-// answer is what the API says to a request.
+// answer is a response of the API.
 type answer struct {
 	status     int
 	code       string // error.status
@@ -236,7 +235,8 @@ type answer struct {
 	body       string
 }
 
-// send sends a request with the account's credentials, and further headers as name and value, "" for none.
+// send sends a request with the account's credentials, and further headers as name and value; ""
+// omits a header.
 func (d *deployment) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
 	header := http.Header{}
@@ -258,7 +258,7 @@ func (d *deployment) send(t *testing.T, method, path, body string, headers ...st
 	return a
 }
 
-// expect reports an answer that is not the failure wanted, in the envelope and with a text.
+// expect reports a response that is not the expected error in the envelope, with a text.
 func (a answer) expect(t *testing.T, status int, code collab.Code) {
 	t.Helper()
 	if a.status != status || a.code != string(code) || a.message == "" {
@@ -268,7 +268,7 @@ func (a answer) expect(t *testing.T, status int, code collab.Code) {
 
 const getOrganizations = "/v2/organizations/get"
 
-// gatewayErrors holds that what the gateway answers itself is in the service's envelope.
+// gatewayErrors checks that the gateway's own responses use the service's envelope.
 func (d *deployment) gatewayErrors(t *testing.T) {
 	const body = `{"data": {}}`
 	for _, test := range []struct {
@@ -298,11 +298,12 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 		body := func(quotes int) string {
 			return `{"data":{"organizationIds":["` + strings.Repeat(`\"`, quotes) + `"]}}`
 		}
-		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4)).expect(t, 400, collab.InvalidArgument) // an id is not as long
+		// exceeds an id's length
+		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4)).expect(t, 400, collab.InvalidArgument)
 		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4+1)).expect(t, 413, collab.InvalidArgument)
 	})
 	t.Run("credentials cannot be read", func(t *testing.T) {
-		key, token := rand.Text(), rand.Text() // no verdict on these is remembered
+		key, token := rand.Text(), rand.Text() // not in any cache
 		d.addToken(t, key, token)
 		f := d.function(t, "POST "+getOrganizations)
 		d.set(t, f, "TABLE_NAME", "no-such-table")
@@ -318,7 +319,6 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 	})
 }
 
-// functions returns all of the deployment.
 func (d *deployment) functions(t *testing.T) (list []lambdatypes.FunctionConfiguration) {
 	t.Helper()
 	pages := lambda.NewListFunctionsPaginator(lambda.NewFromConfig(d.aws), &lambda.ListFunctionsInput{})
@@ -330,7 +330,7 @@ func (d *deployment) functions(t *testing.T) (list []lambdatypes.FunctionConfigu
 	return list
 }
 
-// mappings returns what deliver takes messages by.
+// mappings returns deliver's event source mappings.
 func (d *deployment) mappings(t *testing.T) []lambdatypes.EventSourceMappingConfiguration {
 	t.Helper()
 	list, err := lambda.NewFromConfig(d.aws).ListEventSourceMappings(t.Context(), &lambda.ListEventSourceMappingsInput{})
@@ -338,7 +338,6 @@ func (d *deployment) mappings(t *testing.T) []lambdatypes.EventSourceMappingConf
 	return list.EventSourceMappings
 }
 
-// function returns the function with the description.
 func (d *deployment) function(t *testing.T, description string) lambdatypes.FunctionConfiguration {
 	t.Helper()
 	list := d.functions(t)
@@ -349,7 +348,7 @@ func (d *deployment) function(t *testing.T, description string) lambdatypes.Func
 	return list[i]
 }
 
-// set gives the function, as f describes it, another value of a variable.
+// set sets a variable of the function.
 func (d *deployment) set(t *testing.T, f lambdatypes.FunctionConfiguration, name, value string) {
 	t.Helper()
 	variables := maps.Clone(f.Environment.Variables)
@@ -363,7 +362,8 @@ func (d *deployment) set(t *testing.T, f lambdatypes.FunctionConfiguration, name
 	must.Do(t, updated.Wait(t.Context(), &lambda.GetFunctionInput{FunctionName: f.FunctionName}, patience))
 }
 
-// stopWrites deploys again, as `make deploy-local` does, with a setting alone changed, so that what writes is refused and what reads is not.
+// stopWrites deploys with a setting, as `make deploy-local` does, and checks that only writes are
+// refused.
 func (d *deployment) stopWrites(t *testing.T) {
 	d.deploy(t, "local", "--built", "-c", "writes=off")
 	a := d.send(

@@ -1,5 +1,5 @@
-// Reads {secret, headers, body} of a webhook from standard input, and prints "verified" when its signature is right and that of another
-// body is not.
+// Reads {secret, headers, body} of a webhook from standard input. Prints "verified" if its
+// signature is valid and that of a changed body is not.
 const assert = require('node:assert');
 const {readFileSync} = require('node:fs');
 const {Webhook} = require('standardwebhooks');

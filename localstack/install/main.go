@@ -1,6 +1,6 @@
-// Install puts the pinned tools of the local cloud into the folder .local of
-// the repository, unless they are there already. With the name of another tool,
-// such as openapi-python-client, it installs that one and prints its path.
+// Install installs the pinned tools of the local cloud into the folder .local of the repository if
+// needed. If an argument names another tool, such as openapi-python-client, it installs that tool
+// and prints its path.
 package main
 
 import (

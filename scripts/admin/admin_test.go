@@ -32,13 +32,13 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// cli runs commands on a table of its own.
+// cli runs commands on its own table.
 type cli struct {
 	table  *store.Table
 	global []string // flags
 }
 
-// newCLI returns commands that reach the stand-ins as an operator reaches AWS: by the SDK's variables.
+// newCLI returns commands that find the stand-ins through the SDK's variables.
 func newCLI(t *testing.T) *cli {
 	t.Helper()
 	s, name, db := newStore(t)
@@ -47,7 +47,7 @@ func newCLI(t *testing.T) *cli {
 	return &cli{table: s.Table, global: []string{"--table", name}}
 }
 
-// newStore returns the accounts on a table of its own, the table's name, and where the emulator is.
+// newStore returns the accounts of a new table, the table's name, and the emulator's URL.
 func newStore(t *testing.T) (s *accounts.Store, name, url string) {
 	t.Helper()
 	url = localstacktest.DynamoDB(t)
@@ -57,7 +57,7 @@ func newStore(t *testing.T) (s *accounts.Store, name, url string) {
 	return s, name, url
 }
 
-// environment makes the process see the stand-ins' credentials, and no others.
+// environment sets only the stand-ins' credentials.
 func environment(t *testing.T) {
 	for name, value := range map[string]string{
 		"AWS_REGION": localstack.Region, "AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
@@ -69,7 +69,7 @@ func environment(t *testing.T) {
 	}
 }
 
-// run runs a command line, and returns what it printed and its exit code.
+// run runs a command line, and returns its output and exit code.
 func (c *cli) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -77,7 +77,7 @@ func (c *cli) run(t *testing.T, args ...string) (stdout, stderr string, code int
 	return out.String(), err.String(), code
 }
 
-// must runs a command line that succeeds, and returns its lines as fields.
+// must runs a command line that must succeed, and returns the fields of its lines.
 func (c *cli) must(t *testing.T, args ...string) [][]string {
 	t.Helper()
 	out, err, code := c.run(t, args...)
@@ -91,8 +91,7 @@ func (c *cli) must(t *testing.T, args ...string) [][]string {
 	return lines
 }
 
-// call calls an operation of the API for acme, with members of the data, and returns what it answers.
-// fails runs a command line that fails with this text in what it says, and prints no result.
+// fails runs a command line that must fail with this text and without a result.
 func (c *cli) fails(t *testing.T, text string, args ...string) {
 	t.Helper()
 	out, err, code := c.run(t, args...)
@@ -101,8 +100,8 @@ func (c *cli) fails(t *testing.T, text string, args ...string) {
 	}
 }
 
-// expect compares lines, where `TIME` stands for any time of today.
-// TestOperations: operations of the operator and of the API are commands, whose answers are tables or JSON.
+// TestOperations checks that operations of the operator and of the API are commands, with tables or
+// JSON as results.
 func TestOperations(t *testing.T) {
 	c := newCLI(t)
 	lines := c.must(t, "accounts", "add", "acme", "--name", "Acme")
@@ -172,7 +171,7 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("after %q disabled is %s", test.answer, list[1][2])
 		}
 	}
-	c.fails(t, "Give --yes to do it", "accounts", "delete", "acme")
+	c.fails(t, "Give --yes to confirm", "accounts", "delete", "acme")
 }
 
 func TestVersion(t *testing.T) {
@@ -202,10 +201,10 @@ func TestStack(t *testing.T) {
 		t.Errorf("the accounts are %v", list)
 	}
 	c.global[1] = "nothing"
-	c.fails(t, "there is no stack nothing in region us-east-1: check --stack, AWS_PROFILE and AWS_REGION", "accounts", "get")
+	c.fails(t, "stack nothing does not exist in region us-east-1: check --stack, AWS_PROFILE and AWS_REGION", "accounts", "get")
 }
 
-// makeStack makes a stack with outputs, and waits until they can be read.
+// makeStack creates a stack with outputs, and waits until they are readable.
 func makeStack(t *testing.T, cfg aws.Config, name string, outputs map[string]string) {
 	t.Helper()
 	template := `{"Resources": {"Handle": {"Type": "AWS::CloudFormation::WaitConditionHandle"}}, "Outputs": {`
@@ -231,21 +230,21 @@ func TestErrors(t *testing.T) {
 	c := newCLI(t)
 	named := c.global
 	c.global = nil
-	c.fails(t, "which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME", "accounts", "get")
+	c.fails(t, "no deployment: give --stack NAME, such as collabdata-prod, or --table NAME", "accounts", "get")
 	c.global = []string{"--table", "nothing"}
-	c.fails(t, "there is no table nothing: check --table or --stack", "accounts", "get")
+	c.fails(t, "table nothing does not exist: check --table or --stack", "accounts", "get")
 	c.global = named
 	c.fails(t, `account "nobody" does not exist`, "organizations", "get", "nobody")
 
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
-	c.fails(t, "nothing answers there", "accounts", "get")
+	c.fails(t, "no server responds", "accounts", "get")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	c.fails(t, "no AWS credentials were found", "accounts", "get")
 	t.Setenv("AWS_REGION", "")
 	c.fails(t, "no AWS region is chosen: set AWS_REGION", "accounts", "get")
 }
 
-// TestConsole opens the address that is printed, and looks at an account.
+// TestConsole opens the printed address, and shows an account.
 func TestConsole(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "accounts", "add", "acme")
@@ -289,7 +288,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestHelp holds that every command says what it does, and which arguments and flags it takes.
+// TestHelp checks that every command describes itself, its arguments and flags.
 func TestHelp(t *testing.T) {
 	c := &cli{}
 	out, _, code := c.run(t, "--help")
@@ -308,7 +307,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongWords: an unknown word names those that there are, and a mistake that no deployment could mend exits with 2.
+// TestWrongWords checks that an error about an unknown word lists the known ones, and that invalid
+// command lines exit with 2.
 func TestWrongWords(t *testing.T) {
 	c := newCLI(t)
 	c.run(t, "accounts", "add", "acme")
@@ -316,12 +316,12 @@ func TestWrongWords(t *testing.T) {
 		text string
 		args []string
 	}{
-		{"there is no command frob: the commands are find, accounts,", []string{"frob"}},
-		{"there is no command frob: the commands are get, add, update, delete", []string{"accounts", "frob"}},
-		{"there is no flag --frob: the flags are --help, ", []string{"accounts", "get", "--frob"}},
+		{"unknown command frob: the commands are find, accounts,", []string{"frob"}},
+		{"unknown command frob: the commands are get, add, update, delete", []string{"accounts", "frob"}},
+		{"unknown flag --frob: the flags are --help, ", []string{"accounts", "get", "--frob"}},
 		{"data.kind must be one of", []string{"pending", "get", "--kind", "frob"}},
 		{"allEvents must be true or false", []string{"settings", "update", "acme", "--all-events", "frob"}},
-		{"there is no operation /v2/frob", []string{"call", "acme", "/v2/frob", "{}"}},
+		{"unknown operation /v2/frob", []string{"call", "acme", "/v2/frob", "{}"}},
 		{"the data must be JSON", []string{"call", "acme", "/v2/organizations/get", "frob"}},
 	} {
 		if _, text, code := c.run(t, test.args...); code != 2 || !strings.Contains(text, test.text) {

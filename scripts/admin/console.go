@@ -14,7 +14,7 @@ import (
 )
 
 type consoleCommand struct {
-	Port int `default:"8790" help:"Port on this machine; 0 for a free one. Links to pages work where it is the same."`
+	Port int `default:"8790" help:"Port on this machine; 0 for a free one. Links to pages only work on the same port."`
 }
 
 // run serves the pages until the context ends.
@@ -34,7 +34,7 @@ func (c *consoleCommand) run(ctx context.Context, a *admin) error {
 	}
 	session := console.NewSession(console.New(console.Config{Operator: o, Explain: a.deployment.explain}), port)
 	fmt.Fprintf(
-		a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", a.deployment.Table,
+		a.stderr, "Open this address once, in your browser, which then can read and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", a.deployment.Table,
 		session.Address(),
 	)
 	server := &http.Server{

@@ -12,20 +12,21 @@ import (
 	"collabdata/shared/app/operator"
 )
 
-// node is a word of commands: one that runs an operation, or one with further words after it.
+// node is a word of a command: it runs an operation or has subcommands.
 type node struct {
 	word     string
 	endpoint *rpc.Endpoint
 	children []*node
 }
 
-// words are those of the command that calls an endpoint: of /v2/organizations/get they are organizations and get.
+// words returns the command of an endpoint: /v2/organizations/get becomes organizations and get.
 func words(path string) []string {
 	_, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return strings.Split(rest, "/")
 }
 
-// tree returns the commands of all operations. Where one's words begin with those of another, the rest becomes one word with hyphens.
+// tree returns the commands of all operations. If a command extends another, its remaining words
+// are joined with hyphens.
 func tree() *node {
 	root := &node{}
 	list := operator.Endpoints()
@@ -49,7 +50,7 @@ func tree() *node {
 	return root
 }
 
-// command returns the field by which kong reads a word of commands.
+// command returns the struct field that defines the command for kong.
 func (n *node) command() reflect.StructField {
 	var t reflect.Type
 	help := ""
@@ -79,13 +80,14 @@ func (n *node) verbs() []string {
 	return list
 }
 
-// ofAPI reports whether an operation is called in the name of an account, which its first word names then.
+// ofAPI reports whether an operation acts in the name of an account. If so, its first argument is
+// the account.
 func ofAPI(e rpc.Endpoint) bool { return e.Audience != rpc.Operator }
 
-// account is the name of that word.
 const account = "account"
 
-// parameters returns the struct by which kong reads the request of an operation: required texts are words, what else there is are flags.
+// parameters returns the struct that defines an operation's arguments for kong: required texts are
+// positional, other fields are flags.
 func parameters(e rpc.Endpoint) reflect.Type {
 	var fields []reflect.StructField
 	add := func(name, tag, help string, t reflect.Type) {
@@ -95,7 +97,7 @@ func parameters(e rpc.Endpoint) reflect.Type {
 	}
 	text, list := reflect.TypeFor[string](), reflect.TypeFor[[]string]()
 	if ofAPI(e) {
-		add(account, `arg:""`, "The account in whose name it is called.", text)
+		add(account, `arg:""`, "The account.", text)
 	}
 	for _, f := range request.Fields(e) {
 		help := strings.ReplaceAll(f.Help, "$", "$$")
@@ -124,7 +126,7 @@ func required(f request.Field) string {
 	return ""
 }
 
-// values returns what kong has read, by the names of the request's fields.
+// values returns the parsed arguments by the names of the request's fields.
 func values(e rpc.Endpoint, parsed reflect.Value) url.Values {
 	all := url.Values{}
 	names := []string{account}
@@ -143,13 +145,13 @@ func values(e rpc.Endpoint, parsed reflect.Value) url.Values {
 	return all
 }
 
-// exported returns a name as that of a field of a struct.
+// exported converts a name to an exported struct field.
 func exported(name string) string {
 	name = strings.ReplaceAll(name, "-", "_")
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// hyphened returns the name of a field as that of a flag: organization-id for organizationId.
+// hyphened converts the name of a field to a flag: organizationId becomes organization-id.
 func hyphened(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -164,7 +166,7 @@ func hyphened(name string) string {
 	return b.String()
 }
 
-// find returns the operation of a command's words.
+// find returns the operation of a command.
 func (n *node) find(path []string) *rpc.Endpoint {
 	for _, word := range path {
 		i := slices.IndexFunc(n.children, func(c *node) bool { return c.word == word })

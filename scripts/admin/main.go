@@ -1,9 +1,11 @@
-// Command admin is the operator's program. Each operation that an operator may call is a command: the operator's own, such as
-// `admin accounts add acme`, and those of the API in the name of an account, such as `admin organizations get acme`. Further commands write
-// and read files, and serve the console. `admin --help` lists them.
+// Command admin is the operator's program. Each operation is a command: the operator's own, such as
+// `admin accounts add acme`, and those of the API in the name of an account, such as `admin
+// organizations get acme`. Other commands export and import files, and serve the console. `admin
+// --help` lists them.
 //
-// Results go to standard output: as a table where that is a terminal, else with tabs between the values, with -o json as JSON. Messages go
-// to standard error. The exit code is 0 for success, 1 for failure, 2 for a wrong command line.
+// Results go to standard output: as a table on a terminal, else tab-separated, or as JSON with -o
+// json. Messages go to standard error. The exit code is 0 for success, 1 for failure, and 2 for an
+// invalid command line.
 package main
 
 import (
@@ -38,33 +40,33 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], person, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// commands is the grammar of the command line; the commands of the operations are a plugin.
+// commands is the grammar of the command line. A plugin adds the operations.
 type commands struct {
 	Deployment deployment `embed:"" group:"Which deployment"`
 	Output     string     `short:"o" enum:"table,json" default:"table" help:"Form of the result: table or json."`
-	Yes        bool       `help:"Do not ask before an operation that interrupts someone."`
+	Yes        bool       `help:"Do not ask before disruptive operations."`
 
-	Version kong.VersionFlag `help:"Print the version of this program. The logs have those of the functions."`
+	Version kong.VersionFlag `help:"Print the version of this program."`
 
 	kong.Plugins
 	Call    callCommand    `cmd:"" help:"Call an operation with its data as JSON."`
 	Export  exportCommand  `cmd:"" help:"Write an organization to a file of JSON lines."`
-	Import  importCommand  `cmd:"" help:"Add the contents of such a file to an account. Nobody is notified."`
+	Import  importCommand  `cmd:"" help:"Add the contents of such a file to an account, without notifications."`
 	Copy    copyCommand    `cmd:"" help:"Write an organization of another service with the same operations to such a file."`
-	Console consoleCommand `cmd:"" help:"Serve pages on this machine that show all of this."`
+	Console consoleCommand `cmd:"" help:"Serve pages for these commands on this machine."`
 }
 
 // callCommand calls an operation by its path.
 type callCommand struct {
-	Account string `arg:"" help:"The account in whose name it is called; - for an operation of the operator."`
+	Account string `arg:"" help:"The account; - for an operation of the operator."`
 	Path    string `arg:"" help:"Path of the operation, such as /v2/organizations/get."`
-	Data    string `arg:"" help:"The data of its request, as JSON."`
+	Data    string `arg:"" help:"The request's data as JSON."`
 }
 
 func (c *callCommand) run(ctx context.Context, a *admin) error {
 	e, ok := operator.Endpoint(c.Path)
 	if !ok {
-		return collab.Errorf(collab.InvalidArgument, "there is no operation %s", c.Path)
+		return collab.Errorf(collab.InvalidArgument, "unknown operation %s", c.Path)
 	}
 	if !json.Valid([]byte(c.Data)) {
 		return collab.Errorf(collab.InvalidArgument, "the data must be JSON, such as {\"organizationIds\": [\"acme\"]}")
@@ -72,18 +74,18 @@ func (c *callCommand) run(ctx context.Context, a *admin) error {
 	return a.call(ctx, e, c.Account, json.RawMessage(c.Data))
 }
 
-// ownCommand is a command that is no operation.
+// ownCommand is a command other than an operation.
 type ownCommand interface {
 	run(ctx context.Context, a *admin) error
 }
 
 const description = `The operator's commands of a collaboration data service.
 
-Say which deployment by --stack, or by --table (and the queues' URLs, where a command needs them). AWS is reached as the SDK's own
-variables and files say: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.
+Select a deployment with --stack or --table (and the queues' URLs if a command needs them). The SDK's variables and files configure
+AWS: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.
 
-Results go to standard output: as a table on a terminal, else with tabs between the values, with -o json as JSON. The exit code is 0 for
-success, 1 for failure and 2 for a wrong command line.`
+Results go to standard output: as a table on a terminal, else tab-separated, or as JSON with -o json. The exit code is 0 for success,
+1 for failure and 2 for an invalid command line.`
 
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, person terminal, stdin io.Reader, stdout, stderr io.Writer) (code int) {
@@ -136,7 +138,7 @@ var (
 	negative = regexp.MustCompile(`^-[0-9]+$`)
 )
 
-// joined returns a command line with each negative number joined to the flag before it, as kong would take it for a flag of its own.
+// joined joins negative numbers to the flag before them, because kong would parse them as flags.
 func joined(args []string) (list []string) {
 	for _, arg := range args {
 		if n := len(list) - 1; n >= 0 && negative.MatchString(arg) && flag.MatchString(list[n]) {
@@ -148,7 +150,7 @@ func joined(args []string) (list []string) {
 	return list
 }
 
-// explainWord returns what is wrong with a command line. Of an unknown word it names those that there are.
+// explainWord describes an error in a command line. For an unknown word, it lists the known ones.
 func explainWord(err error) string {
 	parse, ok := errors.AsType[*kong.ParseError](err)
 	if !ok {
@@ -164,7 +166,7 @@ func explainWord(err error) string {
 		for _, child := range node.Children {
 			names = append(names, child.Name)
 		}
-		return fmt.Sprintf("there is no command %s: the commands are %s", unknown, strings.Join(names, ", "))
+		return fmt.Sprintf("unknown command %s: the commands are %s", unknown, strings.Join(names, ", "))
 	}
 	if unknown, found := strings.CutPrefix(text, "unknown flag "); found {
 		for _, group := range node.AllFlags(true) {
@@ -172,21 +174,20 @@ func explainWord(err error) string {
 				names = append(names, "--"+flag.Name)
 			}
 		}
-		return fmt.Sprintf("there is no flag %s: the flags are %s", unknown, strings.Join(names, ", "))
+		return fmt.Sprintf("unknown flag %s: the flags are %s", unknown, strings.Join(names, ", "))
 	}
 	return err.Error()
 }
 
-// terminal tells which of the program's ends is a person's.
+// terminal tells whether standard input and output are terminals.
 type terminal struct{ in, out bool }
 
-// isTerminal reports whether a person is at the other end of a file.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// admin is what commands work with.
+// admin is the environment of the commands.
 type admin struct {
 	deployment *deployment
 	yes, json  bool
@@ -205,7 +206,7 @@ func (a *admin) connect(ctx context.Context) (*operator.Operator, error) {
 	return operator.New(c), nil
 }
 
-// call calls an operation, and prints its answer.
+// call calls an operation and prints its response.
 func (a *admin) call(ctx context.Context, e rpc.Endpoint, account string, data any) error {
 	o, err := a.connect(ctx)
 	if err != nil {
@@ -234,7 +235,7 @@ func (a *admin) call(ctx context.Context, e rpc.Endpoint, account string, data a
 	return err
 }
 
-// question is what a person is asked before an operation that interrupts somebody, "" for none.
+// question returns the question to confirm a disruptive operation, or "".
 func question(e rpc.Endpoint, account string, data any) string {
 	text, err := json.Marshal(data)
 	switch {
@@ -248,15 +249,15 @@ func question(e rpc.Endpoint, account string, data any) string {
 	return ""
 }
 
-// confirm asks a person a question. The error says that it is not to be done.
+// confirm asks a question. It returns an error if the user declines.
 func (a *admin) confirm(question string) error {
 	if a.yes {
 		return nil
 	}
 	if !a.person.in {
-		return fmt.Errorf("%s Give --yes to do it", question)
+		return fmt.Errorf("%s Give --yes to confirm", question)
 	}
-	fmt.Fprintf(a.stderr, "%s Do it? [y/N] ", question)
+	fmt.Fprintf(a.stderr, "%s Continue? [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil && err != io.EOF {
 		return err

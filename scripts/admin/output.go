@@ -13,7 +13,6 @@ import (
 	"collabdata/shared/api/rpc"
 )
 
-// printJSON prints the data of an answer.
 func printJSON(out io.Writer, r *rpc.Result) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, r.Data, "", "  "); err != nil {
@@ -23,7 +22,7 @@ func printJSON(out io.Writer, r *rpc.Result) error {
 	return err
 }
 
-// printTables prints the data of an answer as tables: aligned for a person, else with tabs between the values.
+// printTables prints the data of a response as tables: aligned, or else tab-separated.
 func printTables(out io.Writer, key string, r *rpc.Result, aligned bool) error {
 	v, err := answer.Parse(r.Data)
 	if err != nil || v.Empty() {
@@ -64,7 +63,7 @@ func printPart(w io.Writer, p answer.Part) {
 	}
 }
 
-// line returns a value on one line, without tabs.
+// line formats a value as one line without tabs.
 func line(v answer.Value) string {
 	return strings.NewReplacer("\t", " ", "\n", " ", "\r", " ").Replace(v.String())
 }

@@ -13,9 +13,9 @@ import (
 	"collabdata/shared/client/transfer"
 )
 
-// toFile says where an export goes.
+// toFile is the destination of an export.
 type toFile struct {
-	File string `arg:"" optional:"" help:"File to write: FILE.part until it is whole. Left out: standard output."`
+	File string `arg:"" optional:"" help:"File to write, FILE.part until complete; default standard output."`
 }
 
 type exportCommand struct {
@@ -33,13 +33,13 @@ func (c *exportCommand) run(ctx context.Context, a *admin) error {
 }
 
 type copyCommand struct {
-	Organization string `arg:"" help:"Organization, as the other service knows it."`
+	Organization string `arg:"" help:"Organization in the other service."`
 	toFile
 	From            string `required:"" placeholder:"URL" help:"Base URL of the other service, such as https://api.example.com."`
 	APIKey          string `name:"api-key" required:"" env:"COPY_API_KEY" placeholder:"KEY" help:"API key there."`
 	AuthToken       string `name:"auth-token" required:"" env:"COPY_AUTH_TOKEN" placeholder:"TOKEN" help:"Auth token there."`
-	APIKeyHeader    string `name:"api-key-header" default:"x-service-api-key" placeholder:"NAME" help:"Header that carries the API key there."`
-	AuthTokenHeader string `name:"auth-token-header" default:"x-service-auth-token" placeholder:"NAME" help:"Header that carries the auth token there."`
+	APIKeyHeader    string `name:"api-key-header" default:"x-service-api-key" placeholder:"NAME" help:"Header of the API key there."`
+	AuthTokenHeader string `name:"auth-token-header" default:"x-service-auth-token" placeholder:"NAME" help:"Header of the auth token there."`
 }
 
 func (c *copyCommand) run(ctx context.Context, a *admin) error {
@@ -50,7 +50,7 @@ func (c *copyCommand) run(ctx context.Context, a *admin) error {
 	return c.write(ctx, a, from, c.Organization, transfer.ExportOptions{Documented: true})
 }
 
-// client returns an operator's client of an account, in this process.
+// client returns an in-process client of an account for the operator.
 func (a *admin) client(ctx context.Context, account string) (*client.Client, error) {
 	o, err := a.connect(ctx)
 	if err != nil {
@@ -59,14 +59,14 @@ func (a *admin) client(ctx context.Context, account string) (*client.Client, err
 	return o.Client(ctx, account)
 }
 
-// write exports an organization to the file, or to standard output.
+// write exports an organization to the file or standard output.
 func (f *toFile) write(ctx context.Context, a *admin, from *client.Client, organization string, o transfer.ExportOptions) error {
 	o.Progress, o.Skipped = a.progress(), func(text string) { fmt.Fprintln(a.stderr, "Not in the file:", text) }
 	if f.File == "" {
 		return transfer.Export(ctx, from, organization, a.stdout, o)
 	}
 	if _, err := os.Stat(f.File); err == nil {
-		return fmt.Errorf("%s is there already: name a file that is not", f.File)
+		return fmt.Errorf("%s already exists: name a new file", f.File)
 	}
 	part, err := os.OpenFile(f.File+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *toFile) write(ctx context.Context, a *admin, from *client.Client, organ
 	return os.Rename(part.Name(), f.File)
 }
 
-// progress returns what says now and then how far an export or an import has come.
+// progress returns a callback that prints the progress from time to time.
 func (a *admin) progress() func(transfer.Progress) {
 	last := time.Now()
 	return func(p transfer.Progress) {
@@ -94,12 +94,12 @@ func (a *admin) progress() func(transfer.Progress) {
 }
 
 type importCommand struct {
-	Account   string            `arg:"" help:"Account to which it is added."`
-	File      string            `arg:"" type:"existingfile" help:"File that export or copy wrote. An import that was ended may be given again: what is there stays."`
-	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; may be given again."`
+	Account   string            `arg:"" help:"Account to add to."`
+	File      string            `arg:"" type:"existingfile" help:"File of export or copy. You can repeat an interrupted import: existing data is unchanged."`
+	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; repeatable."`
 }
 
-// run adds what the file holds, once all its lines are known to be lines, and prints those that were refused.
+// run checks all lines of the file, imports them, and prints refused ones.
 func (c *importCommand) run(ctx context.Context, a *admin) error {
 	to, err := a.client(ctx, c.Account)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *importCommand) run(ctx context.Context, a *admin) error {
 	added, unchanged, refused := result.Sum()
 	report("", added, unchanged, refused)
 	if err == nil && refused > 0 {
-		err = fmt.Errorf("%d lines were refused, all else is there", refused)
+		err = fmt.Errorf("%d lines were refused, all others are imported", refused)
 	}
 	return err
 }

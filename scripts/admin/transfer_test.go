@@ -22,7 +22,7 @@ func (c *cli) call(t *testing.T, path, data string) {
 	}
 }
 
-// TestTransfer: an organization goes out as a file, and into another account.
+// TestTransfer exports an organization to a file and imports it into another account.
 func TestTransfer(t *testing.T) {
 	c := newCLI(t)
 	for _, account := range []string{"acme", "other"} {
@@ -41,7 +41,7 @@ func TestTransfer(t *testing.T) {
 	if got, err := os.ReadFile(file); err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, string(got)))
 	}
-	c.fails(t, "is there already", "export", "acme", "north", file)
+	c.fails(t, "already exists", "export", "acme", "north", file)
 	c.fails(t, `organization "south" does not exist`, "export", "acme", "south")
 
 	_, said, code := c.run(t, "import", "other", file, "--document", "plan=map")
@@ -65,7 +65,7 @@ func TestTransfer(t *testing.T) {
 	c.fails(t, `account "nobody" does not exist`, "import", "nobody", file)
 }
 
-// TestRestore: what was deleted comes back from a copy of the table, as point-in-time recovery makes one.
+// TestRestore restores deleted data from a copy of the table, as point-in-time recovery makes one.
 func TestRestore(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "accounts", "add", "acme")

@@ -71,15 +71,15 @@ Get alarms by mail:
 	return nil
 }
 
-// stackOf is the name of a stage's stack.
 func stackOf(stage string) string { return "collabdata-" + stage }
 
-// place is where on AWS.
+// place is an AWS account and region.
 type place struct{ account, region string }
 
 func (p place) String() string { return fmt.Sprintf("account %s, region %s", p.account, p.region) }
 
-// reachAWS returns how to reach AWS, and where that is. The stage is not the one for local clouds.
+// reachAWS returns the configuration of AWS and its account and region. It does not accept the
+// local stage.
 func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, place, error) {
 	if stage == "local" {
 		return aws.Config{}, place{}, errors.New(
@@ -102,12 +102,13 @@ func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, pl
 	return cfg, place{*caller.Account, cfg.Region}, nil
 }
 
-// lookAround looks at what the AWS account has that the stage needs, says what is missing, and settles the settings that follow from it.
+// lookAround checks the AWS account for resources of the stage, prints missing ones, and completes
+// the settings.
 func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack string, settings map[string]string) error {
 	if settings["concurrency"] == "" {
 		concurrency, err := concurrencyOf(ctx, cfg)
 		if err != nil {
-			return fmt.Errorf("asking Lambda how many functions it runs at the same time (the setting concurrency says it instead): %w", err)
+			return fmt.Errorf("asking Lambda for the limit of concurrent functions (the setting concurrency overrides it): %w", err)
 		}
 		fmt.Fprint(d.progress, fewFunctions(concurrency, cfg.Region))
 		d.args = append(d.args, "-c", "concurrency="+strconv.Itoa(concurrency))
@@ -115,25 +116,26 @@ func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack strin
 	if settings["gatewayLogRole"] == "" {
 		role, err := gatewayLogRole(ctx, cfg, stack)
 		if err != nil {
-			return fmt.Errorf("asking API Gateway for the role by which it writes logs (the setting gatewayLogRole says it instead): %w", err)
+			return fmt.Errorf("asking API Gateway for its role for logs (the setting gatewayLogRole overrides it): %w", err)
 		}
 		fmt.Fprintf(d.progress, "API Gateway in %s %s\n", cfg.Region, map[string]string{
-			"create":   "writes all its logs there by a role that this stack makes. It stays when the stack is destroyed",
-			"existing": "has a role to write its logs by: it is used, and stays as it is",
+			"create":   "uses a role of this stack for all its logs. The role stays when the stack is destroyed",
+			"existing": "already has a role for its logs: it is unchanged",
 		}[role])
 		d.args = append(d.args, "-c", "gatewayLogRole="+role)
 	}
 	if settings["mailFrom"] != "" {
 		text, err := fewMails(ctx, cfg)
 		if err != nil {
-			return fmt.Errorf("asking SES in %s, which AWS does not have in every region, how many mails it takes: %w", cfg.Region, err)
+			return fmt.Errorf("asking SES in %s for its quota (AWS does not have SES in every region): %w", cfg.Region, err)
 		}
 		fmt.Fprint(d.progress, text)
 	}
 	return nil
 }
 
-// gatewayLogRole is the setting of that name for a stack: existing where API Gateway has a role in the region that is not the stack's own.
+// gatewayLogRole returns the setting of that name: existing if API Gateway has a role in the region
+// that another stack owns.
 func gatewayLogRole(ctx context.Context, cfg aws.Config, stack string) (string, error) {
 	account, err := apigateway.NewFromConfig(cfg).GetAccount(ctx, nil)
 	if err != nil {
@@ -146,10 +148,10 @@ func gatewayLogRole(ctx context.Context, cfg aws.Config, stack string) (string, 
 	return "existing", nil
 }
 
-// enoughMails is the quota of mails in 24 hours below which a stage with mail is short of them.
+// enoughMails is the minimum daily quota of emails for a stage with email.
 const enoughMails = 1_000
 
-// fewMails is what to tell who deploys a stage with mail, "" for nothing.
+// fewMails returns a warning about the quota of emails, or "".
 func fewMails(ctx context.Context, cfg aws.Config) (string, error) {
 	account, err := sesv2.NewFromConfig(cfg).GetAccount(ctx, nil)
 	if err != nil || account.SendQuota == nil {
@@ -158,18 +160,18 @@ func fewMails(ctx context.Context, cfg aws.Config) (string, error) {
 	return ofQuota(cfg.Region, account.ProductionAccessEnabled, *account.SendQuota), nil
 }
 
-// ofQuota is fewMails for a quota of a region, in production or in the sandbox.
+// ofQuota is fewMails for the quota of a region, in production or in the sandbox.
 func ofQuota(region string, production bool, quota types.SendQuota) string {
 	switch {
 	case !production:
 		return fmt.Sprintf(`
-SES is in its sandbox in %s: it takes mail to verified addresses alone, %.0f in 24 hours and %.0f in a second. Ask AWS to move it out:
+SES is in its sandbox in %s: it only sends to verified addresses, %.0f emails in 24 hours and %.0f per second. Ask AWS to move it out:
   aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url URL --region %[1]s
 
 `, region, quota.Max24HourSend, quota.MaxSendRate)
 	case quota.Max24HourSend < enoughMails:
 		return fmt.Sprintf(`
-SES takes %.0f mails in 24 hours in %s: those beyond it wait until it takes more. Ask AWS for more:
+SES sends %.0f emails in 24 hours in %s: others wait. Ask AWS for more:
   aws service-quotas request-service-quota-increase --service-code ses --quota-code L-804C8AE8 --desired-value 50000 --region %[2]s
 
 `, quota.Max24HourSend, region)
@@ -177,12 +179,12 @@ SES takes %.0f mails in 24 hours in %s: those beyond it wait until it takes more
 	return ""
 }
 
-// enoughFunctions is the concurrency below which a stage is short of functions under load: deliver takes 60 of it, and each of the others
-// answers about ten requests a second.
+// enoughFunctions is the minimum concurrency for a stage under load: deliver takes 60, and each
+// other function handles about ten requests a second.
 const enoughFunctions = 400
 
-// concurrencyOf asks Lambda how many functions it runs at the same time in the region for this account, without those that others have
-// reserved.
+// concurrencyOf returns this account's concurrency in the region, without reservations of other
+// functions.
 func concurrencyOf(ctx context.Context, cfg aws.Config) (int, error) {
 	account, err := lambda.NewFromConfig(cfg).GetAccountSettings(ctx, nil)
 	if err != nil {
@@ -191,20 +193,20 @@ func concurrencyOf(ctx context.Context, cfg aws.Config) (int, error) {
 	return int(aws.ToInt32(account.AccountLimit.UnreservedConcurrentExecutions)), nil
 }
 
-// fewFunctions is what to tell who deploys to an AWS account of that concurrency, "" for nothing.
+// fewFunctions returns a warning about the concurrency, or "".
 func fewFunctions(concurrency int, region string) string {
 	if concurrency >= enoughFunctions {
 		return ""
 	}
 	return fmt.Sprintf(`
-Lambda runs at most %d functions at the same time for this AWS account in %s, and answers what comes beyond that with 429. A stage that
-people rely on wants %d or more, and AWS gives 1,000 without a charge. Ask for it, and deploy again once it is there:
+Lambda runs at most %d concurrent functions for this AWS account in %s, and returns 429 above that. A stage in production needs %d or
+more, and AWS grants 1,000 without a charge. Ask for it, and deploy again when it is granted:
   aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region %s
 
 `, concurrency, region, enoughFunctions, region)
 }
 
-// attached runs cdk on this terminal: it shows what it does, and asks before it grants rights.
+// attached runs cdk on this terminal. cdk shows its progress, and asks before it grants rights.
 func attached(cmd *exec.Cmd) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {

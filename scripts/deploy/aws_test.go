@@ -22,13 +22,13 @@ func TestConcurrency(t *testing.T) {
 	if said := fewFunctions(400, "eu-west-1"); said != "" {
 		t.Errorf("of 400 is said %s", said)
 	}
-	if said := fewFunctions(10, "eu-west-1"); !strings.Contains(said, "at most 10 functions") ||
+	if said := fewFunctions(10, "eu-west-1"); !strings.Contains(said, "at most 10 concurrent functions") ||
 		!strings.Contains(said, "--region eu-west-1") {
 		t.Errorf("of 10 is said %s", said)
 	}
 }
 
-// The role by which API Gateway writes logs is the region's: a stack makes it where there is none, and keeps its own.
+// A region has one role for gateway logs: a stack creates it if there is none, and keeps its own.
 func TestGatewayLogRole(t *testing.T) {
 	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
 	if err != nil {
@@ -75,10 +75,10 @@ func TestFewMails(t *testing.T) {
 
 // In production, too, a quota may be small.
 func TestOfQuota(t *testing.T) {
-	for most, want := range map[float64]string{200: "SES takes 200 mails in 24 hours in eu-west-1", 50_000: ""} {
+	for most, want := range map[float64]string{200: "SES sends 200 emails in 24 hours in eu-west-1", 50_000: ""} {
 		said := ofQuota("eu-west-1", true, mail.SendQuota{Max24HourSend: most})
 		if (said == "") != (want == "") || !strings.Contains(said, want) {
-			t.Errorf("of %v mails: %q, want %q", most, said, want)
+			t.Errorf("of %v emails: %q, want %q", most, said, want)
 		}
 	}
 }

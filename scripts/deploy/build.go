@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// buildFunctions compiles every main below functions/ to .local/functions/<arch>/<function>/bootstrap. It
-// replaces the folder once all are built.
+// buildFunctions compiles every main below functions/ to
+// .local/functions/<arch>/<function>/bootstrap. It replaces the folder after all builds succeed.
 func (d *deployment) buildFunctions(ctx context.Context, arch string) error {
 	functions, err := findFunctions(d.root)
 	if err != nil {
@@ -32,10 +32,10 @@ func (d *deployment) buildFunctions(ctx context.Context, arch string) error {
 	})
 }
 
-// functions is the folder of the compiled functions.
 func (d *deployment) functions(arch string) string { return filepath.Join(d.local, "functions", arch) }
 
-// findFunctions returns the folders below functions/ that hold a main.go, such as v2/commentannotations/add, in order.
+// findFunctions returns the folders below functions/ with a main.go, such as
+// v2/commentannotations/add, in order.
 func findFunctions(root string) ([]string, error) {
 	var functions []string
 	err := fs.WalkDir(os.DirFS(filepath.Join(root, "functions")), ".", func(file string, _ fs.DirEntry, err error) error {
@@ -47,8 +47,8 @@ func findFunctions(root string) ([]string, error) {
 	return functions, err
 }
 
-// compile writes <function>/bootstrap into the folder out. The same sources and Go version give the same bytes, in whatever folder and
-// on whatever machine.
+// compile builds <function>/bootstrap in the folder out. Builds are reproducible for the same
+// sources and Go version.
 func (d *deployment) compile(ctx context.Context, functions []string, arch, out string) error {
 	goarch, ok := map[string]string{"arm64": "arm64", "x86_64": "amd64"}[arch]
 	if !ok {
@@ -82,7 +82,8 @@ func (d *deployment) compile(ctx context.Context, functions []string, arch, out 
 	return nil
 }
 
-// byDistinctName splits the functions into few groups: one call of go builds a group, and names each program by its last folder.
+// byDistinctName splits the functions into few groups with distinct last folders. One call of go
+// builds a group, and names each program by its last folder.
 func byDistinctName(functions []string) [][]string {
 	var groups [][]string
 	seen := map[string]int{}

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// settings are the context values that this program needs to know itself: those of infra/cdk.json, then those of the arguments.
+// settings returns the context values of infra/cdk.json, overridden by the arguments.
 func (d *deployment) settings() (map[string]string, error) {
 	settings := map[string]string{"stage": "prod", "arch": "arm64"}
 	text, err := os.ReadFile(filepath.Join(d.root, "infra", "cdk.json"))
@@ -35,7 +35,7 @@ func (d *deployment) settings() (map[string]string, error) {
 	return settings, nil
 }
 
-// contextArguments are the context values among the arguments of cdk.
+// contextArguments returns the context values in cdk's arguments.
 func contextArguments(args []string) map[string]string {
 	values := map[string]string{}
 	for i, arg := range args {
@@ -55,14 +55,15 @@ func contextArguments(args []string) map[string]string {
 	return values
 }
 
-// cdk is the CDK's command line tool with the app.
+// cdk is the CDK's command-line tool with the app.
 type cdk struct {
 	*deployment
 	path string
-	dir  string // in which it runs: it takes further settings from a cdk.json there
+	dir  string // working directory: a cdk.json there adds settings
 }
 
-// newCDK installs the tool, builds the functions unless they are to be those that were built last, and compiles the app.
+// newCDK installs the tool, builds the functions unless the last build is to be used, and compiles
+// the app.
 func (d *deployment) newCDK(ctx context.Context, arch, dir string) (cdk, error) {
 	path, err := localstack.CDK(ctx, d.progress)
 	if err != nil {
@@ -80,27 +81,28 @@ func (d *deployment) newCDK(ctx context.Context, arch, dir string) (cdk, error) 
 	})
 }
 
-// command prepares a command of cdk that needs no app.
+// command prepares a command of cdk without the app.
 func (c cdk) command(ctx context.Context, args ...string) *exec.Cmd {
-	env := append(os.Environ(), "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20") // they work
+	// these versions work
+	env := append(os.Environ(), "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20")
 	return program(ctx, c.dir, env, c.path, args...)
 }
 
-// onStack prepares a command of cdk on the stack.
+// onStack prepares a command of cdk for the stack.
 func (c cdk) onStack(ctx context.Context, args ...string) *exec.Cmd {
 	local := ".local"
 	if c.dir != c.root {
-		local = "../.local" // a relative path needs no quotes, of which cdk would strip some
+		local = "../.local" // a relative path needs no quotes; cdk would strip some
 	}
 	app := fmt.Sprintf("%s/bin/infra -functions %s/functions", local, local)
 	args = append(args, "--app", app, "--output", local+"/cdk.out", "--no-version-reporting", "--no-notices")
 	return c.command(ctx, append(args, c.args...)...)
 }
 
-// bootstrapStack is what an account and region need once for the CDK.
+// bootstrapStack is the CDK's own stack, needed once per account and region.
 const bootstrapStack = "CDKToolkit"
 
-// stackThere reports whether there is a CloudFormation stack of that name.
+// stackThere reports whether a CloudFormation stack exists.
 func stackThere(ctx context.Context, cfg aws.Config, name string) (bool, error) {
 	_, err := stack.Outputs(ctx, cfg, name)
 	if errors.Is(err, stack.ErrNone) {

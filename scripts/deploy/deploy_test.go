@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The same sources give the same bytes in another folder, so an unchanged rebuild changes no function; nor does the change of an operation
-// change the functions of others.
+// Builds in another folder give the same bytes, so an unchanged rebuild changes no function.
+// Changing an operation does not change the functions of others.
 func TestBuildIsReproducible(t *testing.T) {
 	local, err := localstack.Dir()
 	if err != nil {
@@ -37,7 +37,7 @@ func TestBuildIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	const function = "v2/organizations/get"
-	arch := localstack.Arch() // the end-to-end test compiles for it too
+	arch := localstack.Arch() // also used by the end-to-end test
 	var built [][]byte
 	for _, root := range []string{here, elsewhere} {
 		d := &deployment{root: root, progress: io.Discard}
@@ -59,7 +59,6 @@ func TestBuildIsReproducible(t *testing.T) {
 	}
 }
 
-// copyTree copies a file or a folder.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	info, err := os.Stat(from)

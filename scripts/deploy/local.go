@@ -25,14 +25,15 @@ import (
 
 const localStack = "collabdata-local"
 
-// Credentials of the account that is made on the local cloud.
+// Credentials of the account on the local cloud.
 const (
 	devAccount = "dev"
 	devKey     = "dev-key"
 	devToken   = "dev-token"
 )
 
-// localEndpoint returns the address of the local cloud, and its port where it is for this program to start.
+// localEndpoint returns the address of the local cloud. port is not empty if this program must
+// start it.
 func localEndpoint() (endpoint, port string) {
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
 		return strings.TrimSuffix(endpoint, "/"), ""
@@ -41,7 +42,7 @@ func localEndpoint() (endpoint, port string) {
 	return "http://127.0.0.1:" + port, port
 }
 
-// reachLocal makes this process and those that it starts reach the local cloud with its own credentials.
+// reachLocal configures this process and its children for the local cloud, with its credentials.
 func reachLocal(ctx context.Context, endpoint string) (aws.Config, error) {
 	err := errors.Join(os.Unsetenv("AWS_PROFILE"), os.Unsetenv("AWS_SESSION_TOKEN"))
 	for name, value := range map[string]string{
@@ -61,7 +62,7 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	endpoint, port := localEndpoint()
 	if !answers(ctx, endpoint) {
 		if port == "" {
-			return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", endpoint)
+			return fmt.Errorf("no server responds at %s, from AWS_ENDPOINT_URL: start it, or unset the variable", endpoint)
 		}
 		err := d.step("Starting LocalStack at "+endpoint, func() error { return localstack.StartLocalStack(ctx, port, d.progress) })
 		if err != nil {
@@ -116,8 +117,8 @@ make destroy-local removes it.
 	return nil
 }
 
-// localURL is the address of a deployed stage on the local cloud, made from the address that it would have on AWS:
-// https://<api>.execute-api.<region>.amazonaws.com/<stage>.
+// localURL converts the address of a stage on AWS,
+// https://<api>.execute-api.<region>.amazonaws.com/<stage>, to its address on the local cloud.
 func localURL(endpoint, onAWS string) string {
 	host, stage, _ := strings.Cut(strings.TrimPrefix(onAWS, "https://"), "/")
 	api, _, _ := strings.Cut(host, ".")
@@ -139,7 +140,7 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 	})
 }
 
-// addDevAccount makes the account, unless an earlier deployment has: then its settings stay.
+// addDevAccount adds the account. It does not change an existing one.
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	now := time.Now().UnixMilli()
 	return accounts.New(store.New(cfg, table, time.Now, rand.Reader)).
@@ -147,7 +148,7 @@ func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 			devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }
 
-// tryOut sends a request that reads, and succeeds wherever the service works.
+// tryOut sends a read request to check the service.
 func tryOut(ctx context.Context, url string) error {
 	const path = "/v2/organizations/get"
 	c := client.New(client.Config{BaseURL: url, APIKey: devKey, AuthToken: devToken})
@@ -157,12 +158,13 @@ func tryOut(ctx context.Context, url string) error {
 	}
 	if answer.Status != http.StatusOK {
 		return fmt.Errorf("%s is answered %d %.300s\nEither functions do not run there, which LocalStack's containers need Docker for, "+
-			"or they do not reach the table: the log of the local cloud says which", path, answer.Status, answer.Body)
+			"or they do not reach the table: see the log of the local cloud", path, answer.Status, answer.Body)
 	}
 	return nil
 }
 
-// destroyLocal stops the LocalStack that toLocal starts, which forgets the stack, and removes the stack from another local cloud.
+// destroyLocal stops the LocalStack that toLocal started, which loses the stack. From another local
+// cloud, it removes the stack.
 func (d *deployment) destroyLocal(ctx context.Context) error {
 	endpoint, port := localEndpoint()
 	if port != "" {
@@ -180,7 +182,7 @@ func (d *deployment) destroyLocal(ctx context.Context) error {
 	})
 }
 
-// answers reports whether anything speaks HTTP at the address.
+// answers reports whether an HTTP server responds at the address.
 func answers(ctx context.Context, endpoint string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, endpoint, nil)
 	if err != nil {

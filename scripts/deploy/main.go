@@ -1,4 +1,4 @@
-// Command deploy builds the functions and deploys the CDK app: to AWS, or to a local cloud.
+// Command deploy builds the functions and deploys the CDK app to AWS or to a local cloud.
 package main
 
 import (
@@ -21,12 +21,12 @@ import (
 const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c stage=test]
 
   aws            build, and deploy to the AWS account of the environment's credentials
-  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else to LocalStack on port PORT, else 4566, which is started when
-                 nothing answers there
-  destroy-local  remove what local deployed, and stop the cloud that it started
+  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else to LocalStack on port PORT or 4566, which is started if
+                 needed
+  destroy-local  remove the deployment of local, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64), for cdk deploy in the folder infra
 
---built takes the functions that this machine built last.
+--built uses this machine's last build of the functions.
 `
 
 func main() {
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 		if err := d.buildFunctions(ctx, settings["arch"]); err != nil {
 			return err
 		}
-		fmt.Fprintf(d.progress, "Deploy them with cdk deploy in the folder infra, by a cdk of your own or %s\n", path)
+		fmt.Fprintf(d.progress, "Deploy them with cdk deploy in the folder infra, with your own cdk or %s\n", path)
 		return nil
 	default:
 		return errors.New(usage)
@@ -80,12 +80,12 @@ func run(ctx context.Context, args []string) error {
 type deployment struct {
 	root     string   // of the repository
 	local    string   // the folder .local in it
-	built    bool     // the functions are those that were built last
+	built    bool     // use the last build of the functions
 	args     []string // for cdk
 	progress io.Writer
 }
 
-// step does a part of the work and says how long it took.
+// step runs a part of the work and prints its duration.
 func (d *deployment) step(what string, do func() error) error {
 	fmt.Fprintf(d.progress, "%s ...\n", what)
 	start := time.Now()
@@ -96,7 +96,8 @@ func (d *deployment) step(what string, do func() error) error {
 	return nil
 }
 
-// program prepares a program that is asked to end, not killed, when the context ends. A nil env is that of this process.
+// program prepares a program that is terminated, not killed, when the context ends. A nil env means
+// the environment of this process.
 func program(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env
@@ -104,7 +105,7 @@ func program(ctx context.Context, dir string, env []string, name string, args ..
 	return cmd
 }
 
-// quietly runs a program. Its error holds the end of what the program printed.
+// quietly runs a program. Its error contains the end of the program's output.
 func quietly(ctx context.Context, cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {

@@ -26,22 +26,21 @@ import (
 	"collabdata/shared/collab"
 )
 
-// attack is what one account does to slow down, stop or crash the service for others.
+// attack is an attempt by one account to slow down, stop or crash the service for others.
 type attack struct {
 	name     string
-	webhooks string             // where its endpoints lead: "" for none, slow or closed
-	prepare  func(*arena) error // nil for nothing
-	calls    []call             // made again and again
-	clients  int                // that make them at the same time
+	webhooks string             // target of its endpoints: "" for none, slow or closed
+	prepare  func(*arena) error // may be nil
+	calls    []call             // repeated
+	clients  int                // concurrent callers
 }
 
-// call is a request.
 type call struct{ path, data string }
 
-// Where endpoints lead.
+// Targets of endpoints.
 const (
-	slow   = "slow"   // answers after slowAnswer
-	closed = "closed" // nothing listens
+	slow   = "slow"   // responds after slowAnswer
+	closed = "closed" // no server listens
 )
 
 const (
@@ -50,7 +49,8 @@ const (
 	maxEndpoint  = collab.MaxWebhooks
 )
 
-// attacks are those that are known to have worked once. For updates there are twenty times as many threads as one call adds.
+// attacks lists attacks that once succeeded. Updates use twenty times as many threads as one call
+// adds.
 func attacks(threads int) []attack {
 	var bolds strings.Builder
 	for i := range 500 {
@@ -111,7 +111,7 @@ func attacks(threads int) []attack {
 
 const target = `"organizationId":"acme","documentId":"plan","createOrganization":true,"createDocument":true`
 
-// arena is a server of its own, with the account that attacks and the one that is to notice nothing.
+// arena is a server with an attacking account and a victim.
 type arena struct {
 	*server
 	t                testing.TB
@@ -120,11 +120,11 @@ type arena struct {
 
 	mu      sync.Mutex
 	arrived map[string]chan time.Time // by notification, at the victim's endpoint
-	codes   map[int]int               // of the attacker's answers, by HTTP status
-	strange string                    // an answer that is neither of the attack's: 200 or 429
+	codes   map[int]int               // the attacker's responses by HTTP status
+	strange string                    // a response other than 200 or 429
 }
 
-// newArena builds the server and the operator's program and starts the server. The test binary would not do: it may watch for races, which
+// newArena builds and starts the server. The test binary is unsuitable, because the race detector
 // takes memory.
 func newArena(t testing.TB) *arena {
 	t.Helper()
@@ -159,7 +159,7 @@ func build(t testing.TB, packages ...string) string {
 	return dir
 }
 
-// runAdmin runs the operator's program of a folder on the server of some data.
+// runAdmin runs the operator's program on the server of a data folder.
 func runAdmin(t testing.TB, programs, data string, args ...string) {
 	t.Helper()
 	args = append([]string{"-c", `. "$0" && exec "$@"`, filepath.Join(data, "env"), filepath.Join(programs, "admin")}, args...)
@@ -179,7 +179,7 @@ func (a *arena) receive(_ http.ResponseWriter, r *http.Request) {
 	for id, got := range a.arrived {
 		if bytes.Contains(body, []byte(`"`+id+`"`)) {
 			got <- time.Now()
-			delete(a.arrived, id) // it may come again
+			delete(a.arrived, id) // it may be repeated
 		}
 	}
 }
@@ -201,7 +201,7 @@ func send(ctx context.Context, c *client.Client, call call) (status int, body []
 	return answer.Status, answer.Body, nil
 }
 
-// attack makes one of the attacker's calls, and counts the answer.
+// attack makes one of the attacker's calls, and counts the response.
 func (a *arena) attack(ctx context.Context, c call) (status int) {
 	status, body, err := send(ctx, a.attacker, c)
 	if err != nil {
@@ -217,7 +217,7 @@ func (a *arena) attack(ctx context.Context, c call) (status int) {
 	return status
 }
 
-// addAll makes calls that come before the attack. Calls that the account's quota refuses add nothing.
+// addAll makes calls before the attack. It ignores refusals for the quota.
 func (a *arena) addAll(calls []call) error {
 	for _, c := range calls {
 		if status := a.attack(a.t.Context(), c); status != http.StatusOK && status != http.StatusTooManyRequests {
@@ -227,14 +227,14 @@ func (a *arena) addAll(calls []call) error {
 	return nil
 }
 
-// endpoints gives the attacker as many endpoints as it may have.
+// endpoints adds the maximum number of endpoints for the attacker.
 func (a *arena) endpoints(which string) (n int) {
 	if which == "" {
 		return 0
 	}
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
+		io.Copy(io.Discard, r.Body) // otherwise the end of the request is not detected
 		select {
 		case <-time.After(slowAnswer):
 		case <-r.Context().Done():
@@ -274,14 +274,15 @@ func (a *arena) forget(n int) {
 	}
 }
 
-// pass is what the victim saw.
+// pass holds the victim's measurements.
 type pass struct{ inbox, webhook, read time.Duration }
 
-// patience is how long what has to come at all is waited for.
+// patience limits the wait for required results.
 const patience = 2 * time.Minute
 
-// notify notifies a user of the victim, and returns how long it took until it could be read and until the webhook arrived, and the
-// slowest read meanwhile. A read without an answer counts as patience. It fails where a request is refused.
+// notify notifies a user of the victim. It returns the times until the notification is readable and
+// the webhook arrives, and the slowest read meanwhile. A read without a response counts as
+// patience. It fails if a request is refused.
 func (a *arena) notify(id string) (p pass) {
 	a.t.Helper()
 	got := make(chan time.Time, 1)
@@ -315,7 +316,7 @@ func (a *arena) notify(id string) (p pass) {
 
 var peak = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
 
-// resident returns the most memory that the server has had resident, in bytes.
+// resident returns the server's peak resident memory in bytes.
 func (a *arena) resident() int {
 	a.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.Process.Pid))
@@ -333,14 +334,14 @@ func (a *arena) resident() int {
 	return kilobytes << 10
 }
 
-// raise gives the attacker the largest quotas there are.
+// raise gives the attacker the maximum quotas.
 func (a *arena) raise() {
 	a.admin("settings", "update", "dev", "--write-units-per-second=-1", "--events-per-minute=-1", "--mails-per-day=-1",
 		fmt.Sprintf("--webhook-endpoints=%d", maxEndpoint))
 }
 
-// TestAttacks holds that an account that may do what it likes gets answers to each attack, and that another one's notifications and
-// webhooks come through each, while the server stays small.
+// TestAttacks checks that the attacker gets responses, that the victim's notifications and webhooks
+// arrive during each attack, and that the server's memory stays small.
 func TestAttacks(t *testing.T) {
 	a := newArena(t)
 	a.raise()

@@ -1,4 +1,4 @@
-// Looks at the pages of a running local server as a newcomer does: see look.cjs.
+// Checks the pages of a running local server as a newcomer sees them: see look.cjs.
 const {execFileSync} = require('node:child_process');
 const path = require('node:path');
 const {url, screenshots, problems, open, runAxe, check, launch, run} = require('./look.cjs');
@@ -18,14 +18,15 @@ async function main() {
   await browser.close();
 }
 
-// tryWebhooks types the commands of the page: a delivery shows at once, leaves the open one open, and can be replayed.
+// tryWebhooks runs the commands on the page. A delivery appears at once, leaves an open one open,
+// and can be replayed.
 async function tryWebhooks(context) {
   const page = await open(context, '/webhooks');
   await page.getByText('Nothing has arrived yet').waitFor();
   const commands = await page.locator('pre').first().innerText();
   execFileSync('sh', ['-ec', commands]);
   await page.getByText('verified').first().waitFor();
-  await page.locator('summary').first().click(); // it was open
+  await page.locator('summary').first().click(); // close it
   await page.locator('summary').first().click();
   const read = page.locator('details[data-touched]');
   await read.getByText('"commentText"').waitFor();
@@ -33,7 +34,7 @@ async function tryWebhooks(context) {
   await delivery.getByText('All operations on it').click();
   await delivery.getByRole('link', {name: 'webhooks deliveries replay', exact: true}).click();
   await delivery.getByRole('button', {name: 'Call'}).click();
-  await delivery.getByRole('button', {name: 'Call it'}).click();
+  await delivery.getByRole('button', {name: 'Continue'}).click();
   await page.locator('details').nth(1).waitFor();
   if (!await read.getByText('"commentText"').isVisible()) problems.add('/webhooks: what was open is closed when another arrives');
   const ids = await page.locator('details').evaluateAll((list) => list.map((d) => d.querySelector('pre').textContent.split('\n')[0]));
@@ -41,7 +42,7 @@ async function tryWebhooks(context) {
   await check(page, 'webhooks');
 }
 
-// tryMails finds a mail, and opens what its button leads to.
+// tryMails finds an email and follows its button.
 async function tryMails(context) {
   const list = await open(context, '/mail');
   await list.locator('.mails li').nth(1).waitFor();
@@ -50,7 +51,7 @@ async function tryMails(context) {
   await list.getByRole('searchbox').press('Enter');
   await list.waitForURL('**/mail?q=*');
   const found = await list.locator('.mails a').evaluateAll((links) => links.map((a) => a.getAttribute('href')));
-  if (found.length !== 1) problems.add(`/mail: ${found.length} mails are found, want one`);
+  if (found.length !== 1) problems.add(`/mail: ${found.length} emails are found, want one`);
   const mail = await open(context, found[0]);
   await check(mail, 'mail');
   const [product] = await Promise.all([
@@ -65,7 +66,7 @@ async function tryMails(context) {
   await check(unsubscribe, 'unsubscribe');
 }
 
-// tryReference looks at the reference, opens an operation by its address, and calls it twice.
+// tryReference checks the reference, opens an operation by its address, and calls it twice.
 async function tryReference(context) {
   const start = await open(context, '/docs');
   await start.locator('html[data-ready]').waitFor();

@@ -16,8 +16,8 @@ import (
 	"collabdata/localstack"
 )
 
-// TestBrowser looks at every page in a browser: nothing leaves the machine, nothing fails, nothing keeps people out, and what the pages say
-// to type works. Its pictures are in .local/screenshots.
+// TestBrowser checks every page in a browser: it stays on this machine, has no errors or
+// accessibility problems, and its commands work. Screenshots are in .local/screenshots.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir())
@@ -32,7 +32,7 @@ func TestBrowser(t *testing.T) {
 	browse(t, s, "browser.cjs", nil)
 }
 
-// browse runs a script that looks at a server in a browser, with further input, and reports what it finds wrong.
+// browse runs a browser script on a server, with further input, and reports its problems.
 func browse(t *testing.T, s *server, script string, further map[string]any) {
 	t.Helper()
 	local, err := localstack.Dir()

@@ -21,13 +21,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// cloud is one stand-in for AWS.
+// cloud is a stand-in for AWS.
 type cloud struct {
 	config aws.Config
-	server *localstack.Server // nil for one that the environment names
+	server *localstack.Server // nil if the environment names it
 }
 
-// ended is closed when a server that was started has ended.
+// ended returns a channel that is closed when a started server has ended.
 func (c *cloud) ended() <-chan struct{} {
 	if c.server == nil {
 		return nil
@@ -35,7 +35,8 @@ func (c *cloud) ended() <-chan struct{} {
 	return c.server.Done()
 }
 
-// url is where the cloud is: what was started, or what the environment names by the variable.
+// url returns the address of the started server, or of the one that the environment names in the
+// variable.
 func (c *cloud) url(variable string) string {
 	if c.server != nil {
 		return c.server.URL
@@ -43,15 +44,16 @@ func (c *cloud) url(variable string) string {
 	return cmp.Or(os.Getenv(variable), os.Getenv("AWS_ENDPOINT_URL"))
 }
 
-// clouds are all stand-ins that the service needs.
+// clouds are the stand-ins of the service.
 type clouds struct {
 	dynamoDB, sqs cloud
-	ses           *cloud // nil: there is none
-	kept          string // file of the mails sent before, "" where a stand-in that the environment names has them
+	ses           *cloud // nil if there is none
+	kept          string // file of emails sent before; "" if an external stand-in keeps them
 	earlier       []localstack.Mail
 }
 
-// startClouds starts the stand-ins that the environment does not name. After an error, stop stops those that had started.
+// startClouds starts the stand-ins that the environment does not name. After an error, call stop to
+// stop started ones.
 func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, error) {
 	c := &clouds{}
 	var g errgroup.Group
@@ -72,7 +74,7 @@ func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, erro
 	case os.Getenv("AWS_ENDPOINT_URL_SESV2") != "" || os.Getenv("AWS_ENDPOINT_URL") != "":
 		c.ses = &cloud{}
 		return c, c.ses.find(ctx, "AWS_ENDPOINT_URL_SESV2", nil)
-	case c.sqs.server != nil: // MiniStack is both, and forgets the mails when it stops
+	case c.sqs.server != nil: // MiniStack serves both, and loses the emails when it stops
 		c.ses, c.kept = &c.sqs, filepath.Join(data, "mails.json")
 		var err error
 		c.earlier, err = readMails(c.kept)
@@ -81,7 +83,7 @@ func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, erro
 	return c, nil
 }
 
-// stop stops what was started, and keeps the mails.
+// stop stops the started stand-ins and keeps the emails.
 func (c *clouds) stop() error {
 	var errs []error
 	if c.kept != "" {
@@ -95,8 +97,8 @@ func (c *clouds) stop() error {
 	return errors.Join(errs...)
 }
 
-// find uses the stand-in that the variable, or AWS_ENDPOINT_URL, names, as it stands, with the credentials and region of the environment
-// where there are any; else it starts one.
+// find connects to the endpoint in the variable or AWS_ENDPOINT_URL, with the credentials and
+// region of the environment if set. If there is no endpoint, it starts a stand-in.
 func (c *cloud) find(ctx context.Context, variable string, start func() (*localstack.Server, error)) (err error) {
 	standIn := credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")
 	for _, name := range []string{variable, "AWS_ENDPOINT_URL"} {
@@ -119,7 +121,7 @@ func (c *cloud) find(ctx context.Context, variable string, start func() (*locals
 	return nil
 }
 
-// reach fails when nothing listens at an endpoint.
+// reach returns an error if no server listens at an endpoint.
 func reach(ctx context.Context, variable, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Hostname() == "" {

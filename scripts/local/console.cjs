@@ -1,11 +1,11 @@
-// Looks at the console of a running local server as its operator does: see look.cjs. "texts" are those that must not run; "organization",
-// "folder" and "document" name what has them.
+// Checks the console of a running local server as an operator uses it: see look.cjs. "texts" must
+// not run as scripts. "organization", "folder" and "document" contain them.
 const {given, url, problems, open, check, launch, run} = require('./look.cjs');
 
 const {organization: organizationId, document: documentId, folder: folderId, texts} = given;
 const at = (path, ids = {}) => `/console${path}?${new URLSearchParams({accountId: 'dev', ...ids})}`;
 
-// inspect notes what a text has brought onto a page: the console makes no other elements, and leads nowhere else.
+// inspect notes elements and links that a text added to a page.
 async function inspect(page, shown) {
   const found = await page.evaluate(() => {
     const known = 'SECTION H1 H2 P DIV TABLE THEAD TBODY TR TH TD A FORM INPUT LABEL SPAN SELECT OPTION TEXTAREA BUTTON SMALL DETAILS SUMMARY NAV FOOTER'.split(' ');
@@ -21,7 +21,7 @@ async function inspect(page, shown) {
   for (const f of found) problems.add(`${shown}: ${f}`);
 }
 
-// walk goes through the pages of a list to its end, and returns the texts of its rows.
+// walk visits the pages of a list and returns the texts of its rows.
 async function walk(page, heading) {
   const list = page.locator('section', {has: page.getByRole('heading', {name: heading, exact: true})});
   for (const rows = []; ; ) {
@@ -60,12 +60,12 @@ async function main() {
   await accounts.getByRole('link', {name: 'settings update', exact: true}).click();
   await accounts.getByLabel('Mails per day').fill('7');
   await accounts.getByRole('button', {name: 'Call'}).click();
-  await accounts.getByRole('button', {name: 'Call it'}).click();
+  await accounts.getByRole('button', {name: 'Continue'}).click();
   await accounts.getByText('were updated').waitFor();
   await inspect(accounts, 'settings');
   await check(accounts, 'console-settings');
 
-  const refused = await context.newPage(); // and not by open: a refusal is answered with 400
+  const refused = await context.newPage(); // open expects 200, but a refusal returns 400
   await refused.goto(url + at('/operator/settings/update'));
   await refused.getByLabel('Mails per day').fill('many');
   await refused.getByRole('button', {name: 'Call'}).click();
@@ -99,7 +99,8 @@ async function main() {
   await browser.close();
 }
 
-// tryOthers has a page of another site, and one of another server on this machine, read and change what is here.
+// tryOthers tries to read and change data from a page of another site, and of another server on
+// this machine.
 async function tryOthers(browser) {
   for (const site of ['http://evil.example', 'http://127.0.0.1:9']) {
     const context = await browser.newContext();

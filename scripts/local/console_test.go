@@ -12,7 +12,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TestConsole looks at every kind of page of the console, over data whose every text is a script. Its pictures are in .local/screenshots.
+// TestConsole checks every kind of page of the console, with a script in every text of the data.
+// Screenshots are in .local/screenshots.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	s := start(t, t.TempDir())
@@ -108,7 +109,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// readEnvironment reads the file that writeEnvironment wrote.
 func readEnvironment(t *testing.T, path string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 	"collabdata/localstack"
 )
 
-// TestContributing adds the operation of CONTRIBUTING.md to a fresh clone, by its words.
+// TestContributing adds the operation in CONTRIBUTING.md to a fresh clone, by its instructions.
 func TestContributing(t *testing.T) {
 	t.Parallel()
 	local, err := localstack.Dir()

@@ -15,7 +15,7 @@ func curl(url, path, data string) string {
   -d '%s'`, url, path, key, devAccounts[0].key, token, devAccounts[0].token, data)
 }
 
-// firstCurl adds a thread, making all that it needs.
+// firstCurl adds a thread, and the objects that it needs.
 func firstCurl(url string) string {
 	return curl(
 		url,
@@ -25,7 +25,7 @@ func firstCurl(url string) string {
 	)
 }
 
-// tagCurl adds a thread that notifies somebody by mail.
+// tagCurl adds a thread that notifies a user by email.
 func tagCurl(url string) string {
 	return curl(
 		url,
@@ -39,17 +39,18 @@ func tagCurl(url string) string {
 	)
 }
 
-// threadCurl reads a thread, or a document where annotation is "".
+// threadCurl reads a thread, or a document if annotation is "".
 func threadCurl(url, organization, document, annotation string) string {
 	data := map[string]any{"organizationId": organization, "documentId": document}
 	if annotation != "" {
 		data["annotationIds"] = []string{annotation}
 	}
-	text := strings.ReplaceAll(string(rpc.JSON(map[string]any{"data": data})), "'", `'\''`) // inside the quotes of a shell
+	// for shell quoting
+	text := strings.ReplaceAll(string(rpc.JSON(map[string]any{"data": data})), "'", `'\''`)
 	return curl(url, "/v2/commentannotations/get", text)
 }
 
-// webhookCurl adds a webhook that leads to the receiver, and something to post to it.
+// webhookCurl adds a webhook to the receiver, and an event for it.
 func webhookCurl(url string) string {
 	return curl(
 		url, "/v2/webhooks/add", fmt.Sprintf(`{"data": {"webhookId": "first", "url": "%s/webhooks/first"}}`, url),

@@ -1,4 +1,5 @@
-// Uses the demo of a running local server as its people do, in two windows: see look.cjs. "vectors" are texts that must not run.
+// Uses the demo of a running local server as two people in two windows: see look.cjs. "vectors" are
+// texts that must not run as scripts.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const look = require('./look.cjs');
@@ -15,13 +16,13 @@ const select = (page, id, text) => page.evaluate(([id, text]) => {
   getSelection().setBaseAndExtent(node, at, node, at + text.length);
 }, [id, text]);
 
-// hide hides a page, as another tab before it does, or shows it again.
+// hide hides a page, as if another tab covered it, or shows it again.
 const hide = (page, hidden) => page.evaluate((hidden) => {
   Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
   document.dispatchEvent(new Event('visibilitychange'));
 }, hidden);
 
-// want notes a problem unless the locator is seen in time.
+// want notes a problem if the locator does not appear in time.
 async function want(what, locator) {
   await locator.waitFor().catch(() => problems.add(`not seen: ${what}`));
 }
@@ -33,7 +34,7 @@ async function main() {
   await want('a thread', ann.getByText('Is this with VAT?'));
   await check(ann, 'begin');
 
-  // Ann comments on a text and mentions Bob, by the keyboard.
+  // Ann comments on a text and mentions Bob, using the keyboard.
   await select(ann, 'intro', 'first of October');
   const float = ann.getByRole('button', {name: 'Comment on the selected text'});
   await want('the button beside the selection', float);
@@ -49,7 +50,7 @@ async function main() {
   await ann.getByText('Sending').waitFor({state: 'hidden'});
   await check(ann, 'thread');
 
-  // Bob sees it in his inbox, answers and resolves.
+  // Bob sees it in his inbox, replies and resolves.
   const bell = bob.getByRole('button', {name: 'Inbox, 1 unread'});
   await want("Bob's badge", bell);
   const dot = bob.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Unread');
@@ -82,7 +83,7 @@ async function main() {
   if (!ann.hints.includes('{"changed":{"documentId":"launch-plan"}}')) problems.add(`nothing told Ann's window of Bob's answer: ${ann.hints}`);
   if (!bob.hints.includes('{"changed":{"inbox":true}}')) problems.add(`nothing told Bob's window of his inbox: ${bob.hints}`);
 
-  // A failed comment can be tried again, and is not sent twice.
+  // A failed comment can be retried, and is not sent twice.
   bob.expected = true;
   await bob.route('**/comments/add', (route) => route.abort());
   await thread.getByRole('textbox').fill('By the way');
@@ -107,7 +108,7 @@ async function main() {
   await bob.getByRole('button', {name: 'Resolved 2'}).click();
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
 
-  // He chooses his notifications, and the choice stays.
+  // He sets his notifications, and the choice persists.
   await bob.getByText('Notifications for this document').click();
   await bob.locator('collab-preferences').getByLabel('Email').selectOption('NONE');
   await check(bob, 'preferences');
@@ -116,7 +117,7 @@ async function main() {
   await want('the preference', bob.locator('collab-preferences').getByLabel('Email'));
   if ((await bob.locator('collab-preferences').getByLabel('Email').inputValue()) !== 'NONE') problems.add('the preference is not kept');
 
-  // An element, not a text; a thread that is gone; HTML.
+  // An element without text; a deleted thread; HTML.
   await ann.getByRole('button', {name: 'Comment on the table'}).click();
   await ann.keyboard.type('More months, please');
   await ann.getByRole('button', {name: 'Send'}).click();
@@ -131,7 +132,7 @@ async function main() {
   await ann.getByRole('button', {name: 'Show 1 reply'}).click();
   await want('formatted HTML', ann.locator('b', {hasText: 'second table'}));
 
-  // A hidden page asks for nothing.
+  // A hidden page sends no requests.
   const asked = [];
   ann.on('request', (r) => r.method() === 'POST' && asked.push(r.url()));
   await hide(ann, true);
@@ -164,7 +165,7 @@ async function main() {
   await browser.close();
 }
 
-// focus holds what the keyboard acts on: the name of a button or field, or of a part.
+// focus returns the name of the focused button, field or part.
 async function focus(page, what, name) {
   const on = (name) => {
     let at = document.activeElement;
@@ -175,7 +176,7 @@ async function focus(page, what, name) {
   await page.waitForFunction(on, name, {timeout: 10_000}).catch(async () => problems.add(`${what}: the focus is on ${await page.evaluate(on)}, want ${name}`));
 }
 
-// writing writes by the keyboard, as somebody who is interrupted: no text is lost, and the focus never.
+// writing writes with the keyboard and with interruptions: no text is lost, and the focus stays.
 async function writing(browser) {
   const context = await contextOf(browser);
   const page = await open(context, '/demo?as=cleo');
@@ -242,7 +243,7 @@ async function writing(browser) {
   await context.close();
 }
 
-// following mentions a group, and mutes the thread, by the keyboard.
+// following mentions a group and mutes the thread, using the keyboard.
 async function following(browser) {
   const context = await contextOf(browser);
   const page = await open(context, '/demo?as=ann');
@@ -264,7 +265,7 @@ async function following(browser) {
   const saved = (response) => response.url().endsWith('/config/set');
   await level.focus();
   await Promise.all([page.waitForResponse(saved), keys.press('End')]);
-  await focus(page, 'a level was chosen', 'As for the document'); // the texts of its options
+  await focus(page, 'a level was chosen', 'As for the document'); // texts of its options
   await thread.getByRole('button', {name: /^Edit your/}).press('Enter');
   await keys.type('!');
   await keys.press('Control+Enter');
@@ -284,7 +285,7 @@ async function following(browser) {
   await page.unroute('**/config/set');
   page.expected = false;
 
-  // A group is not offered where a thread is for some people: nobody knows who would see it.
+  // Groups are not suggested in a restricted thread, because their members are unknown.
   await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
   await page.getByRole('button', {name: 'Only these people'}).press('Enter');
   await page.getByRole('textbox', {name: /^Write a comment/}).fill('@');
@@ -299,12 +300,12 @@ async function following(browser) {
     const options = await thread.getByLabel(words.follow).locator('option').allTextContents();
     const wanted = ['default', 'all', 'mentions', 'none'].map((l) => words[`level.${l}`]);
     if (`${options}` !== `${wanted}`) problems.add(`${lang}: the levels are ${options}`);
-    if (lang === 'de') await check(page, `level-${lang}`); // its texts are the longest
+    if (lang === 'de') await check(page, `level-${lang}`); // has the longest texts
   }
   await context.close();
 }
 
-// twins mentions people of one name: their ids tell them apart where nothing else does.
+// twins mentions people with the same name, who differ only by their ids.
 async function twins(page, text) {
   const photoUrl = `${url}/pages/icon.svg`;
   const users = [{userId: 'dee-1', name: 'Dan Dee'}, {userId: 'dee-2', name: 'Dan Dee'}, {userId: 'ell-1', name: 'Eve Ell'}, {userId: 'ell-2', name: 'Eve Ell', photoUrl}];
@@ -319,7 +320,7 @@ async function twins(page, text) {
   }
 }
 
-// restricted begins, by the keyboard, a thread that only two people see.
+// restricted starts a thread that only two people see, using the keyboard.
 async function restricted(browser) {
   const context = await contextOf(browser);
   const page = await open(context, '/demo?as=ann');
@@ -352,7 +353,7 @@ async function restricted(browser) {
   await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
   await keys.press('Enter');
   await cleo.waitFor();
-  await keys.press('Escape'); // the list
+  await keys.press('Escape'); // closes the list
   await keys.press('Escape');
   await focus(page, 'Escape where people are chosen', 'Comment');
   await page.reload();
@@ -383,7 +384,7 @@ async function restricted(browser) {
   await bell.locator('collab-threads').getByText('Only for you').click();
   await until(async () => (await unread()) === before - 1);
 
-  // An open thread is not read while nobody sees the page, and is once somebody does.
+  // An open thread becomes read only when the page is visible.
   await hide(bell, true);
   await thread.getByRole('textbox').fill('Are you there?');
   await keys.press('Control+Enter');
@@ -396,7 +397,8 @@ async function restricted(browser) {
   await polling.close();
   await inbox.click();
   if (before > 1) {
-    const marked = bell.waitForResponse((r) => r.url().endsWith('/notifications/update')); // a reload would end the request
+    // a reload would cancel the request
+    const marked = bell.waitForResponse((r) => r.url().endsWith('/notifications/update'));
     await bell.getByRole('button', {name: 'Mark all as read'}).click();
     await marked;
   }
@@ -413,7 +415,8 @@ async function restricted(browser) {
   await context.close();
 }
 
-// telling tells Cleo of two threads, one of them in Hebrew with several comments: a row for each, in the language of the page.
+// telling notifies Cleo of two threads, one in Hebrew with several comments: one row each, in the
+// language of the page.
 async function telling(browser) {
   const from = {userId: 'dana', name: 'דנה כהן'};
   const comment = (commentText) => ({commentText, from, triggerNotification: true, taggedUserContacts: [{userId: 'cleo', contact: {userId: 'cleo', name: 'Cleo Clark'}}]});
@@ -500,7 +503,7 @@ async function notifying(browser) {
   await context.close();
 }
 
-// reading finds its way in long threads and long lists, as somebody with pictures in a tunnel, and as somebody who may only read.
+// reading navigates long threads and lists, without images on a bad connection, and as a viewer.
 async function reading(browser) {
   const from = {userId: 'bob', name: 'Bob Builder'};
   await call('/v2/commentannotations/add', {commentAnnotations: [{
@@ -531,7 +534,7 @@ async function reading(browser) {
   await want('an own thread', page.getByText('Is this certain,'));
   await page.getByRole('button', {name: /^Show 59/}).waitFor({state: 'detached'}).catch(() => problems.add("somebody else's thread is among the reader's own"));
 
-  // It opens at the first comment that the reader has not seen; a notification leads to its own.
+  // It opens at the first unread comment; a notification opens at its comment.
   await page.getByRole('button', {name: /^Open/}).click();
   const more = Array.from({length: 25}, (_, i) => ({commentText: `Remark ${i + 61} of many`, from}));
   await call('/v2/commentannotations/comments/add', {annotationId: 'long', commentData: more});
@@ -563,7 +566,7 @@ async function reading(browser) {
   await sought('Remark 86');
   await page.evaluate(() => (location.hash = ''));
 
-  // A picture has no place; a text that comes with it has.
+  // Pasting drops a picture and keeps its text.
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
   const box = page.getByRole('textbox');
   const paste = (file) => box.evaluate((area, file) => {
@@ -586,7 +589,7 @@ async function reading(browser) {
   await want('what was written offline', opened.getByRole('button', {name: 'Resolve'}));
   page.expected = false;
 
-  // Where the page has a place for pictures, they are pasted, and seen by their address.
+  // If the page accepts uploads, pictures can be pasted and show by their address.
   await page.evaluate(async () => (await import('/pages/elements.min.js')).setUploads(async (file) => `${location.origin}/pages/icon.svg?${file.name}`));
   if (await paste('plan.png')) problems.add('a picture is pasted as a text');
   await want('the picture to send', page.getByRole('button', {name: 'Remove plan.png'}));
@@ -597,7 +600,7 @@ async function reading(browser) {
   const how = await picture.evaluate((img) => `${img.loading} ${img.referrerPolicy} ${img.src === img.closest('a').href}`);
   if (how !== 'lazy no-referrer true') problems.add(`the picture is shown ${how}`);
 
-  // Nothing says to a viewer that one can write.
+  // Viewers see no controls for writing.
   await page.evaluate(() => (document.querySelector('collab-threads').token += '?as=viewer'));
   await page.getByRole('button', {name: 'Comment', exact: true}).waitFor({state: 'detached'});
   await page.getByRole('button', {name: /^Unread/}).click();
@@ -611,7 +614,8 @@ async function reading(browser) {
   await context.close();
 }
 
-// resending writes what did not arrive, or its answer did not, and leaves the page: it is sent again from the draft, and written once.
+// resending leaves the page after a write that failed, or with a lost response. The draft is sent
+// again and written once.
 async function resending(browser) {
   const context = await contextOf(browser);
   const page = await open(context, '/demo?as=cleo');
@@ -650,7 +654,7 @@ async function resending(browser) {
   await context.close();
 }
 
-// failing shows what is said where something is refused, gone or away, and that it goes on by itself.
+// failing checks the messages for refused, deleted or unreachable things, and the recovery.
 async function failing(browser) {
   const context = await contextOf(browser);
   const page = await open(context, '/demo?as=cleo');
@@ -692,7 +696,8 @@ async function failing(browser) {
   await context.close();
 }
 
-// Two pages stay open while their document is deleted and added again: they show nothing of it meanwhile, and then what is new.
+// Two pages stay open while their document is deleted and added again: they show nothing, then the
+// new threads.
 async function readded(browser) {
   const documents = (operation, data) => look.call(`/v2/organizations/documents/${operation}`, {organizationId: 'demo', ...data});
   const pages = await Promise.all(['ann', 'bob'].map(async (person) => open(await contextOf(browser), `/demo?as=${person}`)));
@@ -707,7 +712,8 @@ async function readded(browser) {
   for (const page of pages) {
     await page.locator('collab-thread').first().waitFor({state: 'detached'}).catch(() => problems.add('a deleted document is seen'));
   }
-  await until(async () => (await documents('add', {documents: [{documentId: 'launch-plan'}]}).catch(() => ({})))['launch-plan']?.success); // after some seconds
+  // after some seconds
+  await until(async () => (await documents('add', {documents: [{documentId: 'launch-plan'}]}).catch(() => ({})))['launch-plan']?.success);
   await call('/v2/commentannotations/add', {commentAnnotations: [{commentData: [{commentText: 'After all', from: {userId: 'cleo', name: 'Cleo Clark'}}]}]});
   for (const page of pages) {
     await want('what was added after the document', page.locator('collab-thread').getByText('After all'));
@@ -716,7 +722,8 @@ async function readded(browser) {
   }
 }
 
-// attack shows each vector in every text that the elements show, to a browser that no policy protects.
+// attack shows each vector in every text of the elements, in a browser without a content security
+// policy.
 async function attack(browser) {
   const third = Math.ceil(vectors.length / 3);
   await call('/v2/commentannotations/add', {
@@ -738,7 +745,7 @@ async function attack(browser) {
     });
   }
 
-  // They are delivered one by one: the inbox is opened once all are there.
+  // Deliveries are separate: open the inbox after the last.
   await until(async () => (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.displayHeadlineMessage.startsWith('headline')).length >= third);
 
   const context = await contextOf(browser, {bypassCSP: true});
@@ -754,7 +761,7 @@ async function attack(browser) {
   await page.getByText('vector 0:').waitFor();
   const threads = page.locator('collab-thread');
   await page.waitForFunction((n) => document.querySelector('collab-threads').shadowRoot.querySelectorAll('collab-thread').length >= n, vectors.length);
-  await threads.evaluateAll((list) => list.forEach((t) => (t.open = true))); // all at once, as no reader does
+  await threads.evaluateAll((list) => list.forEach((t) => (t.open = true))); // all at once
   await page.waitForFunction((n) => {
     const list = [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('collab-thread')];
     return list.flatMap((t) => [...t.shadowRoot.querySelectorAll('.text.html')]).length >= n;
@@ -767,7 +774,7 @@ async function attack(browser) {
     await inbox.getByRole('button', {name: 'Show older'}).click();
     await inbox.locator('li').nth(shown).waitFor();
   }
-  // Elements that wait for a pointer, a key or the focus get it.
+  // Trigger handlers of pointer, keys and focus.
   await page.evaluate(() => {
     const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
     for (const e of all(document)) {

@@ -14,8 +14,9 @@ import (
 	"collabdata/shared/words"
 )
 
-// demo is a product that uses the service as a customer's would: by the client, with tokens for browsers, and by the elements. The
-// address says who asks, so that two windows can be two people; a product asks its session.
+// demo is a product that uses the service like a customer: through the client, with tokens for
+// browsers, and with the elements. The address names the user, so that two windows can show two
+// users; a real product uses its session.
 type demo struct {
 	url     string // of this server
 	service *client.Client
@@ -36,7 +37,7 @@ var demoPeople = []client.User{
 	{UserID: "cleo", Name: "Cleo Clark", Email: "cleo@example.com"},
 }
 
-// findPerson returns the index of a person of the demo, -1 for nobody.
+// findPerson returns the index of a person of the demo, or -1.
 func findPerson(id string) int {
 	return slices.IndexFunc(demoPeople, func(u client.User) bool { return u.UserID == id })
 }
@@ -48,11 +49,12 @@ func newDemo(url string) *demo {
 	})}
 }
 
-// token answers a token of the person whom the address names, at /demo/{person}/collab-token. With as=viewer the person may only read.
+// token returns a token of the person in the address, at /demo/{person}/collab-token. With
+// as=viewer, the token only allows reading.
 func (d *demo) token(w http.ResponseWriter, r *http.Request) {
 	i := findPerson(r.PathValue("person"))
 	if i < 0 {
-		http.Error(w, "nobody is signed in", http.StatusUnauthorized)
+		http.Error(w, "no user is signed in", http.StatusUnauthorized)
 		return
 	}
 	made, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
@@ -69,17 +71,17 @@ func (d *demo) token(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(made)
 }
 
-// demoPage serves the product's page, /demo?as=ann. With &lang=de the elements are German.
+// demoPage serves the product's page, /demo?as=ann. With &lang=de, the elements are in German.
 func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	if err := p.demo.prepare(r.Context()); err != nil {
-		p.problem(w, http.StatusInternalServerError, "The demo could not begin", client.MessageOf(err))
+		p.problem(w, http.StatusInternalServerError, "The demo could not start", client.MessageOf(err))
 		return
 	}
 	as := demoPeople[0]
 	if i := findPerson(r.URL.Query().Get("as")); i >= 0 {
 		as = demoPeople[i]
 	}
-	// Tickets name this server by its address, which a page of localhost may not reach by itself.
+	// Tickets name this server by its IP address, which the policy must allow on localhost.
 	policy := strings.Replace(console.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(p.url, "http"), 1)
 	p.renderUnder(policy, w, http.StatusOK, "demo.html", struct {
 		view
@@ -90,7 +92,8 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
 }
 
-// prepare adds the people and a group of them, a webhook at this server's receiver and a few threads, unless they are there.
+// prepare adds the people, a group, a webhook to this server's receiver, and some threads. It does
+// not change existing ones.
 func (d *demo) prepare(ctx context.Context) error {
 	d.begin.Lock()
 	defer d.begin.Unlock()

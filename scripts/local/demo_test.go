@@ -8,20 +8,22 @@ import (
 	"testing"
 )
 
-// TestDemo uses the demo as two people do, and shows every vector in it. Its pictures are in .local/screenshots.
+// TestDemo uses the demo as two people, and shows every vector in it. Screenshots are in
+// .local/screenshots.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	browse(t, start(t, t.TempDir()), "demo.cjs", map[string]any{"vectors": vectors(t)})
 }
 
-// vectors are the texts that no page may run.
+// vectors returns texts that must not run as scripts.
 func vectors(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../shared/client/elements/testdata/vectors.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := strings.Split(strings.TrimSpace(string(text)), "\n")[1:] // the first line says what they are
+	// the first line describes them
+	list := strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
 	for i, v := range list {
 		list[i] = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\0`, "\x00").Replace(v)
 	}

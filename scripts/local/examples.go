@@ -13,8 +13,9 @@ import (
 	"collabdata/shared/api/rpc"
 )
 
-// prepareExamples makes what the examples of the reference name in the first account, unless its organization is there, and a job for the
-// example that asks for one. It returns that job's id, "" for none. The webhook endpoint leads to this server, at whatever address it is now.
+// prepareExamples adds the data of the reference's examples to the first account, unless its
+// organization exists. It returns the id of a job for the examples, or "". It updates the webhook
+// endpoint to this server's current address.
 func prepareExamples(ctx context.Context, service http.Handler, url string) (job string, err error) {
 	receiver := url + "/webhooks/crm"
 	list, err := openapi.Start(receiver)
@@ -23,7 +24,7 @@ func prepareExamples(ctx context.Context, service http.Handler, url string) (job
 	}
 	known, err := ask(ctx, service, openapi.Request{Path: "/v2/organizations/get", Data: []byte(`{"organizationIds": ["acme"]}`)})
 	there := len(known.Data) > len("[]")
-	if there { // what its owner made of it since stays
+	if there { // keep the user's changes
 		moved := rpc.JSON(map[string]any{"webhookId": "crm", "updatedData": map[string]string{"url": receiver}})
 		list = append([]openapi.Request{{Path: "/v2/webhooks/update", Data: json.RawMessage(moved)}}, list[len(list)-2:]...)
 	}
@@ -41,7 +42,7 @@ type result struct {
 	JobID string          `json:"jobId"`
 }
 
-// ask sends a request of the first account to the handlers of the service, without the network.
+// ask sends a request of the first account to the service in process.
 func ask(ctx context.Context, service http.Handler, r openapi.Request) (result, error) {
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, r.Path, strings.NewReader(fmt.Sprintf(`{"data": %s}`, r.Data)))
 	req.Header.Set("Content-Type", "application/json")

@@ -16,7 +16,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// growth returns how much longer a comment takes once a number of items were written: the later median by the first.
+// growth returns the ratio of the median times of a comment after and before writing a number of
+// items.
 func growth(t testing.TB, items int) float64 {
 	t.Helper()
 	p, err := prepare(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler), nil, "http://127.0.0.1:1", io.Discard)
@@ -58,17 +59,18 @@ func growth(t testing.TB, items int) float64 {
 		return took[len(took)/2]
 	}
 	post("/v2/commentannotations/add", `"commentAnnotations": [{"annotationId": "first", "commentData": [`+comment+`]}]`)
-	median() // warm
+	median() // warm up
 	before := median()
 	const threads, comments = 20, 90
 	thread := `{"commentData": [` + strings.Join(slices.Repeat([]string{comment}, comments), ", ") + `]}`
-	for n := 0; n < items; n += threads * (2 + comments) { // a head and its look-up item, too
+	for n := 0; n < items; n += threads * (2 + comments) { // includes a head and its look-up item
 		post("/v2/commentannotations/add", `"commentAnnotations": [`+strings.Join(slices.Repeat([]string{thread}, threads), ", ")+`]`)
 	}
 	return float64(median()) / float64(before)
 }
 
-// BenchmarkGrowth measures how much longer a comment takes after 200,000 writes: go test -tags e2e -run - -bench Growth ./scripts/local
+// BenchmarkGrowth measures the slowdown of a comment after 200,000 writes: go test -tags e2e -run -
+// -bench Growth ./scripts/local
 func BenchmarkGrowth(b *testing.B) {
 	for b.Loop() {
 		b.ReportMetric(growth(b, 200_000), "growth-ratio")

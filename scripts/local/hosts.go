@@ -11,11 +11,11 @@ import (
 	"collabdata/shared/collab"
 )
 
-// hosts are the names by which the server may be called, as it may by localhost and every IP address.
+// hosts are the accepted host names, besides localhost and IP addresses.
 type hosts []string
 
-// parseHosts reads the variable HOST: names by which others call this server, and addresses to listen on as well as those of this machine,
-// such as 0.0.0.0 in a container, with commas between them.
+// parseHosts parses the variable HOST, a comma-separated list: names of this server, and addresses
+// to listen on besides loopback, such as 0.0.0.0 in a container.
 func parseHosts(text string) (names hosts, addresses []string) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.ToLower(strings.TrimSpace(part))
@@ -29,14 +29,14 @@ func parseHosts(text string) (names hosts, addresses []string) {
 		return address == "127.0.0.1" || netip.MustParseAddr(address).IsUnspecified()
 	}
 	if len(addresses) > 0 && !slices.ContainsFunc(addresses, reaches) {
-		addresses = append([]string{"127.0.0.1"}, addresses...) // where the demo calls the service
+		addresses = append([]string{"127.0.0.1"}, addresses...) // the demo calls the service there
 	}
 	return names, addresses
 }
 
-// guard serves requests that call the server by one of its names, and of another site's page only those of a person with a token, whose
-// account says which pages may call. A page of evil.example can lead that name to this machine and would then read what is here; it cannot do
-// so by an address or by localhost.
+// guard serves requests to accepted host names. From pages of other sites, it only serves requests
+// with a personal token, because the account lists allowed origins. This prevents DNS rebinding: a
+// page of evil.example cannot read local data by pointing its name to this machine.
 func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	refuse := func(w http.ResponseWriter, r *http.Request, format string, args ...any) {
 		id := rand.Text()

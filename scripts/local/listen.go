@@ -13,11 +13,13 @@ import (
 	"collabdata/localstack"
 )
 
-// defaultPort is the port where PORT names none. The README, the OpenAPI document and the clients' examples name it.
+// defaultPort is the port if PORT is not set. The README, the OpenAPI document and the clients'
+// examples contain it.
 const defaultPort = "8080"
 
-// listen listens on the port that PORT names, on 127.0.0.1 and, where this machine has it, on [::1]: programs differ in which of the two
-// localhost is to them; or on the addresses, where there are any. The first listener is that of 127.0.0.1, or of the first address.
+// listen listens on a port on 127.0.0.1 and, if available, on [::1], because programs resolve
+// localhost to either; or on the addresses, if there are any. The first listener is that of
+// 127.0.0.1 or of the first address.
 func listen(port string, addresses []string) ([]net.Listener, error) {
 	port = cmp.Or(port, defaultPort)
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -43,7 +45,7 @@ func listen(port string, addresses []string) ([]net.Listener, error) {
 		if err == nil {
 			return []net.Listener{four, six}, nil
 		}
-		if !errors.Is(err, syscall.EADDRINUSE) { // there is no IPv6 here
+		if !errors.Is(err, syscall.EADDRINUSE) { // IPv6 is unavailable
 			return []net.Listener{four}, nil
 		}
 		four.Close()
@@ -70,15 +72,15 @@ func listenOn(addresses []string, port string) (list []net.Listener, err error) 
 	return list, nil
 }
 
-// taken says how to mend that something else listens on the port.
+// taken explains how to fix a port that is in use.
 func taken(port string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %s is taken: stop what listens there, or choose another port, as in PORT=8081 make run", port)
+		return fmt.Errorf("port %s is in use: stop the program that uses it, or choose another port, as in PORT=8081 make run", port)
 	}
 	return err
 }
 
-// lock makes the folder and keeps other servers out of it until unlock is called or the process ends.
+// lock creates the folder and locks it until unlock is called or the process ends.
 func lock(data string) (unlock func() error, err error) {
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func lock(data string) (unlock func() error, err error) {
 	return unlock, err
 }
 
-// checkUnused fails while a server uses the data.
+// checkUnused returns an error if a server uses the data.
 func checkUnused(data string) error {
 	local, err := localstack.Dir()
 	if err != nil {

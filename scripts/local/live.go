@@ -13,25 +13,25 @@ import (
 	rules "collabdata/shared/live"
 )
 
-// livePath is where pages connect.
+// livePath is the path of connections.
 const livePath = "/live"
 
-// gather is how long writes are gathered, so that those of one request are one hint, as in most batches of a table's stream.
+// gather is the time to collect writes, so that a request's writes become one hint, as in a batch
+// of the table's stream.
 const gather = 50 * time.Millisecond
 
-// connected tells pages of what this process writes, in the place of the functions live and hints. Pages find what another process writes
-// when they look by themselves.
+// connected sends hints about this process's writes to pages, like the functions live and hints.
+// Pages find writes of other processes when they poll.
 type connected struct {
 	hub   *sockets.Hub
 	hints *rules.Hints
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	written []keys.Key    // not yet told
-	more    chan struct{} // holds one while there may be some
+	written []keys.Key    // not yet sent
+	more    chan struct{} // has an element if keys may be waiting
 }
 
-// newConnected puts it together on the table.
 func newConnected(c *clouds, log *slog.Logger) *connected {
 	l := &connected{hub: &sockets.Hub{}, log: log, more: make(chan struct{}, 1)}
 	l.hub.Pages, l.hints = live.New(live.Config{
@@ -40,7 +40,7 @@ func newConnected(c *clouds, log *slog.Logger) *connected {
 	return l
 }
 
-// wrote notes the keys of items that were written.
+// wrote records keys of written items.
 func (l *connected) wrote(written ...keys.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *connected) wrote(written ...keys.Key) {
 	}
 }
 
-// follow tells pages of what is written until the context ends.
+// follow sends hints about writes until the context ends.
 func (l *connected) follow(ctx context.Context) {
 	defer l.hub.End()
 	for {
@@ -66,12 +66,12 @@ func (l *connected) follow(ctx context.Context) {
 		l.written = nil
 		l.mu.Unlock()
 		if err := l.hints.Take(ctx, written); err != nil && ctx.Err() == nil {
-			l.log.LogAttrs(ctx, slog.LevelWarn, "pages are not told of changes", slog.Any("cause", err))
+			l.log.LogAttrs(ctx, slog.LevelWarn, "pages get no hints", slog.Any("cause", err))
 		}
 	}
 }
 
-// before serves connections, and all else as next does.
+// before serves connections, and passes other requests to next.
 func (l *connected) before(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+livePath, l.hub)

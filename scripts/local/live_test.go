@@ -7,7 +7,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// live holds that a comment is in the pages of others as soon as it is added, and in the inbox of whom it names.
+// live checks that a comment immediately appears on other pages, and in the inbox of a mentioned
+// user.
 func (s *server) live(t *testing.T) {
 	t.Helper()
 	connect := func(watches string) *websocket.Conn {

@@ -1,5 +1,6 @@
-// Shared code of the scripts that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program),
-// "screenshots" (folder), "service" (address, where it is another one)}, and what a script asks for beside. They print what is wrong, one line each.
+// Shared code of the scripts that check a running local server in a browser. Standard input:
+// {"url", "browser" (path of the program), "screenshots" (folder), "service" (its address if
+// different)}, and further values per script. Scripts print one line per problem.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const {chromium} = require('playwright-core');
@@ -9,20 +10,23 @@ const {url, service = url, browser: program, screenshots} = given;
 const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
-// open returns a page that notes errors, except expected ones, its connections as sockets, and their messages as hints.
+// open returns a page that records errors except expected ones, its connections as sockets, and
+// their messages as hints.
 async function open(context, at, status = 200) {
   const page = await context.newPage();
-  page.expected = false; // whether the script has requests fail
+  page.expected = false; // whether requests are meant to fail
   page.hints = [];
   page.sockets = [];
   const note = (text) => page.expected || problems.add(`${at}: ${text}`);
-  page.on('console', (m) => m.type() === 'error' && status === 200 && !m.text().includes('429') && note(`console: ${m.text()}`)); // see below
+  // checked below
+  page.on('console', (m) => m.type() === 'error' && status === 200 && !m.text().includes('429') && note(`console: ${m.text()}`));
   page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
   page.on('requestfailed', (r) => {
     const why = r.failure()?.errorText;
-    if (why !== 'net::ERR_ABORTED') note(`${r.url()} failed: ${why}`); // else the page was left meanwhile
+    // otherwise the page was left
+    if (why !== 'net::ERR_ABORTED') note(`${r.url()} failed: ${why}`);
   });
-  // A robot is faster than a person may be: the elements wait, and ask again.
+  // The script is faster than the rate limit: elements wait and retry.
   const expected = (r) => r.status() === status || r.status() === 429 && r.request().headers().authorization;
   page.on('response', (r) => r.status() >= 400 && !expected(r) && note(`${r.url()} answered ${r.status()}`));
   page.on('websocket', (socket) => page.sockets.push(socket.on('framereceived', ({payload}) => page.hints.push(payload))));
@@ -31,24 +35,28 @@ async function open(context, at, status = 200) {
   return page;
 }
 
-// runAxe notes what keeps people out.
+// runAxe notes accessibility problems.
 async function runAxe(page, shown) {
-  // Elements far out of sight keep the colors of the scheme before, as the browser does not paint them.
+  // The browser does not repaint elements far out of view, so they keep the colors of the old
+  // scheme.
   await page.evaluate(() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync('* { content-visibility: visible !important; transition: none !important }');
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   });
-  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {})))); // of colours, too
+  // including colors
+  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))));
   await page.evaluate(axe);
   const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
-  for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) { // Scalar has two of some
+  // Scalar has duplicates
+  for (const v of violations.filter((v) => !(shown.startsWith('docs') && v.id.startsWith('landmark')))) {
     const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
     problems.add(`${shown}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
   }
 }
 
-// check runs axe and takes a picture, in light and dark, wide and narrow. Nothing may be wider than the window.
+// check runs axe and takes screenshots: light and dark, wide and narrow. It notes content wider
+// than the window.
 async function check(page, name, {whole = true} = {}) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({colorScheme, reducedMotion: 'reduce'});
@@ -65,7 +73,7 @@ async function check(page, name, {whole = true} = {}) {
   await page.emulateMedia({colorScheme: 'light', reducedMotion: 'reduce'});
 }
 
-// launch returns a browser and a context of it, from which nothing leaves the machine.
+// launch returns a browser and a context that cannot reach other machines.
 async function launch(options) {
   const browser = await chromium.launch({executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
   return {browser, context: await contextOf(browser, options)};
@@ -83,7 +91,7 @@ async function contextOf(browser, options) {
   return context;
 }
 
-// call calls an operation of the service, as a product's back end.
+// call calls an operation of the service as a back end.
 async function call(operation, data) {
   const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
   const answer = await fetch(service + operation, {method: 'POST', headers, body: JSON.stringify({data})});
@@ -98,7 +106,8 @@ async function until(holds) {
   }
 }
 
-// run runs a script, and prints what it found. It ends at once: connections that are kept alive would hold it for most of a minute.
+// run runs a script and prints its problems. It exits immediately, because open connections would
+// delay the end by most of a minute.
 function run(main) {
   const end = (code, lines) => process.stdout.write(lines.join('\n') + '\n', () => process.exit(code));
   main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));

@@ -1,4 +1,4 @@
-// Tells Bob of two threads, of which he opens one, in a browser of his own: see look.cjs.
+// Notifies Bob of two threads, of which he opens one: see look.cjs.
 const path = require('node:path');
 const {url, screenshots, problems, open, launch, run} = require('./look.cjs');
 
@@ -11,7 +11,7 @@ async function main() {
   const [writes, reads] = [await open(ann.context, '/demo?as=ann'), await open(bob.context, '/demo?as=bob')];
   await reads.getByRole('button', {name: 'Inbox', exact: true}).waitFor();
 
-  // He reads what Ann asks, and answers, before a mail is due.
+  // He reads Ann's question and replies before an email is due.
   await mention(writes, 'Is this read?');
   await reads.getByRole('button', {name: 'Inbox, 1 unread'}).click();
   await reads.getByRole('dialog').getByRole('button', {name: /Is this read/}).click();
@@ -24,13 +24,14 @@ async function main() {
     await list.reload();
     return list.locator('.mails li', {hasText: 'bob@example.com'}).locator('a').evaluateAll((all) => all.map((a) => a.href));
   };
-  if ((await mails()).length > 0) problems.add('the mail came before Bob had answered: the machine is too slow for its wait');
+  if ((await mails()).length > 0) problems.add('the email arrived before Bob replied: the machine is too slow');
 
-  // Of what he does not open he gets a mail. It is due after that of the other thread, and comes alone.
+  // He gets an email about the unread thread. It is due later than that of the other thread, and
+  // comes alone.
   await mention(writes, 'Is this unread?');
   let found = [];
   for (let tries = 0; found.length === 0 && tries < 600; tries++) found = await mails();
-  if (found.length !== 1) problems.add(`Bob gets ${found.length} mails, want one`);
+  if (found.length !== 1) problems.add(`Bob gets ${found.length} emails, want one`);
   const mail = await open(ann.context, new URL(found[0]).pathname);
   const text = await mail.frameLocator('iframe').locator('body').innerText();
   if (!text.includes('Is this unread?') || text.includes('Is this read?')) problems.add(`the mail says ${text}`);
@@ -38,7 +39,7 @@ async function main() {
   await Promise.all([ann.browser.close(), bob.browser.close()]);
 }
 
-// draw takes the picture of infra/README.md: what products change in mails.
+// draw takes the screenshot for infra/README.md, with a product's changes to emails.
 async function draw(context) {
   const page = await open(context, '/mail/preview');
   const drawn = [];
@@ -54,7 +55,7 @@ async function draw(context) {
   await page.screenshot({path: path.join(screenshots, 'mail-look.png')});
 }
 
-// mention starts a thread that asks Bob something.
+// mention starts a thread with a question to Bob.
 async function mention(page, text) {
   await page.getByRole('button', {name: 'Comment', exact: true}).click();
   await page.keyboard.type(`${text} @bob`);

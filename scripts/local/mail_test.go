@@ -4,8 +4,9 @@ package main
 
 import "testing"
 
-// TestMail tells somebody of a thread that they open and answer before its mail is due, and of one that they do not open. It draws
-// mails in the look of a product: .local/screenshots/mail-look.png.
+// TestMail notifies a user of a thread that they open before its email is due, and of one that they
+// do not open. It takes a screenshot of emails in a product's look:
+// .local/screenshots/mail-look.png.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	data, programs := t.TempDir(), build(t, "../admin")

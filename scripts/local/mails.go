@@ -27,19 +27,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// mail is a mail that was sent.
 type mail struct {
-	Number         int // from 1, in the order sent
+	Number         int // from 1, in sending order
 	Time, From, To string
 	Subject, Text  string
 	html           string
 }
 
 var errNoMailService = errors.New(
-	"no mail is sent, as the environment names no mail service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2",
+	"no email is sent, because the environment names no email service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2",
 )
 
-// sent returns the mails that were sent, newest first.
+// sent returns the sent emails, newest first.
 func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	if c.ses == nil {
 		return nil, errNoMailService
@@ -60,16 +59,16 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	return mails, nil
 }
 
-// all returns the mails that were sent, oldest first.
+// all returns the sent emails, oldest first.
 func (c *clouds) all(ctx context.Context) ([]localstack.Mail, error) {
 	list, err := localstack.Mails(ctx, c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
 	return append(slices.Clip(c.earlier), list...), err
 }
 
-// maxKept is how many mails are kept between runs, the latest.
+// maxKept is the number of latest emails kept between runs.
 const maxKept = 1_000
 
-// keepMails writes the mails for the next run.
+// keepMails writes the emails for the next run.
 func (c *clouds) keepMails() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -84,7 +83,7 @@ func (c *clouds) keepMails() error {
 	return os.WriteFile(c.kept, text, 0o600)
 }
 
-// readMails reads what keepMails wrote; nothing where it never did.
+// readMails reads the file of keepMails. It returns nil if the file does not exist.
 func readMails(file string) (list []localstack.Mail, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,12 +93,12 @@ func readMails(file string) (list []localstack.Mail, err error) {
 		err = json.Unmarshal(text, &list)
 	}
 	if err != nil {
-		err = fmt.Errorf("reading the mails of earlier runs: %w", err)
+		err = fmt.Errorf("reading the emails of earlier runs: %w", err)
 	}
 	return list, err
 }
 
-// plain returns a sender as readers see it: the plain address where it has no name.
+// plain returns the sender for display: the plain address if it has no name.
 func plain(from string) string {
 	if address, ok := strings.CutPrefix(from, "<"); ok {
 		return strings.TrimSuffix(address, ">")
@@ -107,7 +106,7 @@ func plain(from string) string {
 	return from
 }
 
-// maxMails is how many mails the list shows.
+// maxMails is the number of emails in the list.
 const maxMails = 200
 
 func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +127,7 @@ func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {
 	}{p.view("Mail", "/mail", true), mails[:min(found, maxMails)], all, found, query, problem, fmt.Sprintf("%.0f seconds", mailDelay.Seconds()), tagCurl(p.url)})
 }
 
-// has reports whether a mail's recipient, subject or text has the words, whatever the case of their letters.
+// has reports whether an email's recipient, subject or text contains the words, ignoring case.
 func (m mail) has(words string) bool {
 	text := strings.ToLower(m.To + "\n" + m.Subject + "\n" + m.Text)
 	for word := range strings.FieldsSeq(strings.ToLower(words)) {
@@ -149,15 +148,16 @@ func (p *pages) mailPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mailHTML serves the mail as a reader's program shows it: without scripts, and without anything from elsewhere.
+// mailHTML serves the email like an email program: without scripts and remote content.
 func (p *pages) mailHTML(w http.ResponseWriter, r *http.Request) {
 	if m, ok := p.mail(w, r); ok {
-		html := strings.Replace(m.html, "<head>", `<head><base target="_blank">`, 1) // it stands in a frame that no page may be opened in
+		// links cannot open in its frame
+		html := strings.Replace(m.html, "<head>", `<head><base target="_blank">`, 1)
 		console.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
 	}
 }
 
-// mailPreviews shows each kind of mail in each language, as the settings of the account dev make it.
+// mailPreviews shows each kind of email in each language, with the settings of the account dev.
 func (p *pages) mailPreviews(w http.ResponseWriter, r *http.Request) {
 	type preview struct{ Path, Name, Subject, Text string }
 	var list []preview
@@ -175,10 +175,10 @@ func (p *pages) mailPreviews(w http.ResponseWriter, r *http.Request) {
 		Lang      string
 		Languages []string
 		Previews  []preview
-	}{p.view("Mail previews", "/mail/preview", false), lang, words.Languages(), list})
+	}{p.view("Email previews", "/mail/preview", false), lang, words.Languages(), list})
 }
 
-// mailPreview serves one as a reader's program shows it.
+// mailPreview serves one preview like an email program.
 func (p *pages) mailPreview(w http.ResponseWriter, r *http.Request) {
 	shown, err := p.previewOf(r, r.PathValue("kind"), r.PathValue("lang"))
 	if err != nil {
@@ -197,25 +197,25 @@ func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operations.
 	return shown, err
 }
 
-// mail returns the mail that the request is about, or answers that there is none.
+// mail returns the requested email, or responds with an error.
 func (p *pages) mail(w http.ResponseWriter, r *http.Request) (mail, bool) {
 	mails, err := p.mails(r)
 	if err != nil {
-		p.problem(w, http.StatusBadGateway, "The mails cannot be read", err.Error())
+		p.problem(w, http.StatusBadGateway, "The emails cannot be read", err.Error())
 		return mail{}, false
 	}
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || number < 1 || number > len(mails) {
-		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail with this number.")
+		p.problem(w, http.StatusNotFound, "No such email", "No email has this number.")
 		return mail{}, false
 	}
 	return mails[len(mails)-number], true
 }
 
-// mailLink is where the buttons of mails lead, with the ids that package collab fills in.
+// mailLink is the target of buttons in emails. Package collab fills in the ids.
 const mailLink = "/opened?organization={organizationId}&document={documentId}&annotation={annotationId}"
 
-// opened stands for the product that a mail's button opens.
+// opened stands in for the product that an email's button opens.
 func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
 	type ids struct{ Organization, Document, Annotation string }
 	shown := ids{r.FormValue("organization"), r.FormValue("document"), r.FormValue("annotation")}
@@ -227,22 +227,22 @@ func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
 		view
 		ids
 		Curl string
-	}{p.view("Opened from a mail", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
+	}{p.view("Opened from an email", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
 }
 
-// watchMails calls sent with each mail that SES accepts through a configuration.
+// watchMails calls sent for each email that SES accepts through a configuration.
 func watchMails(cfg aws.Config, sent func(to, subject string)) aws.Config {
 	cfg.HTTPClient = mailWatch{cfg.HTTPClient, sent}
 	return cfg
 }
 
-// mailWatch is an HTTP client that looks at the calls that send a mail.
+// mailWatch is an HTTP client that watches calls that send an email.
 type mailWatch struct {
 	next aws.HTTPClient
 	sent func(to, subject string)
 }
 
-// Do does the call.
+// Do sends the request.
 func (m mailWatch) Do(r *http.Request) (*http.Response, error) {
 	next := m.next
 	if next == nil {

@@ -1,7 +1,8 @@
-// Local serves the whole interface on this machine: the handlers of the functions, on the stand-ins for AWS that package localstack
-// starts, or on those that the SDK's own variables name (AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS). The port is
-// 8080 unless PORT says otherwise; 0 is a free one. HOST names further addresses and names of the server: see parseHosts. A browser sees
-// what is running, the reference, the mails and the webhooks sent.
+// Local serves the whole interface on this machine: the handlers of the functions, on stand-ins for
+// AWS that package localstack starts, or on those in the SDK's variables (AWS_ENDPOINT_URL,
+// AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS). PORT sets the port (default 8080; 0 means a
+// free one). HOST adds addresses and names of the server: see parseHosts. Pages show the state of
+// the server, the reference, and sent emails and webhooks.
 package main
 
 import (
@@ -33,17 +34,18 @@ import (
 )
 
 const (
-	name     = "collabdata" // of the table; begins those of the queues
+	name     = "collabdata" // of the table, and prefix of the queues
 	mailFrom = "collabdata@localhost.example"
 
-	// mailDelay is how long mails about one thread wait for one another: long enough to see it, short enough to wait for it.
+	// mailDelay is the delay of emails: long enough to see emails combine, short enough to wait
+	// for.
 	mailDelay = 5 * time.Second
 )
 
-// private is where webhooks and permission providers of this machine are.
+// private is the range of webhooks and permission providers on this machine.
 var private = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// devAccounts are made at the first start.
+// devAccounts are added at the first start.
 var devAccounts = []struct{ id, key, token string }{
 	{"dev", "dev-key", "dev-token"},
 	{"dev-2", "dev-key-2", "dev-token-2"},
@@ -51,7 +53,7 @@ var devAccounts = []struct{ id, key, token string }{
 
 func main() {
 	data := flag.String("data", "", "folder that keeps the data between runs (default .local/data of the repository)")
-	form := flag.String("log", "", "what the log is written as: short, logfmt or json (default short on a terminal, else logfmt)")
+	form := flag.String("log", "", "format of the log: short, logfmt or json (default short on a terminal, else logfmt)")
 	unused := flag.Bool("unused", false, "only fail while a server uses the data")
 	flag.Parse()
 	if *form == "" {
@@ -61,7 +63,7 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program immediately
 	do := func() error { return run(ctx, *data, *form, os.Stdout) }
 	if *unused {
 		do = func() error { return checkUnused(*data) }
@@ -72,7 +74,7 @@ func main() {
 	}
 }
 
-// headers carry the credentials, as API_KEY_HEADER and AUTH_TOKEN_HEADER say.
+// headers are the headers of credentials, from API_KEY_HEADER and AUTH_TOKEN_HEADER.
 var headers, errHeaders = credentials.ReadHeaders(os.Getenv)
 
 // run serves until the context ends.
@@ -158,9 +160,9 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	case err := <-served:
 		return err
 	case <-s.clouds.dynamoDB.ended():
-		return fmt.Errorf("the DynamoDB emulator has ended by itself: see its log %s, and run this again", s.clouds.dynamoDB.server.Log)
+		return fmt.Errorf("the DynamoDB emulator has ended: see its log %s, and run this again", s.clouds.dynamoDB.server.Log)
 	case <-s.clouds.sqs.ended():
-		return fmt.Errorf("MiniStack has ended by itself: see its log %s, and run this again", s.clouds.sqs.server.Log)
+		return fmt.Errorf("MiniStack has ended: see its log %s, and run this again", s.clouds.sqs.server.Log)
 	case <-ctx.Done():
 	}
 	fmt.Fprintln(out, "Stopping ...")
@@ -169,7 +171,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	return server.Shutdown(ctx)
 }
 
-// unlessStopped returns nil for an error that is due to the end of the context.
+// unlessStopped returns nil if the context's end caused the error.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -177,7 +179,8 @@ func unlessStopped(ctx context.Context, err error) error {
 	return err
 }
 
-// description returns the service's OpenAPI description, for calls to this server. Its example asks for a job, "" for none.
+// description returns the OpenAPI description with this server's address. job is the id in an
+// example; "" for none.
 func description(repository, job string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(repository, "shared", "api", "openapi.json"))
 	if err != nil {
@@ -196,7 +199,7 @@ func description(repository, job string) ([]byte, error) {
 	return text, err
 }
 
-// welcome says where to look.
+// welcome prints the addresses to open.
 func welcome(out io.Writer, p *pages, took time.Duration) {
 	fmt.Fprintf(out, `
 Serving on %s after %.1f s. Open it in a browser, or try:

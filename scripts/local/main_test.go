@@ -21,7 +21,7 @@ import (
 	"collabdata/shared/testing/localstacktest"
 )
 
-// asProgram makes the test binary be the program.
+// asProgram is the variable that makes the test binary run the program.
 const asProgram = "RUN_AS_LOCAL"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command prepares a run of the program, on stand-ins of its own unless the variables say otherwise.
+// command prepares a run of the program, with its own stand-ins unless variables name others.
 func command(t testing.TB, data string, variables ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -54,16 +54,15 @@ func command(t testing.TB, data string, variables ...string) *exec.Cmd {
 	return cmd
 }
 
-// server is a running program.
 type server struct {
 	*exec.Cmd
 	url  string
-	curl string // the command that it printed
+	curl string // the printed command
 }
 
 var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .*, or try:\n\n(.*)\n\nDemo`)
 
-// output collects what a program prints, and passes on its welcome.
+// output collects a program's output, and passes on the welcome.
 type output struct {
 	text    bytes.Buffer
 	welcome chan []string
@@ -78,13 +77,13 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// start starts the program and returns once it serves. It is stopped at the end of the test at the latest.
+// start starts the program and returns when it is ready. The test stops it.
 func start(t *testing.T, data string, variables ...string) *server {
 	t.Helper()
 	return launch(t, command(t, data, variables...))
 }
 
-// launch starts a command that becomes the program, or runs it and passes a signal on, as make does.
+// launch starts the program, or a command such as make that runs it and forwards signals.
 func launch(t testing.TB, cmd *exec.Cmd) *server {
 	t.Helper()
 	s := &server{Cmd: cmd}
@@ -134,7 +133,8 @@ func (s *server) post(t *testing.T, key, token, path, data string) string {
 	return string(answer.Body)
 }
 
-// TestRun holds that the printed command works as it stands, that everything stops at SIGTERM, and that the data is there afterwards.
+// TestRun checks that the printed command works, that everything stops at SIGTERM, and that the
+// data persists.
 func TestRun(t *testing.T) {
 	data := t.TempDir()
 	const get, annotation = "/v2/commentannotations/get", `"commentText":"Hello"`
@@ -198,7 +198,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// showsMail reports whether the list of mails has one with these words.
+// showsMail reports whether the list of emails has one with these words.
 func (s *server) showsMail(t *testing.T, words string) bool {
 	t.Helper()
 	page, err := http.Get(s.url + "/mail?q=" + words)
@@ -213,7 +213,7 @@ func (s *server) showsMail(t *testing.T, words string) bool {
 	return strings.Contains(string(text), `href="/mail/`)
 }
 
-// TestExamplesWork holds that each example that the reference fills in works on a server that was just started.
+// TestExamplesWork checks that each example of the reference works on a new server.
 func TestExamplesWork(t *testing.T) {
 	s := start(t, t.TempDir())
 	text, err := http.Get(s.url + "/openapi.json")
@@ -236,7 +236,8 @@ func TestExamplesWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := 0
-	for _, path := range slices.Sorted(maps.Keys(document.Paths)) { // which deletes first and reads later
+	// otherwise it would delete before reading
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
 		for _, x := range document.Paths[path].Post.RequestBody.Content["application/json"].Examples {
 			sent++
 			got := s.post(t, "dev-key", "dev-token", path, string(x.Value))
@@ -250,7 +251,7 @@ func TestExamplesWork(t *testing.T) {
 	}
 }
 
-// TestNamed holds that a stand-in which the environment names is used and no other is started for it.
+// TestNamed checks that the server uses a stand-in named in the environment and starts no other.
 func TestNamed(t *testing.T) {
 	data := t.TempDir()
 	dynamoDB, miniStack := localstacktest.DynamoDB(t), localstacktest.MiniStack(t)
@@ -264,7 +265,7 @@ func TestNamed(t *testing.T) {
 	}
 	page.Body.Close()
 	if page.StatusCode != http.StatusOK {
-		t.Errorf("the mails of a mail service that the environment names: %s", page.Status)
+		t.Errorf("the emails of an external email service: %s", page.Status)
 	}
 	entries, err := os.ReadDir(data)
 	if err != nil {
@@ -280,7 +281,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestHeaders: the credentials are in the headers that the environment names, and the pages and the reference say so.
+// TestHeaders checks that the environment sets the headers of credentials, in pages and the
+// reference too.
 func TestHeaders(t *testing.T) {
 	fails(t, `"host" must be`, t.TempDir(), "API_KEY_HEADER=host")
 	s := start(t, t.TempDir(), "API_KEY_HEADER=x-other-key", "AUTH_TOKEN_HEADER=x-other-token")
@@ -316,7 +318,7 @@ func TestMends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(t, "port "+taken+" is taken: stop what listens there, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
+	fails(t, "port "+taken+" is in use: stop the program that uses it, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
 	if out, err := command(t, t.TempDir(), "ARGS=-unused").CombinedOutput(); err != nil {
 		t.Errorf("data that nobody uses: %v %s", err, out)
 	}

@@ -18,8 +18,9 @@ import (
 	"collabdata/localstack"
 )
 
-// clone clones a repository into a folder whose name has a space, and brings along what is changed there and not committed yet, so that
-// the test is of what a commit would hold. A source archive, which is no repository, is made one first. The tools are shared.
+// clone clones a repository into a folder with a space in its name, including uncommitted changes,
+// to test the next commit. If the source is an archive, it first makes a repository of it. Clones
+// share the tools.
 func clone(t *testing.T, root string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +52,7 @@ func clone(t *testing.T, root string) string {
 	return fresh
 }
 
-// git runs git outside of any hook that may run this, and returns what it printed.
+// git runs git without the variables of a hook, and returns its output.
 func git(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -69,7 +70,7 @@ func git(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// overlay makes a file what another is, or removes it where the other does not exist.
+// overlay copies a file, or removes it if the source does not exist.
 func overlay(t *testing.T, from, to string) {
 	t.Helper()
 	info, err := os.Stat(from)
@@ -94,13 +95,13 @@ func overlay(t *testing.T, from, to string) {
 	}
 }
 
-// newcomer is someone with a fresh clone.
+// newcomer has a fresh clone.
 type newcomer struct {
 	dir  string
 	port string
 }
 
-// do runs a command in a folder of the clone, and returns what it printed.
+// do runs a command in a folder of the clone, and returns its output.
 func (n *newcomer) do(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -114,7 +115,7 @@ func (n *newcomer) do(t *testing.T, dir, name string, args ...string) string {
 }
 
 func (n *newcomer) environment() []string {
-	// With -trimpath what was compiled in another folder is compiled here.
+	// -trimpath reuses builds of other folders.
 	env := []string{"PORT=" + n.port, "COLLABDATA_URL=http://127.0.0.1:" + n.port, "GOFLAGS=-trimpath"}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AWS_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "GOFLAGS=") &&
@@ -125,7 +126,7 @@ func (n *newcomer) environment() []string {
 	return env
 }
 
-// serve starts make run, and returns once it serves.
+// serve starts make run, and returns when the server is ready.
 func (n *newcomer) serve(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("make", "run")
@@ -133,14 +134,14 @@ func (n *newcomer) serve(t *testing.T) {
 	launch(t, cmd)
 }
 
-// blocks are the examples of a README. Those that a local server does not serve begin with another command.
+// blocks are the examples of a README. Those for other servers start with another command.
 var (
 	blocks    = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 	elsewhere = regexp.MustCompile(`(?m)^(make|aws|git|npm|cd) `)
-	calls     = regexp.MustCompile(`(?m)^curl `) // of a block, each with an answer
+	calls     = regexp.MustCompile(`(?m)^curl `) // of a block, each with a response
 )
 
-// examples returns the README's examples as one script, for a port.
+// examples returns the README's examples as one script for a port.
 func (n *newcomer) examples(t *testing.T) string {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(n.dir, "README.md"))
@@ -177,8 +178,9 @@ func (n *newcomer) finds(t *testing.T, path, text string) {
 	t.Errorf("%s never shows %q", path, text)
 }
 
-// TestNewcomer does what the README says, in a fresh clone: it starts the server, makes a release, and runs every example of the README and
-// of both clients, in order, and what projects outside of it do with the release by the clients' READMEs, all twice.
+// TestNewcomer follows the README in a fresh clone. It starts the server, makes a release, and runs
+// all examples of the README and of both clients in order. Other projects use the release by the
+// clients' READMEs. All is done twice.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	local, err := localstack.Dir()

@@ -10,13 +10,13 @@ async function main() {
   const {browser, context} = await launch();
   const first = await context.newPage();
   first.on('response', (r) => r.status() === 404 && problems.add(`the first page: ${r.url()} answered 404`));
-  await until(async () => { // functions follow a change of allowedOrigins within a minute
+  await until(async () => { // functions apply allowedOrigins within a minute
     const [answer] = await Promise.all([first.waitForResponse('**/v2/commentannotations/get'), first.goto(url)]);
     return answer.status() !== 403;
   });
   await first.close();
 
-  // Ann starts a thread, mentions Bob and answers.
+  // Ann starts a thread, mentions Bob and replies.
   const page = await open(context, '/');
   const inbox = page.getByRole('button', {name: /^Inbox/});
   const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
@@ -32,7 +32,8 @@ async function main() {
   await thread.getByText('An answer').waitFor();
   await page.keyboard.press('Escape');
 
-  // Bob mentions her: the page shows it by itself, and the inbox counts it until she opens the thread.
+  // Bob mentions her: the page shows it automatically, and the inbox counts it until she opens the
+  // thread.
   await until(() => page.sockets.filter((socket) => !socket.isClosed()).length === 2);
   const before = await unread();
   const {annotationId} = (await call('/v2/commentannotations/get', {organizationId, documentId, order: 'desc'})).find((t) => t.comments[0].commentText.startsWith(text));
@@ -45,7 +46,7 @@ async function main() {
   await thread.getByText('@Ann, yes').waitFor();
   await until(async () => (await unread()) === before);
   await page.reload();
-  await page.locator('collab-thread').getByText(text).waitFor(); // it is stored
+  await page.locator('collab-thread').getByText(text).waitFor(); // wait until it is stored
   await browser.close();
 }
 

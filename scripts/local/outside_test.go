@@ -16,15 +16,15 @@ import (
 	"collabdata/localstack"
 )
 
-// outside is a project of someone who uses the service: a folder that is no part of the clone.
+// outside is a user's project outside the clone.
 type outside struct {
 	dir  string
 	env  []string
-	run  []string // the command that runs what the README shows
-	want string   // the end of what it prints
+	run  []string // the command that runs the README's example
+	want string   // the end of its output
 }
 
-// do runs a command in the project, and returns what it printed.
+// do runs a command in the project, and returns its output.
 func (o *outside) do(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -36,7 +36,6 @@ func (o *outside) do(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// write writes a file of the project.
 func (o *outside) write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o644); err != nil {
@@ -58,7 +57,8 @@ func (n *newcomer) block(t *testing.T, readme, language string) string {
 	return strings.ReplaceAll(string(m[1]), "127.0.0.1:"+defaultPort, "127.0.0.1:"+n.port)
 }
 
-// tryServers opens the page of the elements' README on each small server whose language is installed, in a project that has the client.
+// tryServers opens the page of the elements' README on each example server with an installed
+// language, in a project with the client.
 func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	t.Helper()
 	readme := filepath.Join(n.dir, "shared", "client", "elements", "README.md")
@@ -90,7 +90,7 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	}
 }
 
-// allow returns the command by which a README lets the pages of a product call.
+// allow returns the README's command that allows a product's pages to call.
 func (n *newcomer) allow(t *testing.T, readme string) string {
 	t.Helper()
 	text, err := os.ReadFile(readme)
@@ -126,7 +126,8 @@ func (o *outside) serve(t *testing.T, port string, command []string) *server {
 	}
 }
 
-// goModule is a module that gets the client from the address of a renamed fork of the sources, which leads to the folder of the fork.
+// goModule returns a module that gets the client from a renamed fork of the sources. The fork's
+// address leads to its folder.
 func (n *newcomer) goModule(t *testing.T, sources string) *outside {
 	t.Helper()
 	fork := &outside{dir: t.TempDir(), env: append(n.environment(), identity...)}
@@ -139,7 +140,7 @@ func (n *newcomer) goModule(t *testing.T, sources string) *outside {
 	app := &outside{dir: t.TempDir(), run: []string{"./app"}, want: "Is this final?\ntrue\n"}
 	cache := strings.TrimSpace(fork.do(t, "go", "env", "GOMODCACHE"))
 	app.env = append(n.environment(), "GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOPRIVATE=github.com/you",
-		"GOPROXY=file://"+filepath.Join(cache, "cache", "download"), // what the clone was built with, so that nothing is downloaded twice
+		"GOPROXY=file://"+filepath.Join(cache, "cache", "download"), // avoids downloads
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+fork.dir+".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/you/collabdata")
 	app.do(t, "go", "mod", "init", "example.com/app")
 	app.do(t, "go", "get", "github.com/you/collabdata/shared/client")
@@ -180,7 +181,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// inPython adds a thread, reads it and makes a mistake, by the client of the wheel, after the README's example.
+// inPython adds a thread, reads it and makes a mistake, after the README's example.
 const inPython = `
 from collabdata import connect
 from collabdata.api.commentannotations import (
@@ -202,7 +203,7 @@ refused = comment_annotations_get_comments.sync(client=client, body=CommentAnnot
 print(refused.error.status.value)
 `
 
-// pythonEnvironment is an environment with the wheel of the Python client.
+// pythonEnvironment returns an environment with the wheel of the Python client.
 func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 	t.Helper()
 	python, err := localstack.CheckTool(t.Context(), "python", os.Stderr)
@@ -210,7 +211,7 @@ func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 		t.Fatal(err)
 	}
 	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n"}
-	app.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel) // beside what the tests' Python has
+	app.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel)
 	app.env = append(app.env, "PYTHONPATH="+filepath.Join(app.dir, "packages"))
 	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython
 	app.run = []string{python, "-c", program, "http://127.0.0.1:" + n.port}

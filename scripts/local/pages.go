@@ -17,9 +17,9 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are what a browser sees of the local server.
+// pages are the pages of the local server.
 type pages struct {
-	url       string // of the server, without the slash at its end
+	url       string // of the server, without a trailing slash
 	place     place
 	mails     func(*http.Request) ([]mail, error) // newest first
 	receiver  *receiver
@@ -27,13 +27,12 @@ type pages struct {
 	console   http.Handler
 	operator  *operator.Operator
 	openAPI   func() ([]byte, error)
-	reference string // path of the script that shows the reference
+	reference string // path of the script that renders the reference
 
 	templates *template.Template
 	static    http.Handler
 }
 
-// place says where things are.
 type place struct {
 	Data, Admin, DynamoDB, SQS string
 }
@@ -41,8 +40,8 @@ type place struct {
 // link is an entry of the pages' header.
 type link struct{ Path, Name string }
 
-// header is what stands at the top of every page. A new page has its entry here, its route below, and a template in pages/. Templates
-// share pages/page.js and the styles of the console.
+// header is the header of every page. To add a page, add an entry here, a route below, and a
+// template in pages/. Templates share pages/page.js and the styles of the console.
 var header = []link{
 	{"/", "collabdata"},
 	{"/demo", "Demo"},
@@ -74,10 +73,10 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 	}
 }
 
-// view is what every page shows.
+// view is the common data of pages.
 type view struct {
 	Title, Path string
-	Live        bool // it shows what is new by itself
+	Live        bool // updates automatically
 	URL         string
 	Nav         []link
 }
@@ -86,7 +85,7 @@ func (p *pages) view(title, path string, live bool) view {
 	return view{Title: title, Path: path, Live: live, URL: p.url, Nav: header}
 }
 
-// handler returns what serves the pages, and everything else by the service.
+// handler serves the pages, and passes other requests to the service.
 func (p *pages) handler(service http.Handler) (http.Handler, error) {
 	var err error
 	if p.templates, err = template.ParseFS(pageFiles, "pages/*.html"); err != nil {
@@ -110,7 +109,7 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 			service.ServeHTTP(w, r)
 			return
 		}
-		p.problem(w, http.StatusNotFound, "Page not found", "There is no page at "+r.URL.Path+".")
+		p.problem(w, http.StatusNotFound, "Page not found", "No page at "+r.URL.Path+".")
 	})
 	return mux, nil
 }
@@ -125,7 +124,7 @@ func (p *pages) render(w http.ResponseWriter, status int, name string, data any)
 	p.renderUnder(console.Policy, w, status, name, data)
 }
 
-// renderUnder renders a page that loads more than policy allows.
+// renderUnder renders a page under another policy.
 func (p *pages) renderUnder(policy string, w http.ResponseWriter, status int, name string, data any) {
 	var b bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
@@ -135,7 +134,7 @@ func (p *pages) renderUnder(policy string, w http.ResponseWriter, status int, na
 	console.Serve(w, status, "text/html; charset=utf-8", policy, b.Bytes())
 }
 
-// problem answers with a page that says what is wrong.
+// problem responds with an error page.
 func (p *pages) problem(w http.ResponseWriter, status int, title, text string) {
 	p.render(w, status, "problem.html", struct {
 		view
@@ -165,7 +164,7 @@ func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {
 	}{p.view("Reference", "/docs", false), devAccounts[0].key, devAccounts[0].token})
 }
 
-// description serves the OpenAPI description, or the part of it that a function makes.
+// description serves the OpenAPI description, or a part of it.
 func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		text, err := p.openAPI()
@@ -182,7 +181,7 @@ func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc 
 
 func (p *pages) file(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, ".html") { // a template
-		p.problem(w, http.StatusNotFound, "Page not found", "There is no page at "+r.URL.Path+".")
+		p.problem(w, http.StatusNotFound, "Page not found", "No page at "+r.URL.Path+".")
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -194,5 +193,5 @@ func (p *pages) file(w http.ResponseWriter, r *http.Request) {
 	http.StripPrefix("/pages", p.static).ServeHTTP(w, r)
 }
 
-// clock is a time as the pages show it.
+// clock formats a time.
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -28,7 +28,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// handler returns the pages before a service that answers 400, with a mail and a webhook called first.
+// handler returns the pages, with an email and a webhook named first, before a service that
+// responds with 400.
 func handler(t *testing.T, secret string) http.Handler {
 	t.Helper()
 	p := &pages{
@@ -71,7 +72,7 @@ func get(h http.Handler, path, host string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestPages holds which pages there are, to whom, and what they may load.
+// TestPages checks the pages, their access, and their policies.
 func TestPages(t *testing.T) {
 	h := handler(t, "")
 	for _, test := range []struct {
@@ -84,10 +85,10 @@ func TestPages(t *testing.T) {
 		{"/", "[::1]:8080", 200, ""},
 		{"/", "evil.example:8080", 403, "call it as localhost, or start it with HOST=evil.example"},
 		{"/mail", "rebound.example", 403, ""},
-		{"/mail", "dev.example:8080", 200, ""}, // HOST names it
+		{"/mail", "dev.example:8080", 200, ""}, // in HOST
 		{"/mail", "192.0.2.1:8080", 200, ""},
 		{"/mail?q=OLDER", "localhost", 200, "Older"},
-		{"/mail?q=none", "localhost", 200, "None of 2 mails matches"},
+		{"/mail?q=none", "localhost", 200, "None of 2 emails matches"},
 		{"/mail", "localhost", 200, "Newer &lt;b&gt;"},
 		{"/mail/1", "localhost", 200, `src="/mail/1/html"`},
 		{"/mail/1/html", "localhost", 200, "<script>"},
@@ -100,9 +101,9 @@ func TestPages(t *testing.T) {
 		{"/openapi-clients.json", "localhost", 500, "no description"},
 		{"/pages/style.css", "localhost", 200, "color-scheme"},
 		{"/opened?organization=a&document=b'c", "localhost", 200, "&#34;documentId&#34;:&#34;b&#39;\\&#39;&#39;c&#34;"},
-		{"/pages/home.html", "localhost", 404, "There is no page"},
+		{"/pages/home.html", "localhost", 404, "No page"},
 		{"/pages/none.css", "localhost", 404, ""},
-		{"/nothing", "localhost", 404, "There is no page at /nothing"},
+		{"/nothing", "localhost", 404, "No page at /nothing"},
 		{"/v2/organizations/get", "localhost", 400, "INVALID_ARGUMENT"},
 		{"/v2/organizations/get", "evil.example", 403, "PERMISSION_DENIED"},
 	} {
@@ -121,11 +122,12 @@ func TestPages(t *testing.T) {
 	}
 	if policy := get(h, "/mail/1/html", "localhost").Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") ||
 		strings.Contains(policy, "script") {
-		t.Errorf("the HTML of a mail has the policy %q", policy)
+		t.Errorf("the HTML of an email has the policy %q", policy)
 	}
 }
 
-// TestReceiver holds that a signed webhook is taken, any other refused, that both are shown, and that what is kept is bounded.
+// TestReceiver checks that the receiver accepts only signed webhooks, shows both kinds, and keeps a
+// limited number.
 func TestReceiver(t *testing.T) {
 	secret, err := webhook.NewSecret(rand.Reader)
 	if err != nil {
@@ -184,8 +186,8 @@ func TestReceiver(t *testing.T) {
 	}
 }
 
-// TestReceiverBounded holds that what anybody posts costs little, and that a page of another site posts nothing at all: a nested body once
-// took 1.6 GB.
+// TestReceiverBounded checks that posts use limited memory (a nested body once took 1.6 GB), and
+// that pages of other sites cannot post.
 func TestReceiverBounded(t *testing.T) {
 	h := handler(t, "")
 	body := strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999)
@@ -195,7 +197,7 @@ func TestReceiverBounded(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/webhooks/x", strings.NewReader(body))
 			r.Host = "localhost:8080"
 			r.Header.Set("Content-Type", "text/plain")
-			r.Header.Set("Authorization", "Bearer x") // lets a person call operations, and nothing else
+			r.Header.Set("Authorization", "Bearer x") // a personal token only allows operations
 			if origin != "" {
 				r.Header.Set("Origin", origin)
 			}
@@ -212,7 +214,7 @@ func TestReceiverBounded(t *testing.T) {
 	}
 }
 
-// TestHosts holds what HOST says.
+// TestHosts checks the parsing of HOST.
 func TestHosts(t *testing.T) {
 	names, addresses := parseHosts(" 0.0.0.0, Dev.example,,::1")
 	_, one := parseHosts("192.0.2.2")
@@ -221,7 +223,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestPort holds that the README and the OpenAPI document name the server's port, and the README once.
+// TestPort checks that the README (once) and the OpenAPI document name the server's port.
 func TestPort(t *testing.T) {
 	for file, want := range map[string]int{"../../README.md": 1, "../../shared/api/openapi.json": 1} {
 		text, err := os.ReadFile(file)
@@ -234,7 +236,7 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// TestLog holds what a person at a terminal reads.
+// TestLog checks the log for terminals.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	log, people, err := newLog("short", &out, false)
@@ -263,11 +265,11 @@ WRN queue not reached cause="no\nroute"
 	}
 	people.Info("mail", slog.String("subject", "\x1b[31m"), slog.Any("cause", errors.New("\x1b[31m")))
 	if text := out.String(); strings.Contains(text, "\x1b[31m") || strings.Count(text, "␛[31m") != 2 {
-		t.Errorf("a mail's subject colors the terminal: %q", text)
+		t.Errorf("an email's subject colors the terminal: %q", text)
 	}
 }
 
-// TestQuote has a shell read what was quoted.
+// TestQuote checks quoting with a shell.
 func TestQuote(t *testing.T) {
 	for _, text := range []string{"/plain/path-1.x", "/with space/é", "it's $HOME `x` \"y\" \\ *", "", "a\nb", "~root", "a;b"} {
 		out, err := exec.Command("sh", "-c", "printf %s "+quote(text)).Output()

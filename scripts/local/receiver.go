@@ -17,42 +17,42 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Limits of what the receiver takes and keeps, so that nobody fills the memory.
+// Limits of the receiver's memory.
 const (
 	maxEndpoints = 50
-	maxArrived   = 20      // of each endpoint, the latest
+	maxArrived   = 20      // latest ones per endpoint
 	maxWebhook   = 1 << 20 // bytes of a body
-	maxShown     = 16_000  // bytes of a body that are shown
-	maxRefused   = 1_000   // the same of one that is refused
+	maxShown     = 16_000  // shown bytes of a body
+	maxRefused   = 1_000   // shown bytes of a refused body
 )
 
-// receiver takes webhooks, checks them, and keeps the latest for the page that shows them.
+// receiver receives and verifies webhooks, and keeps the latest for its page.
 type receiver struct {
 	webhooks func(ctx context.Context, account string) ([]collab.Webhook, error)
 	now      func() time.Time
 
 	mu        sync.Mutex
-	endpoints []*endpoint // the one that got something last first
+	endpoints []*endpoint // latest activity first
 	last      int         // key of the latest arrival
 }
 
-// endpoint is one address of the receiver.
+// endpoint is an address of the receiver.
 type endpoint struct {
 	Name    string
 	Arrived []arrival // newest first
 }
 
-// arrival is one webhook that arrived.
+// arrival is a received webhook.
 type arrival struct {
 	First          bool // of all
-	Key            int  // no two have the same
+	Key            int  // unique
 	ID, Type, Time string
 	Header, Body   string
-	Problem        string // why it was refused, "" for none
-	Delivery       string // the console's page of it, which can send it again; "" where it was refused
+	Problem        string // why it was refused; "" if accepted
+	Delivery       string // the console's page of the delivery, to send it again; "" if refused
 }
 
-// receive takes a webhook: it answers 204 to one that its secret signed, 401 to any other.
+// receive receives a webhook. It responds with 204 if a secret signed it, else 401.
 func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWebhook))
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// verify returns the event, and the page of its delivery by the webhook whose secret signed it, or what is wrong. The secrets are those of
-// the webhooks that lead to this name.
+// verify returns the event, and the console's page of its delivery, or an error. It tries the
+// secrets of the webhooks to this name.
 func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (
 	event *client.WebhookEvent, delivery, problem string, err error) {
 	problem = "no webhook was added with this address"
@@ -120,7 +120,7 @@ func (c *receiver) keep(name string, a arrival) {
 	c.endpoints = append([]*endpoint{e}, c.endpoints[:min(len(c.endpoints), maxEndpoints-1)]...)
 }
 
-// shown returns a copy of what arrived.
+// shown returns a copy of the arrivals.
 func (c *receiver) shown() []endpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,12 +140,12 @@ func (p *pages) webhookList(w http.ResponseWriter, r *http.Request) {
 	}{p.view("Webhooks", "/webhooks", true), webhookCurl(p.url), p.receiver.shown()})
 }
 
-// webhookPlace leads who opens the address of an endpoint to what it got.
+// webhookPlace redirects a browser from an endpoint's address to its arrivals.
 func (p *pages) webhookPlace(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/webhooks#"+url.PathEscape(r.PathValue("name")), http.StatusSeeOther)
 }
 
-// headerText returns the headers that a webhook is known by, one a line.
+// headerText returns the identifying headers of a webhook, one per line.
 func headerText(h http.Header) string {
 	var lines []string
 	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature", "content-type", "user-agent"} {
@@ -154,7 +154,7 @@ func headerText(h http.Header) string {
 	return strings.Join(lines, "\n")
 }
 
-// indented returns the body of a webhook as people read it. It is signed: so it is the service's own, and nested no deeper than that takes.
+// indented indents a webhook's body. Its signature was verified, so its nesting is limited.
 func indented(body []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, body, "", "  ") != nil {

@@ -14,17 +14,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// identity lets git commit and tag.
+// identity is the identity for git commits and tags.
 var identity = []string{"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com"}
 
-// release commits the clone and makes its release. It returns the path of an archive, without its end, by name.
+// release commits the clone and makes its release. It returns a function that returns the path of
+// an archive without its extension.
 func (n *newcomer) release(t *testing.T) func(name string) string {
 	t.Helper()
 	here := &outside{dir: n.dir, env: append(n.environment(), identity...)}
 	here.do(t, "git", "add", "--all")
 	here.do(t, "git", "commit", "--quiet", "--allow-empty", "--message=release")
 	uname := strings.ReplaceAll(strings.TrimSpace(here.do(t, "uname", "-sm")), " ", "-")
-	// The deployment test uses the functions of a release.
+	// The deployment test uses a release's functions.
 	if printed := here.do(t, "make", "release", "VERSION="+platform.Release, "ARCHS=", "PLATFORMS="+uname); !strings.Contains(printed, "Nothing is published") {
 		t.Errorf("make release printed %s", printed)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/lmittmann/tint"
 )
 
-// newLog returns the service's log in a form. For the form short, people is a second log, for what a person at a terminal wants to see:
-// the requests with why they were refused, the mails and the webhooks. Else it is nil.
+// newLog returns the service's log in a form. If the form is short, people is a second log for
+// terminals, with requests, refusal reasons, emails and webhooks. Otherwise people is nil.
 func newLog(form string, out io.Writer, colored bool) (log, people *slog.Logger, err error) {
 	switch form {
 	case "short":
@@ -30,7 +30,8 @@ func newLog(form string, out io.Writer, colored bool) (log, people *slog.Logger,
 	return nil, nil, fmt.Errorf("-log is %q: use short, logfmt or json", form)
 }
 
-// withoutEscapes keeps what callers sent from changing the terminal: tint writes escape sequences as they are.
+// withoutEscapes escapes control characters, because tint writes callers' escape sequences
+// unchanged.
 func withoutEscapes(_ []string, a slog.Attr) slog.Attr {
 	if text := a.Value.String(); strings.ContainsRune(text, '\x1b') {
 		a.Value = slog.StringValue(strings.ReplaceAll(text, "\x1b", "␛"))
@@ -38,7 +39,7 @@ func withoutEscapes(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// withoutRequests leaves out the service's own records of requests, except those of its faults.
+// withoutRequests drops the service's own records of requests, except those of faults.
 type withoutRequests struct{ slog.Handler }
 
 // Handle writes a record.
@@ -49,7 +50,7 @@ func (h withoutRequests) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// logRequests serves as next does, and logs each operation that was called, with the reason where it was refused.
+// logRequests logs each called operation, with the reason if it was refused.
 func logRequests(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -68,23 +69,23 @@ func logRequests(log *slog.Logger, next http.Handler) http.Handler {
 	})
 }
 
-// watched is an answer of which the status is kept, and the text where it is a failure.
+// watched records the status of a response, and the text of a failure.
 type watched struct {
 	http.ResponseWriter
 	status  int
 	failure bytes.Buffer
 }
 
-// Unwrap lets a connection be taken over.
+// Unwrap supports http.ResponseController.
 func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (w *watched) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write keeps the beginning of a failure.
+// Write records the beginning of a failure.
 func (w *watched) Write(p []byte) (int, error) {
 	if room := 16<<10 - w.failure.Len(); w.status >= 400 && room > 0 {
 		w.failure.Write(p[:min(len(p), room)])
@@ -92,7 +93,8 @@ func (w *watched) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// reason is why the request was refused: the code with all mistakes; "" for a success, and where a page says it.
+// reason returns the code and all mistakes of a refused request. It returns "" for a success or a
+// page.
 func (w *watched) reason() string {
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		return ""
@@ -118,7 +120,7 @@ func (w *watched) reason() string {
 	return e.Status + ": " + strings.Join(mistakes, "; ")
 }
 
-// isTerminal reports whether a person reads what is written to a file.
+// isTerminal reports whether a file is a terminal.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

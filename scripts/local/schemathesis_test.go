@@ -19,8 +19,8 @@ import (
 	"collabdata/shared/testing/localstacktest"
 )
 
-// TestSchemathesis has Schemathesis make requests from the OpenAPI document, good ones and bad ones: none is answered with a fault of the
-// service, or with anything that the document does not say.
+// TestSchemathesis sends valid and invalid requests that Schemathesis generates from the OpenAPI
+// document. No response is a fault or undocumented.
 func TestSchemathesis(t *testing.T) {
 	t.Parallel()
 	program, err := localstack.CheckTool(t.Context(), "schemathesis", os.Stderr)
@@ -34,8 +34,9 @@ func TestSchemathesis(t *testing.T) {
 	create := collab.CreateFlags{Organization: true, Document: true}
 	_, err = d.OpenDocument(t.Context(), "acme", "acme", "plan", create) // as in the examples
 	must(t, err)
-	const drawn = "10"          // requests for each operation, and some 12,000 more that cover the document
-	cmd := exec.CommandContext( // with one worker: CPython's parser fails at times where two threads use it
+	const drawn = "10" // requests per operation, besides 12,000 that cover the document
+	// one worker, because CPython's parser sometimes fails with two threads
+	cmd := exec.CommandContext(
 		t.Context(), program, "run", "../../shared/api/openapi.json", "--url", s.url, "--no-color", "--seed", "1",
 		"--header", credentials.KeyHeader+": key", "--header", credentials.TokenHeader+": token",
 		"--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "1", "--generation-database", "none", "--checks",

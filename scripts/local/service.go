@@ -26,18 +26,18 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// parts are what the server is put together from.
+// parts are the parts of the server.
 type parts struct {
 	clouds      *clouds
 	service     *app.Service
 	delivery    *worker.Worker
 	connected   *connected
-	environment string // path of the file that writeEnvironment wrote
-	reference   string // path of the script that shows the reference
+	environment string // path of the file of writeEnvironment
+	reference   string // path of the script that renders the reference
 }
 
-// prepare starts the stand-ins, makes what is missing on them, and puts the service together. After an error the stand-ins that were
-// started run.
+// prepare starts the stand-ins, creates missing resources, and assembles the service. After an
+// error, started stand-ins still run.
 func prepare(ctx context.Context, data string, log, people *slog.Logger, url string, out io.Writer) (p parts, err error) {
 	if p.clouds, err = startClouds(ctx, data, out); err != nil {
 		return p, err
@@ -61,12 +61,11 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	return p, err
 }
 
-// operator returns the operator of this deployment.
 func (p *parts) operator() *operator.Operator {
 	return operator.New(operator.Config{App: p.service.Config(), CheckURL: webhook.NewGuard(private).CheckURL})
 }
 
-// consoleOf returns an operator's pages, whose header leads to the pages of this server.
+// consoleOf returns an operator's pages, with links to this server's pages.
 func consoleOf(o *operator.Operator) http.Handler {
 	links := make([]console.Link, 0, len(header))
 	for _, l := range header {
@@ -81,7 +80,7 @@ func consoleOf(o *operator.Operator) http.Handler {
 	})
 }
 
-// prepareService makes the table and the accounts where they are missing, and puts the service together.
+// prepareService creates the table and the accounts if missing, and assembles the service.
 func prepareService(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, url string) (*app.Service, error) {
 	service := app.New(app.Config{
 		Stage:         "local",
@@ -108,8 +107,8 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 	return service, nil
 }
 
-// prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
-// Each mail and each webhook that was sent is logged to people with the page that shows it, unless people is nil.
+// prepareDelivery verifies the sender if there is an email service, and assembles the delivery. If
+// people is not nil, it logs each sent email and webhook with its page there.
 func prepareDelivery(
 	ctx context.Context, c *clouds, queues map[string]string, log, people *slog.Logger, url string,
 ) (*worker.Worker, error) {
@@ -125,7 +124,7 @@ func prepareDelivery(
 	}
 	if c.ses != nil {
 		if err := sender.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
-			return nil, fmt.Errorf("making the mail's sender known: %w", err)
+			return nil, fmt.Errorf("verifying the sender of emails: %w", err)
 		}
 		d.SES, d.Mail = c.ses.config, sender.Options{
 			From:        mailFrom,
@@ -153,7 +152,8 @@ func prepareDelivery(
 	return worker.New(d)
 }
 
-// writeEnvironment writes a file that a shell reads in order to reach this deployment by the API, scripts/admin and the AWS CLI.
+// writeEnvironment writes a shell file with the variables for the API, scripts/admin and the AWS
+// CLI.
 func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues map[string]string) (path string, err error) {
 	identity, err := c.dynamoDB.config.Credentials.Retrieve(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues m
 		{"AWS_ENDPOINT_URL_DYNAMODB", c.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB")},
 		{"AWS_ENDPOINT_URL_SQS", c.sqs.url("AWS_ENDPOINT_URL_SQS")},
 		{"AWS_REGION", c.dynamoDB.config.Region},
-		{"AWS_DEFAULT_REGION", c.dynamoDB.config.Region}, // for the AWS CLI of version 1, and boto3
+		{"AWS_DEFAULT_REGION", c.dynamoDB.config.Region}, // for the AWS CLI version 1 and boto3
 		{"AWS_ACCESS_KEY_ID", identity.AccessKeyID},
 		{"AWS_SECRET_ACCESS_KEY", identity.SecretAccessKey},
 		{"TABLE_NAME", name},
@@ -178,15 +178,15 @@ func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues m
 	return path, os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// adminCommand is how a shell runs the operator's commands on this deployment. Their program is built when it is first wanted: so the
-// server answers sooner.
+// adminCommand returns the shell command of the operator's program. The program is built at its
+// first use, so the server starts sooner.
 func adminCommand(local, environment string) string {
 	return fmt.Sprintf(
 		"make -C %s admin && . %s && %s --help", quote(filepath.Dir(local)), quote(environment), quote(filepath.Join(local, "bin", "admin")),
 	)
 }
 
-// quote returns a text as one word of a shell.
+// quote quotes a text for a shell.
 func quote(text string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+="
 	if text != "" && strings.Trim(text, plain) == "" {

@@ -1,5 +1,5 @@
-// Package app puts the service together. It is the composition root: the only reader of the environment below shared, and where the
-// clock and randomness come from.
+// Package app assembles the service. It is the only package below shared that reads the
+// environment, and the source of the clock and of randomness.
 package app
 
 import (
@@ -42,27 +42,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Config is what the service is put together from.
+// Config configures a Service.
 type Config struct {
-	DynamoDB  aws.Config // how to reach the table
-	SQS       aws.Config // how to reach the queues
-	Table     string     // the table's name
+	DynamoDB  aws.Config // access to the table
+	SQS       aws.Config // access to the queues
+	Table     string     // name of the table
 	EventsURL string     // URL of the events queue
-	LiveURL   string     // where pages connect, ws: or wss:; "" where they cannot
+	LiveURL   string     // ws: or wss: URL for pages; "" if there is none
 
-	Stage         string              // that issues persons' tokens
-	Headers       credentials.Headers // that carry the credentials
-	PrivateRanges []netip.Prefix      // where webhooks may be posted to beside public addresses
-	ReadOnly      bool                // operations that write are refused, see rpc.Server
+	Stage         string              // issuer of personal tokens
+	Headers       credentials.Headers // headers of the credentials
+	PrivateRanges []netip.Prefix      // allowed webhook targets besides public addresses
+	ReadOnly      bool                // refuses writing operations, see rpc.Server
 
 	Log    *slog.Logger
-	Now    func() time.Time // nil for the clock
-	Random io.Reader        // nil for the system's
+	Now    func() time.Time // time.Now if nil
+	Random io.Reader        // crypto/rand if nil
 
 	disabled bool // see WithDisabled
 }
 
-// Service is the service put together.
+// Service is the assembled service.
 type Service struct {
 	Accounts  *accounts.Store
 	Directory *directory.Store
@@ -72,7 +72,7 @@ type Service struct {
 	Inbox     *inbox.Store
 	Deletion  *deletion.Store
 	Events    *queue.Queue
-	Guard     *webhook.Guard // where webhooks may be posted to
+	Guard     *webhook.Guard // allowed webhook targets
 
 	config Config
 	keys   credentials.KeyStore
@@ -80,7 +80,7 @@ type Service struct {
 	quotas *quota.Ledger
 }
 
-// New puts the service together. It calls nothing: the table and the queues may be made later.
+// New assembles the service. It makes no calls, so the table and the queues need not exist yet.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -105,33 +105,35 @@ func New(c Config) *Service {
 		Outbox:    o,
 		Hooks:     hooks.New(o),
 		Inbox:     in,
-		Deletion:  deletion.New(th, inbox.New(o, d.WithDisabled())), // goes on where something is disabled
-		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
-		Guard:     guard,
-		config:    c,
-		keys:      credentials.Cached(a, c.Now),
-		access:    access.New(d, a, guard, webhook.ClientOptions{}, c.Now, c.Log),
-		quotas:    &quota.Ledger{Store: a, Now: c.Now, Log: c.Log},
+		// jobs also run for disabled organizations and documents
+		Deletion: deletion.New(th, inbox.New(o, d.WithDisabled())),
+		Events:   queue.New(c.SQS, c.EventsURL, c.Log),
+		Guard:    guard,
+		config:   c,
+		keys:     credentials.Cached(a, c.Now),
+		access:   access.New(d, a, guard, webhook.ClientOptions{}, c.Now, c.Log),
+		quotas:   &quota.Ledger{Store: a, Now: c.Now, Log: c.Log},
 	}
 }
 
-// Config returns what the service is put together from.
+// Config returns the configuration of the service.
 func (s *Service) Config() Config { return s.config }
 
-// WithDisabled returns the same service for an operator who moves data: what is disabled is read and written as if it were enabled.
+// WithDisabled returns the service for an operator: it treats disabled organizations and documents
+// as enabled.
 func (s *Service) WithDisabled() *Service {
 	c := s.config
 	c.disabled = true
 	return New(c)
 }
 
-// Handler returns what serves all endpoints without a gateway: it gives each request an id, and has the time of a function for it.
+// Handler serves all endpoints without a gateway. It gives each request an id and the time limit of
+// a function.
 func (s *Service) Handler() http.Handler {
 	server := s.server()
 	return s.handler(server, s.identify(server))
 }
 
-// endpoint returns what serves one endpoint.
 func (s *Service) endpoint(e rpc.Endpoint) http.Handler {
 	server := s.server()
 	h := e.Handler(server, s.services())
@@ -141,7 +143,7 @@ func (s *Service) endpoint(e rpc.Endpoint) http.Handler {
 	return s.identify(server)(h)
 }
 
-// identify returns what checks the credentials of requests, and remembers them for credentials.TTL.
+// identify checks the credentials of requests. It caches them for credentials.TTL.
 func (s *Service) identify(server *rpc.Server) func(http.Handler) http.Handler {
 	checker := &credentials.Checker{
 		Keys: s.keys, Now: s.config.Now, Headers: s.config.Headers, Stage: s.config.Stage,
@@ -149,7 +151,8 @@ func (s *Service) identify(server *rpc.Server) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler { return auth.Require(checker, server, next) }
 }
 
-// HandlerFor is Handler for callers who need no credentials: a caller with access to the table may speak for any account.
+// HandlerFor is Handler for callers without credentials: a caller with access to the table may act
+// for any account.
 func (s *Service) HandlerFor(id collab.Identity) http.Handler {
 	return s.handler(s.server(), func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +161,7 @@ func (s *Service) HandlerFor(id collab.Identity) http.Handler {
 	})
 }
 
-// Call calls an endpoint in process, in the name of an identity: see rpc.Server.Call.
+// Call calls an endpoint in process, in the name of an identity. See rpc.Server.Call.
 func (s *Service) Call(ctx context.Context, e rpc.Endpoint, id collab.Identity, request any) (*rpc.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, platform.OperationTime)
 	defer cancel()
@@ -177,7 +180,6 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 	})
 }
 
-// server returns what all handlers share.
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
 		Now: s.config.Now, Random: s.config.Random, Log: s.config.Log, Idempotency: s.Accounts, Quotas: s.quotas,
@@ -185,7 +187,6 @@ func (s *Service) server() *rpc.Server {
 	}
 }
 
-// services returns what operations are methods of.
 func (s *Service) services() rpc.Services {
 	return rpc.Services{
 		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.access, Inbox: s.Inbox},

@@ -18,7 +18,7 @@ import (
 const triggering = `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
 	"commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}, "triggerNotification": true}]}]}}`
 
-// TestEvents holds that an operation's event is in the outbox when its message is in the queue.
+// TestEvents checks that an operation's event is in the outbox when its message is in the queue.
 func TestEvents(t *testing.T) {
 	s := apitest.Start(t)
 	if w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
@@ -36,7 +36,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestNoQueue holds that a request succeeds when its event cannot be sent.
+// TestNoQueue checks that a request succeeds if its event cannot be sent.
 func TestNoQueue(t *testing.T) {
 	var log bytes.Buffer
 	s := apitest.Start(t, func(c *app.Config) {
@@ -49,7 +49,7 @@ func TestNoQueue(t *testing.T) {
 	}
 }
 
-// TestClockAndRandom holds that the time of what is written, and generated ids, come from the configuration.
+// TestClockAndRandom checks that times and generated ids come from the configuration.
 func TestClockAndRandom(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	add := func() string {

@@ -29,15 +29,16 @@ const (
 	readPrice  = 0.125
 )
 
-// units are those of the table that something takes, rounded to halves.
+// units are used units of the table, rounded to halves.
 type units struct{ write, read float64 }
 
 func (u units) minus(v units) units { return units{u.write - v.write, u.read - v.read} }
 
-// price of a million, in dollars.
+// price returns the price of a million, in dollars.
 func (u units) price() float64 { return math.Round((u.write*writePrice+u.read*readPrice)*100) / 100 }
 
-// TestCosts holds the table of costs in infra/README.md to what operations take of the table, and deliveries may take at most.
+// TestCosts compares the table of costs in infra/README.md with the units of operations, and the
+// limits of deliveries.
 func TestCosts(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Now()
@@ -46,8 +47,9 @@ func TestCosts(t *testing.T) {
 	})
 	h := s.Handler()
 	n := 0
-	// of returns what one of many requests takes on the average. %d in data is the number of the request, %t one of a thread that is there, in
-	// turn. A second lies between two requests: a thread that is written again at once costs less.
+	// of returns the average units of a request. In data, %d is the number of the request, %t an
+	// existing thread, in turn. Requests are a second apart, because an immediate write to the same
+	// thread costs less.
 	of := func(path, data, key string) units {
 		t.Helper()
 		const warm, requests = 5, 40
@@ -99,7 +101,7 @@ func TestCosts(t *testing.T) {
 		updated   = `"annotationIds": ["a%t"], "updatedData": {"context": {"n": %d}}`
 		resolved  = `"annotationIds": ["a%t"], "updatedData": {"status": {"id": "status %d"}}`
 		ofUpdates = `, "triggerNotification": true`
-		key       = "key" // as both clients send one with each write
+		key       = "key" // both clients send one with each write
 	)
 	add := of("add", made+text+"]}]", key)
 	comment := of("comments/add", toThread+text+"]", key)
@@ -126,7 +128,7 @@ func TestCosts(t *testing.T) {
 		var read struct {
 			Read float64 `json:"read_units"`
 		}
-		for range 2 { // what is known is not read once more
+		for range 2 { // the second uses caches
 			log.Reset()
 			apitest.Post(s.Handler(), path, data)
 			must.Do(t, json.Unmarshal(log.Bytes(), &read))
@@ -172,7 +174,7 @@ func TestCosts(t *testing.T) {
 	fresh := "| a million | write units each | read units each | price |\n|---|---|---|---|\n"
 	for _, r := range rows {
 		t.Logf("%s: %.2f write units, %.2f read units", r.name, r.write, r.read)
-		half := units{math.Round(2*r.write)/2 + 0, math.Round(2*r.read)/2 + 0} // not -0
+		half := units{math.Round(2*r.write)/2 + 0, math.Round(2*r.read)/2 + 0} // avoids -0
 		fresh += fmt.Sprintf("| %s | %g | %g | $%.2f |\n", r.name, half.write, half.read, half.price())
 		stated := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(r.name) + ` \| ([0-9.]+) \| ([0-9.]+) \| \$([0-9.]+) \|$`).
 			FindStringSubmatch(table)
@@ -183,14 +185,15 @@ func TestCosts(t *testing.T) {
 			continue
 		}
 		there := units{number(t, stated[1]), number(t, stated[2])}
-		// Quotas are written once for a hundred units, and an organization read once in five seconds.
+		// Quotas are written once per hundred units, and an organization is read once in five
+		// seconds.
 		if math.Abs(there.write-r.write) > 0.4 || math.Abs(there.read-r.read) > 0.4 || number(t, stated[3]) != there.price() {
 			if !*update {
 				t.Errorf("%s: %s; measured are %.2f write and %.2f read units, and a price of $%.2f", r.name, stated[0], r.write, r.read, half.price())
 			}
 		}
 	}
-	// The cost of a million comments, by the rows above and the additions of the sentence.
+	// The cost of a million comments, by the rows above and the sentence's additions.
 	const requests, deliveries, mails = 5.20, 5.00, 100.0
 	sum := comment.price() + commentEvent.price() + grouped.price()
 	fresh += fmt.Sprintf(
@@ -207,7 +210,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestIdleCosts adds up what a stage costs that nobody uses.
+// TestIdleCosts adds up the costs of an unused stage.
 func TestIdleCosts(t *testing.T) {
 	readme, err := os.ReadFile("../../infra/README.md")
 	must.Do(t, err)
@@ -225,7 +228,8 @@ func TestIdleCosts(t *testing.T) {
 	}
 }
 
-// TestPageCosts reckons what the README says of people with a page open, by its own prices and the pauses of the elements.
+// TestPageCosts checks the README's costs of open pages, using its prices and the pauses of the
+// elements.
 func TestPageCosts(t *testing.T) {
 	file, err := os.ReadFile("../../infra/README.md")
 	must.Do(t, err)
@@ -283,7 +287,7 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// budget returns what TestBudget of package delivery allows an event to take in a case.
+// budget returns the limit in a case of TestBudget of package delivery.
 func budget(t *testing.T, name string) units {
 	t.Helper()
 	source, err := os.ReadFile("../delivery/budget_test.go")

@@ -18,11 +18,11 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// TestSilentConnection holds that a call to AWS which is never answered costs an attempt, not the request, nor the event's message: the
-// call is made again.
+// TestSilentConnection checks that a hanging call to AWS is retried, and fails neither the request
+// nor the event's message.
 func TestSilentConnection(t *testing.T) {
-	var operation atomic.Value // its first call is never answered
-	var calls atomic.Int64     // of it
+	var operation atomic.Value // its first call hangs
+	var calls atomic.Int64     // of operation
 	connections := storetest.Client(func(r *http.Request) (*http.Response, error) {
 		if op, _ := operation.Load().(string); op != "" && strings.HasSuffix(r.Header.Get("X-Amz-Target"), op) && calls.Add(1) == 1 {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -55,8 +55,8 @@ func TestSilentConnection(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTheEnd holds that an update which has no time for all of its annotations says what became of each, a second before its
-// function ends, though it has events to send by then.
+// TestAnswerBeforeTheEnd checks that an update without time for all annotations reports each result
+// a second before its function ends, although it has events to send.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	const annotations, allowed = 500, platform.FunctionTime - platform.OperationTime + 2*time.Second
 	delays := map[string]time.Duration{

@@ -12,13 +12,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Environment reads the variables of a function and collects what is wrong with them.
+// Environment reads the variables of a function and collects errors.
 type Environment struct {
-	Get  func(name string) string // os.Getenv, or another function in tests
+	Get  func(name string) string // os.Getenv, except in tests
 	errs []error
 }
 
-// Required returns the value of a variable that must not be empty.
+// Required returns a variable. It notes an error if the variable is empty.
 func (e *Environment) Required(name string) string {
 	value := e.Get(name)
 	if value == "" {
@@ -27,7 +27,7 @@ func (e *Environment) Required(name string) string {
 	return value
 }
 
-// Note adds an error about a variable, unless err is nil.
+// Note adds an error about a variable. It ignores a nil error.
 func (e *Environment) Note(name string, err error) {
 	if err != nil {
 		e.errs = append(e.errs, fmt.Errorf("the environment variable %s: %w", name, err))
@@ -42,7 +42,8 @@ func (e *Environment) PrivateRanges() []netip.Prefix {
 	return ranges
 }
 
-// AWS returns how the function reaches AWS. Its error is everything that was wrong with the variables read before.
+// AWS returns the configuration of AWS clients. It returns all errors about the variables read
+// before.
 func (e *Environment) AWS(ctx context.Context) (aws.Config, error) {
 	if err := errors.Join(e.errs...); err != nil {
 		return aws.Config{}, err

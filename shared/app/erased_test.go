@@ -15,9 +15,9 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestErasedToken holds that a token opens nothing once its person is taken out of the organization, or their
-// personal data are deleted, in whatever order, and that only the back end brings them back: not the token, and
-// no import of an old comment of theirs.
+// TestErasedToken checks that a token loses access when its person is removed from the
+// organization, or their personal data is deleted, in any order. Only the back end restores access:
+// neither the token nor an import of an old comment does.
 func TestErasedToken(t *testing.T) {
 	for name, deleted := range map[string][]string{
 		"users/delete":      {"users/delete"},
@@ -32,7 +32,7 @@ func TestErasedToken(t *testing.T) {
 			must.Do(t, err)
 			h := s.Handler()
 			call := func(path, data string, header ...string) (code int, body string) {
-				now = now.Add(11 * time.Second) // a person's bounds are free again
+				now = now.Add(11 * time.Second) // resets personal limits
 				r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))
 				r.Header.Set("Content-Type", "application/json")
 				for i := 0; i < len(header); i += 2 {
@@ -81,7 +81,8 @@ func TestErasedToken(t *testing.T) {
 			opens(http.StatusOK)
 			for _, path := range deleted {
 				if path == "users/delete" {
-					call(path, of+`"userIds": ["eve"]`, credentials.KeyHeader, "key", credentials.TokenHeader, "token") // no user may be left
+					// the user must not remain
+					call(path, of+`"userIds": ["eve"]`, credentials.KeyHeader, "key", credentials.TokenHeader, "token")
 					continue
 				}
 				var answer struct{ Result struct{ JobID string } }

@@ -27,17 +27,17 @@ func Serve(e rpc.Endpoint) {
 	})
 }
 
-// Run runs a function's handler, which it makes once from the environment. It does not return.
+// Run creates a handler from the environment and runs it as a function. It does not return.
 func Run(handler func(context.Context, *Environment) (any, error)) {
 	h, err := handler(context.Background(), &Environment{Get: os.Getenv})
 	if err == nil {
-		lambda.StartWithOptions(h, lambda.WithSetEscapeHTML(false)) // the answer is as long on the wire as rpc.WrappedLen says
+		// keeps the response at the length that rpc.WrappedLen returns
+		lambda.StartWithOptions(h, lambda.WithSetEscapeHTML(false))
 	}
 	NewLog(os.Stdout).Error("start", "cause", err)
 	os.Exit(1)
 }
 
-// fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *Environment) (Config, error) {
 	c := Config{Stage: e.Required("STAGE"), Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), PrivateRanges: e.PrivateRanges()}
 	if url := e.Get("LIVE_URL"); url != "" {
@@ -59,8 +59,8 @@ func fromEnvironment(ctx context.Context, e *Environment) (Config, error) {
 	return c, err
 }
 
-// NewLog returns a logger that writes JSON lines, with the hash of the function's program, if its variable CODE says one, and the id of the
-// function's invocation.
+// NewLog returns a logger of JSON lines. Each line has the id of the invocation, and the hash of
+// the program if the variable CODE is set.
 func NewLog(w io.Writer) *slog.Logger {
 	log := slog.New(invocationHandler{slog.NewJSONHandler(w, nil)})
 	if code := os.Getenv("CODE"); code != "" {
@@ -69,7 +69,7 @@ func NewLog(w io.Writer) *slog.Logger {
 	return log
 }
 
-// invocationHandler adds the id of the invocation that the context carries.
+// invocationHandler adds the id of the invocation from the context.
 type invocationHandler struct{ slog.Handler }
 
 func (h invocationHandler) Handle(ctx context.Context, r slog.Record) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// TestLog holds that all lines carry the hash of the program, and those of an invocation its id.
+// TestLog checks that all lines contain the hash of the program, and those of an invocation its id.
 func TestLog(t *testing.T) {
 	t.Setenv("CODE", "5dbdd280c1f4")
 	var out bytes.Buffer
@@ -30,7 +30,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestFromEnvironment holds what a function takes from its variables, and refuses.
+// TestFromEnvironment checks the variables of a function.
 func TestFromEnvironment(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-west-1")
 	for _, tt := range []struct {

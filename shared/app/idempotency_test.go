@@ -19,19 +19,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Time of a function for a call that the table refuses, and for one that succeeds.
+// Time limits for a call that the table refuses, and for one that succeeds.
 const (
 	short = platform.FunctionTime - platform.OperationTime + 3*time.Second
 	long  = platform.FunctionTime
 )
 
-// deployment is the service with a table that may refuse writes, with a clock of its own.
+// deployment is the service with its own clock, and a table that may refuse writes.
 type deployment struct {
 	*testing.T
-	account string // that calls
+	account string // the caller
 	*app.Service
-	full  atomic.Pointer[string] // writes that hold this text are refused for lack of capacity; nil for none
-	later atomic.Int64           // how far the clock is ahead
+	full  atomic.Pointer[string] // refuses writes with this text for lack of capacity; may be nil
+	later atomic.Int64           // offset of the clock
 }
 
 func newDeployment(t *testing.T) *deployment {
@@ -50,7 +50,8 @@ func newDeployment(t *testing.T) *deployment {
 	return d
 }
 
-// call sends data to an operation as the gateway does, with a key unless that is "", for an account with these settings.
+// call calls an operation through the gateway, with a key unless it is "", for an account with
+// these settings.
 func (d *deployment) call(path, key, settings, data string, allowed time.Duration) (status int, body string) {
 	d.Helper()
 	ctx, cancel := context.WithTimeout(d.Context(), allowed)
@@ -60,7 +61,7 @@ func (d *deployment) call(path, key, settings, data string, allowed time.Duratio
 	return status, body
 }
 
-// send is call within a context, to a process of the service.
+// send is call with a context and a process of the service.
 func (d *deployment) send(ctx context.Context, s *app.Service, path, key, settings, data string) (status int, body string, err error) {
 	header := map[string]string{"Content-Type": "application/json"}
 	if key != "" {
@@ -74,7 +75,7 @@ func (d *deployment) send(ctx context.Context, s *app.Service, path, key, settin
 	return answer.StatusCode, answer.Body, err
 }
 
-// threads returns the ids of all annotations, and the times of their comments by comment text.
+// threads returns the ids of all annotations, and the times of their comments by text.
 func (d *deployment) threads() (ids []string, written map[string]time.Time) {
 	d.Helper()
 	_, body := d.call("/v2/commentannotations/get", "", "{}", `{"organizationId":"o","documentId":"d"}`, long)
@@ -107,8 +108,8 @@ const threeThreads = `{"organizationId":"o","createOrganization":true,"documentI
 	{"commentData":[{"commentText":"second","from":{"userId":"u"}}]},
 	{"commentData":[{"commentText":"third","from":{"userId":"u"}}]}]}`
 
-// TestKeyAndPassingFailure has one of three annotations meet a throttled table. The same request under its key adds it once the table is
-// well, and the others no second time, even where the account has come to raise events for all that is written.
+// TestKeyAndPassingFailure throttles one of three annotations. A repeat under the same key only
+// adds this annotation, even if the account's setting now raises more events.
 func TestKeyAndPassingFailure(t *testing.T) {
 	for name, settings := range map[string]string{"the same settings": "{}", "all events": `{"allEvents":true}`} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +134,8 @@ func TestKeyAndPassingFailure(t *testing.T) {
 	}
 }
 
-// TestKeyAndTime has the first attempt at an add of comments do nothing. Comments that a later one adds have the later one's time.
+// TestKeyAndTime makes the first attempt at adding comments fail. Comments of a later attempt get
+// its time.
 func TestKeyAndTime(t *testing.T) {
 	d := newDeployment(t)
 	text := "first"

@@ -25,12 +25,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// effect is a request that writes, on things of its own: each NAME is one that nothing else has.
+// effect is a write request on its own data: each NAME is unique.
 type effect struct {
-	before string   // the call that makes what the request is about, a path and data; "" for none
-	inbox  []string // notifications that a user with its name has
+	before string   // the path and data of a preparing call; "" for none
+	inbox  []string // notifications of a user called NAME
 	data   string
-	left   bool // the request changes what it selects by: the repeat may answer for what was left to do
+	left   bool // the request changes its selection, so a repeat may return fewer
 }
 
 const (
@@ -47,8 +47,8 @@ const (
 	makeWebhook = `/v2/webhooks/add {"webhookId":"NAME","url":"https://example.com"}`
 )
 
-// effects are requests to endpoints that take an Idempotency-Key; a path may come with further words. Of an endpoint without one, the first
-// successful request of its scripts is killed.
+// effects are requests to endpoints with an Idempotency-Key; a path may have a suffix. For other
+// endpoints, the test kills the first successful request of their scripts.
 var effects = map[string]effect{
 	"/v2/commentannotations/add": {data: `{"organizationId":"NAME","createOrganization":true,"documentId":"d","createDocument":true,
 		"commentAnnotations":[{"annotationId":"a","commentData":[{"commentId":1,"commentText":"x","from":{"userId":"u"},"triggerNotification":true}]}]}`},
@@ -101,7 +101,7 @@ var effects = map[string]effect{
 		data: `{"organizationId":"o","documentId":"NAME"}`},
 	"/v2/notifications/delete of a user": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
 		data: `{"organizationId":"o","userId":"NAME"}`},
-	// the script's first request has a folder before its parent: it fails, and a repeat finds the parent
+	// the script's request has a folder before its parent: it fails, but a repeat would succeed
 	"/v2/organizations/folders/add": {data: `{"organizationId":"NAME","createOrganization":true,
 		"folders":[{"folderId":"a"},{"folderId":"b","parentFolderId":"a"}]}`},
 	"/v2/organizations/folders/update": {before: makeFolders,
@@ -132,7 +132,7 @@ var effects = map[string]effect{
 	"/v2/webhooks/deliveries/replay": {before: makeWebhook, data: `{"webhookId":"NAME","since":0}`},
 }
 
-// deliver puts a notification into the inbox of a user.
+// deliver adds a notification to a user's inbox.
 func (d *deployment) deliver(user, id string) {
 	d.Helper()
 	doc, err := d.Directory.OpenDocument(d.Context(), "acme", "o", user, collab.CreateFlags{})
@@ -145,7 +145,7 @@ func (d *deployment) deliver(user, id string) {
 	must.Do(d, err)
 }
 
-// events lists the events on things of a name, which nothing has delivered, by what they are about. It passes over those that were seen.
+// events returns the undelivered events about a name, without seen ones.
 func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	d.Helper()
 	for _, it := range storetest.Scan(d, d.Outbox.Table) {
@@ -165,13 +165,14 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	return list
 }
 
-// part matches the answer to an update of fewer than all.
+// part matches the response to a partial update.
 var part = regexp.MustCompile(`^200 .*"[01] comment annotations? updated"`)
 
-// moment matches what differs from one request to the next: times, generated ids and secrets.
+// moment matches parts that differ between requests: times, generated ids and secrets.
 var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|\b[0-9a-z]{26}\b|\b1[0-9]{12}\b|\b1[0-9]{15}\b|whsec_[A-Za-z0-9+/=]+|eyJ[A-Za-z0-9_.-]+`)
 
-// killed calls an operation in a process of its own, which dies after a number of requests to the table. It reports whether it did.
+// killed calls an operation in a process that dies after a number of requests to the table. It
+// reports whether the process died.
 func (d *deployment) killed(after int64, path, key, data string) bool {
 	c := d.Config()
 	var sent atomic.Int64
@@ -201,9 +202,9 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 	}
 }
 
-// TestKilled kills each operation that writes after each of its requests to the table, so also between what it does and the keeping of its
-// answer. The same request under the same Idempotency-Key, once the lease of the first has ended, answers as one that was not killed, and
-// the two together have recorded the same events.
+// TestKilled kills each write operation after each request to the table, also before it stores its
+// response. After the lease, the same request with the same Idempotency-Key must return the
+// response of an uninterrupted one. Both together must record the same events.
 func TestKilled(t *testing.T) {
 	cases := maps.Clone(effects)
 	for _, e := range api.Endpoints() {
@@ -216,12 +217,12 @@ func TestKilled(t *testing.T) {
 		path, _, _ := strings.Cut(name, " ")
 		t.Run(name[1:], func(t *testing.T) {
 			t.Parallel()
-			d := newDeployment(t) // of its own: events stay pending, and are read again and again
+			d := newDeployment(t) // separate, because events stay pending and are read repeatedly
 			server := httptest.NewServer(d.Handler())
 			t.Cleanup(server.Close)
 			target := apitest.Target{BaseURL: server.URL, Seeder: apitest.Seeder{Accounts: d.Accounts, Directory: d.Directory}}
 			of, n, seen := cases[name], 0, map[string]bool{}
-			// prepare makes what a request of a name is about, and returns its data.
+			// prepare creates the data of a request, and returns the request's data.
 			prepare := func(this string) string {
 				if of.data == "" {
 					account, data := apitest.Prepare(t, target, path)
@@ -240,22 +241,24 @@ func TestKilled(t *testing.T) {
 				}
 				return fill(of.data)
 			}
-			// answered prepares and makes a request of its own, killed after that many requests to the table, 0 for never.
+			// answered prepares and makes a request, killed after most requests to the table; 0
+			// means never.
 			answered := func(most int64) (killed bool, answer string, events []string) {
 				n++
 				this := fmt.Sprintf("%s-%02d", strings.NewReplacer("/", "-", " ", "-").Replace(name[1:]), n)
 				data := prepare(this)
-				d.events(this, seen) // those of the preparation
+				d.events(this, seen) // of the preparation
 				if most > 0 {
 					killed = d.killed(most, path, this, data)
-					d.later.Add(int64(time.Minute)) // its lease has ended
+					d.later.Add(int64(time.Minute)) // after its lease
 				}
 				status, body := d.call(path, this, `{"allEvents":true}`, data, long)
 				body = moment.ReplaceAllString(body, "NOW")
-				d.call("/v2/webhooks/delete", "", "{}", `{"webhookId":"`+this+`"}`, long) // an account has a number of them at most
+				// accounts have a maximum number
+				d.call("/v2/webhooks/delete", "", "{}", `{"webhookId":"`+this+`"}`, long)
 				about := this
 				if of.data == "" {
-					about = "" // the account is its own
+					about = "" // the account is separate
 				}
 				return killed, strings.ReplaceAll(fmt.Sprint(status, " ", body), this, "NAME"), d.events(about, seen)
 			}

@@ -18,8 +18,9 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestMisspelled misspells each selector, filter and flag of each operation, in an account that refuses unknown
-// fields and in one that drops them. Each request is refused and changes nothing.
+// TestMisspelled misspells each selector, filter and flag of each operation, in an account that
+// refuses unknown fields and in one that drops them. Each request must be refused and change
+// nothing.
 func TestMisspelled(t *testing.T) {
 	examples, err := apitest.Examples()
 	must.Do(t, err)

@@ -15,7 +15,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestOrigins holds which pages may call as a person and read the answer, and how large a request and how many there may be.
+// TestOrigins checks the origins of pages that may call as a person and read responses, and the
+// limits of such requests.
 func TestOrigins(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return now }, "test" })

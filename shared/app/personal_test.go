@@ -19,8 +19,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestPersonalDataInPages: all that there is of a person comes once, however many pages it takes and wherever one ends. A page has at most 100
-// of a kind and 5 MB, and looks at no more than it may.
+// TestPersonalDataInPages checks that pages contain each item of a person's data once, wherever
+// they end. A page has at most 100 items of a kind and 5 MB, and a limited search.
 func TestPersonalDataInPages(t *testing.T) {
 	s := apitest.Start(t)
 	settings := collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}
@@ -36,9 +36,9 @@ func TestPersonalDataInPages(t *testing.T) {
 		}
 		return w.Body.Bytes()
 	}
-	var want []string // what there is of ann, by a name for each
+	var want []string // ann's data by name
 	const by = `{"commentId": %d, "commentText": %q, "from": {"userId": %q}}`
-	// thread adds a thread of a creator, with the comments that text returns; those with a text are ann's.
+	// thread adds a thread of a creator, with comments of text; those with a text are ann's.
 	thread := func(doc, id, creator string, comments int, text func(n int) string) {
 		t.Helper()
 		call("/v2/commentannotations/add", fmt.Sprintf(`"documentId": %q, "createDocument": true, "createOrganization": true,
@@ -62,13 +62,14 @@ func TestPersonalDataInPages(t *testing.T) {
 	}
 	none := func(int) string { return "" }
 	short := func(int) string { return "hers" }
-	thread("0", "of others", "bob", 10_100, none) // more than a page looks at
-	thread("1", "full", "bob", 100, short)        // of comments; the next thread begins a page
+	thread("0", "of others", "bob", 10_100, none) // exceeds the search of a page
+	thread("1", "full", "bob", 100, short)        // of comments; the next thread starts a page
 	thread("1", "next", "bob", 7, short)
 	thread("2", "busy", "bob", 900, func(n int) string { return strings.Repeat("hers", 1-min(n%3, 1)) })
 	thread("3", "large", "ann", 40, func(int) string { return strings.Repeat("h", 300_000) })
 	for n := range 230 {
-		thread("4", fmt.Sprintf("thread-%03d", n), "ann", 1+n%2, short) // a page may end after an annotation, and before its comments
+		// a page may end between an annotation and its comments
+		thread("4", fmt.Sprintf("thread-%03d", n), "ann", 1+n%2, short)
 		id := fmt.Sprintf("hers-%03d", n)
 		of := `"documentId": "4", "commentAnnotations": [{"annotationId": %q, "assignedTo": {"userId": "ann"}}]`
 		call("/v2/commentannotations/add", fmt.Sprintf(of, id))
@@ -131,7 +132,7 @@ func TestPersonalDataInPages(t *testing.T) {
 	}
 }
 
-// personalPage returns what a page has of a person, by a name for each, and the token of the next one.
+// personalPage returns the names of a person's data in a page, and the token of the next page.
 func personalPage(t *testing.T, answer []byte) (list []string, next string) {
 	t.Helper()
 	var page struct {

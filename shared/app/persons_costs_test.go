@@ -25,8 +25,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPersonCosts sends the most expensive request of each operation that a person may call, in a document ten folders deep, whose access
-// somebody restricted. It holds the units that the introduction to the reference states.
+// TestPersonCosts sends the most expensive request of each operation for persons, in a restricted
+// document ten folders deep. It checks the units in the introduction of the reference.
 func TestPersonCosts(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Now().Truncate(time.Second)
@@ -39,7 +39,7 @@ func TestPersonCosts(t *testing.T) {
 	h := s.Handler()
 	send := func(token, path, data string) units {
 		t.Helper()
-		now = now.Add(time.Hour) // the bounds of persons are free again
+		now = now.Add(time.Hour) // resets personal limits
 		log.Reset()
 		r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {"organizationId": "acme", `+data+`}}`))
 		r.Header.Set("Content-Type", "application/json")
@@ -80,7 +80,7 @@ func TestPersonCosts(t *testing.T) {
 	send("", "organizations/documents/add", `"folderId": "f9", "documents": [{"documentId": "plan"}, `+list(29, `{"documentId": "d%d"}`)+`]`)
 	send("", "organizations/folders/access/update", `"folderIds": ["f0"], "accessType": "restricted"`)
 	send("", "users/add", `"folderId": "f0", "users": [{"userId": "ann", "name": "Ann"}, `+list(60, `{"userId": "u%d", "name": "U %d"}`)+`]`)
-	for i := range 110 { // more than an answer holds
+	for i := range 110 { // exceeds a response
 		send("", "commentannotations/add", fmt.Sprintf(`"documentId": "plan", "commentAnnotations": [{"annotationId": "a%d", "commentData": [{"commentText": %q, "from": {"userId": "ann"}}]}]`, i, text(48_000)))
 	}
 	token, err := credentials.Sign(keys[0], "test", "acme", collab.Person{UserID: "ann", Resources: []collab.TokenResource{

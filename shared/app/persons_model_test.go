@@ -26,8 +26,9 @@ import (
 
 var personRuns = flag.Int("persons", 10, "how many random runs of persons there are")
 
-// TestPersons makes random requests of persons with tokens, and of their back end, and holds that each answer shows what a plain model of
-// who may see and write what says, that what is refused changes nothing, and that nothing that only back ends know of is in one.
+// TestPersons makes random requests of persons with tokens, and of their back end. It compares
+// responses with a simple model of access. Refused requests must change nothing, and responses must
+// not contain data for back ends only.
 func TestPersons(t *testing.T) {
 	clock := time.Now().Truncate(time.Second)
 	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
@@ -50,7 +51,7 @@ func TestPersons(t *testing.T) {
 	}
 }
 
-// persons is what an organization holds, plain.
+// persons is the model of an organization.
 type persons struct {
 	*testing.T
 	*rand.Rand
@@ -61,8 +62,8 @@ type persons struct {
 	key     collab.SigningKey
 	log     []string
 
-	access           map[string]string // that was set, by document or folder
-	off              map[string]bool   // documents
+	access           map[string]string // own access types, by document or folder
+	off              map[string]bool   // disabled documents
 	members, removed map[string]bool
 	team             map[string]bool // users of a group
 	grants           map[string]bool // user@document or folder
@@ -75,7 +76,7 @@ type persons struct {
 type thread struct {
 	Document, Creator string
 	Status            string            // with the users who resolved it and set it
-	Visibility        string            // a type, for restricted with a user after a space
+	Visibility        string            // a type; a user after a space for restricted
 	Comments          map[string]string // authors by id
 }
 
@@ -101,7 +102,7 @@ func (m *persons) up(id string) (list []string) {
 	return list
 }
 
-// may is the rule of who may see a document.
+// may reports whether a user may see a document.
 func (m *persons) may(user, doc string) bool {
 	if _, there := m.above[doc]; !there || m.off[doc] || m.removed[user] {
 		return false
@@ -121,7 +122,7 @@ func (m *persons) sees(user, id string) bool {
 	return m.shows(th.Visibility, user, th.Creator)
 }
 
-// shows reports whether a visibility lets a user see a thread.
+// shows reports whether a visibility shows a thread to a user.
 func (m *persons) shows(visibility, user, creator string) bool {
 	kind, who, _ := strings.Cut(visibility, " ")
 	return kind == "public" || kind == "organizationPrivate" && m.members[user] || kind == "restricted" && (who == user || creator == user)
@@ -133,7 +134,7 @@ func (m *persons) known(user, doc string) bool {
 	return (m.members[user] || granted) && m.may(user, doc)
 }
 
-// older reports whether a token was issued before one of the documents that can be opened was added.
+// older reports whether an accessible document was added after the token was issued.
 func (tok *personToken) older(m *persons, docs ...string) bool {
 	return slices.ContainsFunc(docs, func(doc string) bool {
 		_, there := m.above[doc]
@@ -141,14 +142,14 @@ func (tok *personToken) older(m *persons, docs ...string) bool {
 	})
 }
 
-// in returns the threads of documents that a user sees, all for "".
+// in returns the threads that a user sees in documents, or in all documents for "".
 func (m *persons) in(user string, docs ...string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.threads)), func(id string) bool {
 		return !slices.Contains(docs, m.threads[id].Document) || user != "" && !m.sees(user, id)
 	})
 }
 
-// role is what a token lets do in a document, "" for nothing.
+// role returns the token's role in a document, or "".
 func (tok *personToken) role(m *persons, doc string) string {
 	for _, id := range m.up(doc) {
 		if r := tok.covers[id]; r != "" {
@@ -158,10 +159,10 @@ func (tok *personToken) role(m *persons, doc string) string {
 	return cmp.Or(tok.covers[doc], tok.covers[""])
 }
 
-// send sends data to an operation, as a person unless that is "".
+// send sends data to an operation, as a person unless user is "".
 func (m *persons) send(user, path, data string) (status int, answer any) {
 	m.Helper()
-	*m.clock = m.clock.Add(11 * time.Second) // a person's bounds are free again
+	*m.clock = m.clock.Add(11 * time.Second) // resets personal limits
 	if path != "auth/generate_token" && path != "users/data/delete" {
 		data = `"organizationId": "` + m.org + `", ` + data
 	}
@@ -184,7 +185,7 @@ func (m *persons) send(user, path, data string) (status int, answer any) {
 	return w.Code, body.Result.Data
 }
 
-// must is send for a back end, whose request succeeds.
+// must sends a request of a back end, which must succeed.
 func (m *persons) must(path, data string) any {
 	m.Helper()
 	code, answer := m.send("", path, data)
@@ -251,13 +252,12 @@ func (m *persons) grant(user, place string) {
 	m.grants[user+"@"+place], m.removed[user] = true, false
 }
 
-// add adds a document.
 func (m *persons) add(doc, folder string) {
 	m.must("organizations/documents/add", fmt.Sprintf(`"folderId": %q, "documents": [{"documentId": %q}]`, cmp.Or(folder, "root"), doc))
 	m.above[doc], m.added[doc] = folder, *m.clock
 }
 
-// token gives a person another token.
+// token gives a person a new token.
 func (m *persons) token(user string) {
 	life := pick(m, time.Minute, time.Hour)
 	tok := &personToken{issued: *m.clock, expires: m.clock.Add(life), covers: map[string]string{}}
@@ -283,7 +283,7 @@ func (m *persons) token(user string) {
 	m.tokens[user] = tok
 }
 
-// backEnd changes who may see what, or what there is.
+// backEnd makes a random change of access or data.
 func (m *persons) backEnd() {
 	user, place := pick(m, people...), pick(m, "f", "g", "plan", "filed", "deep")
 	if len(m.documents()) == 0 {
@@ -291,7 +291,7 @@ func (m *persons) backEnd() {
 	}
 	doc := pick(m, m.documents()...)
 	switch m.IntN(16) {
-	case 11: // a document is deleted, or added, maybe anew
+	case 11: // deletes a document, or adds it, maybe again
 		doc := pick(m, "plan", "filed", "deep", "new", "newer")
 		if _, there := m.above[doc]; !there {
 			m.add(doc, pick(m, "", "f", "g"))
@@ -305,15 +305,15 @@ func (m *persons) backEnd() {
 		delete(m.above, doc)
 		delete(m.access, doc)
 		delete(m.off, doc)
-	case 13: // a group changes
+	case 13: // changes a group
 		change := pick(m, "add", "delete")
 		m.team[user] = change == "add"
 		m.must("organizations/usergroups/users/"+change, fmt.Sprintf(`"organizationUserGroupId": "team", "userIds": [%q]`, user))
 	case 14:
-		if m.IntN(3) == 0 { // it takes a second
+		if m.IntN(3) == 0 { // slow
 			m.erase(user)
 		}
-	case 12: // a token adds what it covers
+	case 12: // a token adds the resources that it covers
 		doc := pick(m, "new", "newer", "newest")
 		m.must("auth/generate_token", fmt.Sprintf(`"createDocument": true, "userId": %q, "permissions": {"resources": [{"type": "document", "id": %q, "organizationId": %q}]}`, user, doc, m.org))
 		if _, there := m.above[doc]; !there {
@@ -332,7 +332,8 @@ func (m *persons) backEnd() {
 		m.members[user], m.removed[user] = true, false
 	case 4:
 		granted := slices.ContainsFunc(slices.Collect(maps.Keys(m.grants)), func(g string) bool { return m.grants[g] && strings.HasPrefix(g, user+"@") })
-		removed := len(done(m.must("users/delete", fmt.Sprintf(`"userIds": [%q]`, user)))) > 0 // also by a grant on a document that is gone
+		// also by a grant on a deleted document
+		removed := len(done(m.must("users/delete", fmt.Sprintf(`"userIds": [%q]`, user)))) > 0
 		if (m.members[user] || m.team[user] || granted) && !removed {
 			m.Errorf("%s is not removed", user)
 		}
@@ -377,10 +378,10 @@ func (m *persons) backEnd() {
 	}
 }
 
-// erase has the personal data of a user deleted, to the end. Nothing names the user then.
+// erase deletes the personal data of a user completely. The user's name must disappear.
 func (m *persons) erase(user string) {
 	if slices.ContainsFunc(m.documents(), func(doc string) bool { return m.off[doc] }) {
-		return // what is in these cannot be looked at
+		return // the model cannot describe these
 	}
 	_, answer := m.send("", "users/data/delete", fmt.Sprintf(`"userIds": [%q], "organizationIds": [%q]`, user, m.org))
 	runJob(m.T, m.service, m.clock, answer.(map[string]any)["jobId"].(string))
@@ -408,7 +409,7 @@ func (m *persons) visibility(user string) (kind, sent string) {
 	return kind, `{"type": "public"}`
 }
 
-// ids returns the texts of a field of a list of objects, "" for null.
+// ids returns the texts of a field in a list of objects, with "" for null.
 func ids(list any, field string) []string {
 	got := []string{}
 	for _, v := range list.([]any) {
@@ -420,7 +421,7 @@ func ids(list any, field string) []string {
 	return got
 }
 
-// done returns the keys of items that succeeded.
+// done returns the keys of succeeded items.
 func done(items any) (list []string) {
 	for id, v := range items.(map[string]any) {
 		if v.(map[string]any)["success"] == true {
@@ -456,7 +457,8 @@ func (m *persons) step() {
 	sees, may := m.sees(me, id), m.may(me, doc)
 	th, asked := m.threads[id], []string{doc}
 	expired := !m.clock.Add(11 * time.Second).Before(tok.expires.Add(5 * time.Second))
-	// status is that of the answer by what holds for every operation on one document, and what it is else.
+	// status returns the expected status by the rules of all operations on one document, or
+	// otherwise.
 	status := func(otherwise int) int {
 		switch {
 		case expired:
@@ -468,7 +470,7 @@ func (m *persons) step() {
 		}
 		return otherwise
 	}
-	knows := other == me || m.known(other, doc) // the other may be named
+	knows := other == me || m.known(other, doc) // the other user may be named
 	call := func(path, data string, want int) any {
 		m.Helper()
 		code, answer := m.send(me, path, data)
@@ -507,7 +509,8 @@ func (m *persons) step() {
 			m.want("comments", len(th.Comments), len(got.([]any)))
 		}
 	case 5:
-		named := pick(m, "", `, "annotationIds": `+quoted(id, "nothing2")) // all of the document, or two
+		// all of the document, or two
+		named := pick(m, "", `, "annotationIds": `+quoted(id, "nothing2"))
 		if got := call("commentannotations/read/set", at+`, "read": true`+named, status(200)); got != nil {
 			m.want("read", map[bool][]string{true: {id}}[sees && named != ""], done(got))
 		}
@@ -610,7 +613,7 @@ func (m *persons) step() {
 			open := slices.DeleteFunc(m.documents(), func(doc string) bool { return tok.older(m, doc) })
 			m.want("threads of all documents", m.in(me, open...), ids(got, "annotationId"))
 		}
-	case 16: // what is the person's own
+	case 16: // the person's own data
 		role, may, asked = strings.Join(slices.Collect(maps.Values(tok.covers)), ""), !m.removed[me], nil
 		call("notifications/config/set", `"config": {"inbox": "NONE"}`, status(200))
 	}
@@ -619,7 +622,7 @@ func (m *persons) step() {
 	}
 }
 
-// unchanged holds that a document has what the model says.
+// unchanged checks that a document matches the model.
 func (m *persons) unchanged(doc string) {
 	if m.off[doc] {
 		return

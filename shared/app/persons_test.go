@@ -30,7 +30,8 @@ type caller struct {
 	token   string // of ann, for the organization
 }
 
-// newCaller returns the caller ann in a service, as changed, with the documents plan and other.
+// newCaller returns the caller ann in a service configured by change, with the documents plan and
+// other.
 func newCaller(t *testing.T, change func(*app.Config)) *caller {
 	c := &caller{T: t, now: time.Now().Truncate(time.Second)}
 	c.Service = apitest.Start(t, func(of *app.Config) {
@@ -58,7 +59,8 @@ func (c *caller) sign(kind collab.ResourceType, id string) string {
 	return token
 }
 
-// send sends data, with the organization unless the data name some; the headers hold names and values in turn.
+// send sends data, and adds the organization unless data contains one. header alternates names and
+// values.
 func (c *caller) send(path, data string, header ...string) (int, string) {
 	if !strings.Contains(data, "organizationIds") && path != "auth/generate_token" {
 		data = `"organizationId": "acme", ` + data
@@ -73,7 +75,7 @@ func (c *caller) send(path, data string, header ...string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// must is send for the back end, whose request succeeds.
+// must sends a request of the back end, which must succeed.
 func (c *caller) must(path, data string) {
 	c.Helper()
 	code, body := c.send(path, data, credentials.KeyHeader, "key", credentials.TokenHeader, "token")
@@ -82,7 +84,7 @@ func (c *caller) must(path, data string) {
 	}
 }
 
-// ann is send for the person, with an Idempotency-Key unless that is "".
+// ann sends a request of the person, with an Idempotency-Key unless it is "".
 func (c *caller) ann(path, data, key string) (int, string) {
 	header := []string{"Authorization", "Bearer " + c.token}
 	if key != "" {
@@ -91,8 +93,8 @@ func (c *caller) ann(path, data, key string) (int, string) {
 	return c.send(path, data, header...)
 }
 
-// TestOlderToken holds that a token shows nothing of a document that was deleted and added again after it, in whatever read and in the inbox, and
-// opens no organization that was.
+// TestOlderToken checks that a token does not show a document that was deleted and added again
+// after it was issued, in any read or in the inbox. It also checks this for organizations.
 func TestOlderToken(t *testing.T) {
 	c := newCaller(t, func(of *app.Config) { of.LiveURL = "ws://live.test" })
 	requests := map[string][]string{
@@ -118,7 +120,7 @@ func TestOlderToken(t *testing.T) {
 		t.Helper()
 		for path, list := range requests {
 			for _, data := range list {
-				c.now = c.now.Add(11 * time.Second) // the bounds of persons are free again
+				c.now = c.now.Add(11 * time.Second) // resets personal limits
 				_, body := c.ann(path, data, "")
 				if got := strings.Contains(body, "secret") || strings.Contains(body, `"total":1`) || strings.Contains(body, `"unreadCount":{"count":1`); got != want {
 					t.Errorf("%s %s: %s", path, data, body)
@@ -162,10 +164,10 @@ func TestOlderToken(t *testing.T) {
 	own(http.StatusNotFound)
 }
 
-// TestReadsEnd holds that the reads which a person's request began have ended when the answer is there, also if the request is a repeat that
-// needs none of them. Nothing is uncounted then.
+// TestReadsEnd checks that all reads of a person's request have ended when the response is sent,
+// also for a repeated request that needs none. Then all units are counted.
 func TestReadsEnd(t *testing.T) {
-	var claimed chan struct{} // is closed once the table has said that a request is a repeat
+	var claimed chan struct{} // closed after the table reported a repeat
 	var began, ended atomic.Int64
 	c := newCaller(t, func(of *app.Config) {
 		next := of.DynamoDB.HTTPClient
@@ -196,7 +198,8 @@ func TestReadsEnd(t *testing.T) {
 	}
 }
 
-// TestOlderFolder holds that a token of a folder opens no document in a folder that was deleted and added again after it.
+// TestOlderFolder checks that a token of a folder does not open documents in a folder that was
+// deleted and added again after it was issued.
 func TestOlderFolder(t *testing.T) {
 	c := newCaller(t, func(*app.Config) {})
 	token := ""
@@ -227,7 +230,8 @@ func TestOlderFolder(t *testing.T) {
 	}
 }
 
-// TestPersonShare holds that a person who uses much of the account's quotas waits, alone: by writes, and by reads of requests that are refused.
+// TestPersonShare checks that only the person who uses much of the account's quotas must wait: by
+// writes, and by reads of refused requests.
 func TestPersonShare(t *testing.T) {
 	var documents []string
 	for i := range 30 {
@@ -262,8 +266,9 @@ func TestPersonShare(t *testing.T) {
 	}
 }
 
-// TestTokenWrites holds what generate_token stores: only what the request asks for and differs, nothing if it repeats another or writes are off,
-// and all of it also if the account's quotas are used up.
+// TestTokenWrites checks that generate_token stores only changes that the request asks for, and
+// nothing if it repeats another or writes are off. It stores them even if the account's quotas are
+// used up.
 func TestTokenWrites(t *testing.T) {
 	off := false
 	c := newCaller(t, func(*app.Config) {})

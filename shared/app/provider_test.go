@@ -17,7 +17,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestInboxAsksFew: a page of an inbox asks a permission provider about 20 documents, and the pages together show all of it.
+// TestInboxAsksFew checks that a page of an inbox asks a permission provider about 20 documents,
+// and that all pages together show everything.
 func TestInboxAsksFew(t *testing.T) {
 	const documents = 50
 	var asked atomic.Int64

@@ -16,10 +16,10 @@ import (
 	"collabdata/shared/platform"
 )
 
-// ProxyHandler returns the function that answers the proxy events of an API Gateway REST API with h. The request's path is that of the
-// resource, without stage and base path. Its context carries the gateway's request id, which every answer has in its header, and
-// ends in time for what follows an operation's end: see platform.OperationTime. Start it with lambda.WithSetEscapeHTML(false), so that an
-// answer is as long on the wire as rpc.WrappedLen says.
+// ProxyHandler returns a function that answers the proxy events of an API Gateway REST API with h.
+// The request's path omits the stage and the base path. The context carries the gateway's request
+// id and ends early enough to finish an operation: see platform.OperationTime. Start the function
+// with lambda.WithSetEscapeHTML(false), so that rpc.WrappedLen holds.
 func ProxyHandler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, cancel := ending(ctx, platform.FunctionTime-platform.OperationTime)
@@ -34,7 +34,7 @@ func ProxyHandler(h http.Handler) func(context.Context, events.APIGatewayProxyRe
 	}
 }
 
-// ending returns a context that ends so long before the function does.
+// ending returns a context that ends the duration before ahead of ctx.
 func ending(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -43,7 +43,6 @@ func ending(ctx context.Context, before time.Duration) (context.Context, context
 	return context.WithDeadline(ctx, end.Add(-before))
 }
 
-// newRequest returns the HTTP request that an event describes.
 func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http.Request {
 	path := event.Resource
 	if path == "" {
@@ -69,7 +68,7 @@ func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http
 	return r.WithContext(ctx)
 }
 
-// queryOf prefers the parameters with all their values, as headerOf does.
+// queryOf prefers multi-value parameters, as headerOf does.
 func queryOf(event *events.APIGatewayProxyRequest) url.Values {
 	if len(event.MultiValueQueryStringParameters) > 0 {
 		return event.MultiValueQueryStringParameters
@@ -81,8 +80,8 @@ func queryOf(event *events.APIGatewayProxyRequest) url.Values {
 	return q
 }
 
-// headerOf prefers the headers with all their values, which some senders of events leave out. A name that was spelt in two ways is one
-// header with the values of both: credentials that were sent twice are refused, whatever the gateway, or a proxy before it, made of them.
+// headerOf prefers multi-value headers, which some event sources omit. It merges spellings of one
+// name, so that the service can refuse duplicate credentials.
 func headerOf(single map[string]string, multi map[string][]string) http.Header {
 	h := make(http.Header, len(single))
 	for name, values := range multi {
@@ -97,7 +96,8 @@ func headerOf(single map[string]string, multi map[string][]string) http.Header {
 	return h
 }
 
-// response collects what a handler writes. The body is copied once where its length was announced.
+// response records the output of a handler. It copies the body once if the handler announced its
+// length.
 type response struct {
 	header http.Header
 	status int
@@ -121,7 +121,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// event returns the response as the gateway takes it; it sets Content-Length itself.
+// event returns the response for the gateway, which sets Content-Length itself.
 func (w *response) event() events.APIGatewayProxyResponse {
 	w.WriteHeader(http.StatusOK)
 	e := events.APIGatewayProxyResponse{StatusCode: w.status, Headers: make(map[string]string), Body: w.body.String()}

@@ -23,7 +23,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// event is a request as a REST API sends it to a function, behind a custom domain with a base path.
+// event returns a request in the form of a REST API, behind a custom domain with a base path.
 func event(body string) events.APIGatewayProxyRequest {
 	return events.APIGatewayProxyRequest{
 		Resource:          "/v2/things/get",
@@ -125,7 +125,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// TestWire sends an operation's answer through the Lambda runtime's encoder and holds its length against rpc.WrappedLen.
+// TestWire compares the length of a response from the Lambda runtime's encoder with rpc.WrappedLen.
 func TestWire(t *testing.T) {
 	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
 	item := collab.JSON(`{"commentText":"<b>\"quoted\"</b> \\ & \u2028 ` + "\u2028\u2029 é 🙂 \x7f" + `\n"}`)
@@ -153,7 +153,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestEventFits holds that a body at the limit fits into Lambda's event, whatever it holds, beside all the headers that the gateway takes.
+// TestEventFits checks that a body of the maximum size fits into Lambda's event with all headers
+// that the gateway accepts.
 func TestEventFits(t *testing.T) {
 	const lambdaTakes, gatewayTakes = 6_291_456, 10_240
 	e := event(strings.Repeat(`"`, rpc.MaxBody/2))

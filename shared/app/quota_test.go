@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// limited is a service, on a clock of its own, whose account acme has settings.
+// limited returns a service with its own clock and with settings of the account acme.
 func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *bytes.Buffer) *app.Service {
 	t.Helper()
 	s := apitest.Start(t, func(c *app.Config) {
@@ -36,7 +36,8 @@ func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *
 	return s
 }
 
-// seconds fails the test unless the answer is a refusal for the quota, and returns after how many seconds it says to come again.
+// seconds returns the Retry-After of a quota refusal. The test fails if the response is another
+// one.
 func seconds(t *testing.T, what string, w *httptest.ResponseRecorder) time.Duration {
 	t.Helper()
 	n, err := strconv.Atoi(w.Header().Get("Retry-After"))
@@ -53,8 +54,8 @@ func mustPost(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// TestLargeUpdate holds that a short request which updates many annotations is paid for before the account writes again, in this process
-// and in others, while it reads and other accounts write.
+// TestLargeUpdate checks that a short request that updates many annotations delays the account's
+// next write, in this process and others, but not its reads and other accounts.
 func TestLargeUpdate(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
@@ -98,7 +99,8 @@ func TestLargeUpdate(t *testing.T) {
 	)
 }
 
-// TestSmallRequests holds that a small request makes no call for the quota, but the first one of a process in a minute.
+// TestSmallRequests checks that small requests make no calls for the quota, except the first of a
+// process in a minute.
 func TestSmallRequests(t *testing.T) {
 	count := func(limit int64) (calls []float64) {
 		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -126,7 +128,7 @@ func TestSmallRequests(t *testing.T) {
 	}
 }
 
-// TestRefusedWritesCount holds that adds which are refused, as what they add is there, use up the quota as those that are carried out.
+// TestRefusedWritesCount checks that adds of existing things use the quota like successful adds.
 func TestRefusedWritesCount(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	s := limited(t, collab.Settings{WriteUnitsPerSecond: 1000}, func() time.Time { return now }, new(bytes.Buffer))
@@ -150,7 +152,8 @@ func TestRefusedWritesCount(t *testing.T) {
 	t.Error("ten adds of 4,000 write units were refused, and the account may go on")
 }
 
-// TestReadsHaveAQuota holds that an account that reads much waits, and only for as long as it has to.
+// TestReadsHaveAQuota checks that an account with many reads must wait, but no longer than
+// necessary.
 func TestReadsHaveAQuota(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	s := limited(t, collab.Settings{ReadUnitsPerSecond: 1}, func() time.Time { return now }, new(bytes.Buffer))

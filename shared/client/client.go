@@ -1,28 +1,30 @@
-// Package client calls the service from Go: a method for each operation, with types of its own for requests and answers, retries, errors
-// and pages, and the check of the webhooks that the service sends.
+// Package client calls the service from Go. It has a method for each operation, with types for
+// requests and responses, retries, errors and pages, and verifies webhooks.
 //
 //	c := client.New(client.Config{BaseURL: "http://127.0.0.1:8080", APIKey: "dev-key", AuthToken: "dev-token"})
 //	added, err := c.CommentAnnotations.Add(ctx, &client.CommentAnnotationsAddRequest{…})
 //	for thread, err := range c.CommentAnnotations.Get(ctx, &client.CommentAnnotationsGetRequest{…}) {
 //
-// A method is named for the path of its operation: /v2/commentannotations/comments/add is CommentAnnotations.AddComments, and takes a
-// CommentAnnotationsAddCommentsRequest. The program in the folder example shows the rest.
+// Methods are named after the paths of their operations: /v2/commentannotations/comments/add is
+// CommentAnnotations.AddComments, with a CommentAnnotationsAddCommentsRequest. See the program in
+// the folder example.
 //
 // # Requests
 //
-// A field of a request that holds its zero value is not sent, unless it is required. Where the zero value means something, the field is a
-// pointer; in what an update changes it is a Field, which can be cleared too. Times are sent in milliseconds.
+// Zero values of optional fields are omitted. A field is a pointer if its zero value is meaningful.
+// In updates it is a Field, which can also be cleared. Times are sent in milliseconds.
 //
 // # Calls
 //
-// A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after
-// the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the call's time would be over
-// before the next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
+// A call is retried after UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED or
+// no response. It waits for the time in Retry-After, else for a growing random time. It stops after
+// Config.Attempts, or if the call's time would end before the next attempt. All attempts of a write
+// have the same Idempotency-Key, so that it happens once.
 //
-// Each error is an *Error: CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation
-// answers a failure for each item that failed, and no error.
+// Every error is an *Error; CodeOf returns its code. The code is UNAVAILABLE if the service is
+// unreachable. A bulk operation returns failures per item and no error.
 //
-// The package imports nothing of the service: README.md says how another module gets, copies or vendors it.
+// The package does not import the service. README.md explains how to get, copy or vendor it.
 package client
 
 import (
@@ -42,22 +44,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// IdempotencyHeader names a request, so that a repeat of it does nothing and answers as the first time.
+// IdempotencyHeader identifies a request: a repeat does nothing and gets the first response.
 const IdempotencyHeader = "Idempotency-Key"
 
-// Config says where the service is and who calls it.
+// Config configures a Client.
 type Config struct {
-	BaseURL   string       // such as http://127.0.0.1:8080, without the slash at its end
-	APIKey    string       // goes into the header APIKeyHeader
-	AuthToken string       // goes into the header AuthTokenHeader
-	HTTP      *http.Client // nil for http.DefaultClient
-	Attempts  int          // of one call, the first counted; 0 for DefaultAttempts
+	BaseURL   string       // such as http://127.0.0.1:8080, without a trailing slash
+	APIKey    string       // sent in the header APIKeyHeader
+	AuthToken string       // sent in the header AuthTokenHeader
+	HTTP      *http.Client // http.DefaultClient if nil
+	Attempts  int          // of a call, including the first; 0 means DefaultAttempts
 
-	// Timeout is how long one call takes at most, with all its attempts and the pauses between them; 0 for DefaultTimeout. The deadline of
-	// the call's context holds, too. A Retry-After that goes beyond it is not waited for: the call ends with the service's answer.
+	// Timeout limits a call with all attempts and pauses; 0 means DefaultTimeout. The deadline of
+	// the call's context also applies. If Retry-After exceeds it, the call returns the service's
+	// error immediately.
 	Timeout time.Duration
 
-	// APIKeyHeader and AuthTokenHeader carry the credentials, "" for the defaults: the operator of a stage may have set others.
+	// APIKeyHeader and AuthTokenHeader are the headers of the credentials; "" means the default.
+	// The operator of a stage may change them.
 	APIKeyHeader, AuthTokenHeader string
 }
 
@@ -70,7 +74,7 @@ const (
 	DefaultAuthTokenHeader = "x-service-auth-token"
 )
 
-// New returns a client. It calls nothing.
+// New returns a client. It makes no calls.
 func New(c Config) *Client {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
@@ -81,16 +85,16 @@ func New(c Config) *Client {
 	return newClient(c)
 }
 
-// Option changes one call.
+// Option configures one call.
 type Option func(http.Header)
 
-// IdempotencyKey gives a call a key of its own in place of a random one, so that the call may be made again by another process: 1 to
-// 255 characters of printable ASCII.
+// IdempotencyKey sets the key of a call, so that another process can repeat it: 1 to 255 printable
+// ASCII characters.
 func IdempotencyKey(key string) Option {
 	return func(h http.Header) { h.Set(IdempotencyHeader, key) }
 }
 
-// writing returns the headers of a call that writes.
+// writing returns the headers of a write.
 func writing(options []Option) http.Header {
 	header := http.Header{}
 	header.Set(IdempotencyHeader, rand.Text())
@@ -100,8 +104,8 @@ func writing(options []Option) http.Header {
 	return header
 }
 
-// Call runs the operation at a path as its method does, for programs that pass JSON on: request and Data may be of any types that have the
-// fields which matter.
+// Call calls the operation at a path like its method does, for programs that pass JSON through:
+// request and Data may be any types with the relevant fields.
 func Call[Data any](
 	ctx context.Context, c *Client, path string, request any, options ...Option,
 ) (data Data, nextPageToken string, err error) {
@@ -111,7 +115,7 @@ func Call[Data any](
 	return call[Data](ctx, c, path, request, writing(options))
 }
 
-// call makes the call of an operation until it succeeds or is given up, and returns the data of the answer and its nextPageToken.
+// call calls an operation with retries, and returns the data of the response and its nextPageToken.
 func call[Data any](ctx context.Context, c *Client, path string, request any, header http.Header) (data Data, next string, err error) {
 	body, err := json.Marshal(map[string]any{"data": request}, encoding)
 	if err != nil {
@@ -133,18 +137,19 @@ func call[Data any](ctx context.Context, c *Client, path string, request any, he
 	}
 }
 
-// Answer is an answer as it arrived.
+// Answer is a raw response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// maxAnswer is the most that is read of an answer, in bytes. The service answers 5 MB at most.
+// maxAnswer is the maximum number of response bytes to read. The service sends at most 5 MB.
 const maxAnswer = 16 << 20
 
-// Send sends a body unchanged, once, with the credentials and further headers, which win; a header with the value "" is not sent. It
-// returns the answer whatever its status: for tests, and for what no method does. The error is that of the connection.
+// Send sends an unchanged body once, with the credentials and further headers, which take
+// precedence. It omits headers with the value "". It returns a response with any status, and an
+// error if the connection failed. Use it for tests and for requests without a method.
 func (c *Client) Send(ctx context.Context, method, path string, header http.Header, body []byte) (*Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.config.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
@@ -172,14 +177,15 @@ func (c *Client) Send(ctx context.Context, method, path string, header http.Head
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
 }
 
-// decode returns the data of an answer and its nextPageToken, or its failure.
+// decode returns the data of a response and its nextPageToken, or its failure.
 func decode[Data any](a *Answer) (data Data, next string, err error) {
 	if a.Status == http.StatusOK || a.Status == http.StatusAccepted {
 		var envelope struct {
 			Result *struct {
 				Data          Data   `json:"data"`
 				NextPageToken string `json:"nextPageToken"`
-				PageToken     string `json:"pageToken"` // as the documented service names it for some lists
+				// the documented service's name in some lists
+				PageToken string `json:"pageToken"`
 			} `json:"result"`
 		}
 		if err := json.Unmarshal(a.Body, &envelope, decoding); err != nil {
@@ -192,7 +198,7 @@ func decode[Data any](a *Answer) (data Data, next string, err error) {
 	return data, "", a.Failure()
 }
 
-// Failure returns what an answer other than 200 and 202 says went wrong.
+// Failure returns the error in a response with a status other than 200 and 202.
 func (a *Answer) Failure() *Error {
 	var envelope struct {
 		Error struct {
@@ -204,9 +210,10 @@ func (a *Answer) Failure() *Error {
 	e := &Error{Code: CodeUnavailable}
 	if err := json.Unmarshal(a.Body, &envelope); err == nil && envelope.Error.Status != "" {
 		e.Code, e.Message = envelope.Error.Status, envelope.Error.Message
-		_ = json.Unmarshal(envelope.Error.Details, &e.Details) // those of some failures are no list of mistakes
+		// details of some failures are not a list of mistakes
+		_ = json.Unmarshal(envelope.Error.Details, &e.Details)
 	} else {
-		// Something in between answered: a proxy, a wrong address.
+		// The response is from a proxy or another server.
 		e.Message = fmt.Sprintf("the answer is none of the service: HTTP status %d", a.Status)
 		switch {
 		case a.Status == http.StatusTooManyRequests:
@@ -224,7 +231,6 @@ func (a *Answer) Failure() *Error {
 	return e
 }
 
-// asError returns err as a *Error.
 func asError(ctx context.Context, path string, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

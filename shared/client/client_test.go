@@ -17,18 +17,18 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// exchange is one request that the service got and what it answered.
+// exchange is a received request and its response.
 type exchange struct {
 	status     int
 	retryAfter string
-	body       string // "" for a connection that ends without an answer
+	body       string // "" ends the connection without a response
 
-	after time.Duration // when the request came
+	after time.Duration // arrival time of the request
 	sent  string
 	key   string
 }
 
-// service answers requests in order, and notes them.
+// service responds to requests in order, and records them.
 type service struct {
 	start     time.Time
 	exchanges []exchange
@@ -64,7 +64,7 @@ func failure(code client.Code) string {
 	return fmt.Sprintf(`{"error":{"message":"text","status":%q,"details":[{"field":"data.x","message":"rule"}]}}`, code)
 }
 
-// add calls the operation in a time of its own, with these answers.
+// add calls the operation with a time limit and these responses.
 func add(t *testing.T, within time.Duration, exchanges ...exchange) (
 	result client.Keyed[client.CommentAnnotationsAddItem], got []exchange, err error) {
 	t.Helper()
@@ -87,7 +87,8 @@ func request() *client.CommentAnnotationsAddRequest {
 	}}}
 }
 
-// TestRetries holds that what may succeed later is sent again under the same key, when the service says so or soon.
+// TestRetries checks that temporary failures are retried under the same key, after the requested
+// time or soon.
 func TestRetries(t *testing.T) {
 	result, got, err := add(t, time.Minute,
 		exchange{status: 503, body: failure(client.CodeUnavailable), retryAfter: "2"},
@@ -118,7 +119,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestErrors holds which error a call ends with, and after how many attempts.
+// TestErrors checks the final error of a call, and the number of attempts.
 func TestErrors(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -162,7 +163,8 @@ func repeat(n int, e exchange) []exchange {
 	return list
 }
 
-// TestItems holds that pages are asked for one after the other, with no key, until the last or until the caller has enough.
+// TestItems checks that pages are requested in order, without a key, until the last page or until
+// the caller stops.
 func TestItems(t *testing.T) {
 	page := func(items, token string) exchange {
 		return exchange{status: 200, body: fmt.Sprintf(`{"result":{"data":[%s],"nextPageToken":%q}}`, items, token)}
@@ -205,7 +207,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestUpdate holds that absent, null and value of an update are sent as such, and that a page ends where the answer has no token.
+// TestUpdate checks that an update sends absent, null and set fields, and that pages end without a
+// token.
 func TestUpdate(t *testing.T) {
 	s := &service{
 		exchanges: []exchange{
@@ -237,7 +240,8 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestAnswers holds how answers are read: times in both forms, free-form values as they were written, and what has further fields.
+// TestAnswers checks the decoding of responses: both forms of times, free-form values, and further
+// fields.
 func TestAnswers(t *testing.T) {
 	s := &service{exchanges: []exchange{
 		{status: 200, body: `{"result":{"data":[{"folderId":"f","createdAt":1500,"lastUpdated":2500,"later":true}]}}`},

@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestCopy copies the client into another module as the README says, and builds it there.
+// TestCopy copies the client into another module by the README's instructions, and builds it there.
 func TestCopy(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	must.Do(t, err)
@@ -29,7 +29,7 @@ func TestCopy(t *testing.T) {
 	if out, err := sh.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// go mod tidy would ask the network for versions: those of this module do.
+	// go mod tidy would fetch versions from the network: use this module's.
 	mod = regexp.MustCompile(`(?m)^module .*$`).ReplaceAll(mod, []byte("module example.com/yours"))
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	must.Do(t, err)
@@ -37,7 +37,7 @@ func TestCopy(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "./...")
-	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0") // as make compiles everything else
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0") // as in the Makefile
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// Error is why a call failed.
+// Error is a failed call.
 type Error struct {
 	Code       Code
 	Message    string        // for people
-	Details    []FieldError  // every mistake of the request, when Code is CodeInvalidArgument
-	RetryAfter time.Duration // when positive, the call may succeed after this time
-	Err        error         // what was wrong on this side; may be nil
+	Details    []FieldError  // all mistakes of the request, if Code is CodeInvalidArgument
+	RetryAfter time.Duration // if positive, the call may succeed after this time
+	Err        error         // cause on the client side; may be nil
 }
 
-// FieldError is one mistake of a request: the path of the field, such as data.commentAnnotations[0].status.id, and the rule it breaks.
+// FieldError is one mistake of a request: the path of a field, such as
+// data.commentAnnotations[0].status.id, and the broken rule.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
-// Error is the text for a log: code, message and cause.
+// Error returns the code, message and cause, for logs.
 func (e *Error) Error() string {
 	text := string(e.Code) + ": " + e.Message
 	if e.Err != nil {
@@ -39,7 +40,8 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// CodeOf returns the code of err, CodeInternal for an error that is no Error, and "" for nil.
+// CodeOf returns the code of err. It returns CodeInternal if err is not an Error, and "" if err is
+// nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -50,7 +52,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// MayRepeat reports whether what failed so may succeed when the same is sent again.
+// MayRepeat reports whether the same request may succeed later.
 func (c Code) MayRepeat() bool {
 	switch c {
 	case CodeAborted, CodeResourceExhausted, CodeInternal, CodeUnavailable, CodeDeadlineExceeded:
@@ -59,7 +61,7 @@ func (c Code) MayRepeat() bool {
 	return false
 }
 
-// HTTPStatus returns the status with which the service answers a code, for servers that pass a failure on.
+// HTTPStatus returns the service's HTTP status for a code.
 func (c Code) HTTPStatus() int {
 	switch c {
 	case CodeInvalidArgument, CodeFailedPrecondition:
@@ -82,7 +84,7 @@ func (c Code) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// MessageOf returns the text about err that anybody may read.
+// MessageOf returns the message of err that is safe to show.
 func MessageOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok && e.Code != CodeInternal {
 		return e.Message

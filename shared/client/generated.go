@@ -3990,25 +3990,25 @@ type EventData struct {
 	CommentID int64 `json:"commentId"`
 	// The folder that was deleted
 	FolderID string `json:"folderId,omitzero"`
-	// The user who acted, where the request said so: by id and name
+	// The acting user, if the request named one: by id and name
 	ActionUser *User `json:"actionUser,omitzero"`
-	// The annotation as it is now
+	// The current annotation
 	Annotation *EventAnnotation `json:"annotation,omitzero"`
 	// The fields that the event changed, as they were
 	Previous *EventPrevious `json:"previous,omitzero"`
 	// The fields that the event changed, as it left them
 	Current *EventPrevious `json:"current,omitzero"`
-	// The comments that were added, changed or deleted, as they are now
+	// The added, changed or deleted comments, in their current state
 	Comments []EventComment `json:"comments,omitzero"`
-	// The notification as it is now
+	// The current notification
 	Notification *EventNotification `json:"notification,omitzero"`
 	// The endpoint, and why it was disabled
 	Webhook *EventWebhook `json:"webhook,omitzero"`
-	// The user whose data are being deleted
+	// The user with data being deleted
 	Erased *EventErased `json:"erased,omitzero"`
 }
 
-// EventAnnotation is the value of annotation: the annotation as it is now.
+// EventAnnotation is the value of annotation: the current annotation.
 type EventAnnotation struct {
 	// It is gone, and the other fields with it
 	Deleted bool `json:"deleted,omitzero"`
@@ -4034,7 +4034,7 @@ type EventAnnotation struct {
 type EventPrevious struct {
 	// Of status_changed
 	Status *EventStatus `json:"status,omitzero"`
-	// Of assigned: the user's id, empty for nobody
+	// Of assigned: the user's id, empty for none
 	AssigneeID string `json:"assigneeId,omitzero"`
 }
 
@@ -4046,8 +4046,8 @@ type EventStatus struct {
 	Type string `json:"type,omitzero"`
 }
 
-// EventComment is the value of comments: the comments that were added, changed or deleted, as they
-// are now.
+// EventComment is the value of comments: the added, changed or deleted comments, in their current
+// state.
 type EventComment struct {
 	// The comment
 	CommentID int64 `json:"commentId"`
@@ -4067,7 +4067,7 @@ type EventComment struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }
 
-// EventNotification is the value of notification: the notification as it is now.
+// EventNotification is the value of notification: the current notification.
 type EventNotification struct {
 	// The notification
 	NotificationID string `json:"notificationId"`
@@ -4086,7 +4086,7 @@ type EventNotification struct {
 	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll,omitzero"`
-	// The recipients: at most 200 of them, and none where the payload would be too large
+	// The recipients: at most 200, and none if the payload would be too large
 	NotifyUsers []User `json:"notifyUsers,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
@@ -4100,7 +4100,7 @@ type EventWebhook struct {
 	Reason string `json:"reason"`
 }
 
-// EventErased is the value of erased: the user whose data are being deleted.
+// EventErased is the value of erased: the user with data being deleted.
 type EventErased struct {
 	// The user whose data are deleted
 	UserID string `json:"userId"`

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encoding writes requests: times in milliseconds since epoch, and the same text for the same request.
+// encoding writes requests, with times in milliseconds since epoch. It is deterministic.
 var encoding = json.JoinOptions(
 	json.Deterministic(true),
 	json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
@@ -17,7 +17,7 @@ var encoding = json.JoinOptions(
 	})),
 )
 
-// decoding reads answers: times as ISO 8601 or in milliseconds since epoch.
+// decoding reads responses, with times as ISO 8601 or in milliseconds since epoch.
 var decoding = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, t *time.Time) error {
 	if dec.PeekKind() != '0' {
 		return errors.ErrUnsupported
@@ -30,25 +30,25 @@ var decoding = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.D
 	return nil
 }))
 
-// Field is a field of a change: Set gives it a value, Clear takes its value away, and the zero value leaves it as it is.
+// Field is a field of an update: Set sets a value, Clear removes it, and the zero value keeps it.
 type Field[T any] struct {
 	value *T
 	sent  bool
 }
 
-// Set returns a field that is to have a value.
+// Set returns a field that sets a value.
 func Set[T any](value T) Field[T] { return Field[T]{&value, true} }
 
-// Clear returns a field that is to have no value any more.
+// Clear returns a field that removes the value.
 func Clear[T any]() Field[T] { return Field[T]{sent: true} }
 
-// IsZero reports whether the field stays as it is.
+// IsZero reports whether the field keeps its value.
 func (f Field[T]) IsZero() bool { return !f.sent }
 
 // MarshalJSONTo writes the value, or null.
 func (f Field[T]) MarshalJSONTo(enc *jsontext.Encoder) error { return json.MarshalEncode(enc, f.value) }
 
-// Keyed is an answer by id: an item for each, in the order of the answer.
+// Keyed is a response with an item per id, in order.
 type Keyed[T any] []Member[T]
 
 // Member is one item of a Keyed.
@@ -57,7 +57,7 @@ type Member[T any] struct {
 	Value T
 }
 
-// Get returns the item of an id, and whether there is one.
+// Get returns the item of an id, and whether it exists.
 func (k Keyed[T]) Get(id string) (item T, ok bool) {
 	for _, m := range k {
 		if m.Key == id {
@@ -67,7 +67,7 @@ func (k Keyed[T]) Get(id string) (item T, ok bool) {
 	return item, false
 }
 
-// UnmarshalJSONFrom reads an object, with its members in their order, or null.
+// UnmarshalJSONFrom reads an object with ordered members, or null.
 func (k *Keyed[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	*k = nil
 	switch kind := dec.PeekKind(); kind {

@@ -14,7 +14,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// runIn runs a command in a folder, and returns its output. The test fails where the command does.
+// runIn runs a command in a folder, and returns its output. The test fails if the command fails.
 func runIn(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -29,7 +29,8 @@ func runIn(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// testPackage builds and tests the npm package in a folder, after it has installed the packages of a new lock file.
+// testPackage builds and tests the npm package in a folder, and installs packages if the lock file
+// is new.
 func testPackage(t *testing.T, dir string) {
 	t.Helper()
 	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
@@ -40,8 +41,9 @@ func testPackage(t *testing.T, dir string) {
 	runIn(t, dir, "npm", "test", "--silent")
 }
 
-// pack packs the built npm package in a folder, and installs it into a new project, beside links to some of the package's own dependencies.
-// It wants a text in each of some files. It returns the project's folder, and the package's node_modules.
+// pack packs the built npm package in a folder, and installs it into a new project, with links to
+// some of its dependencies. It checks for a text in some files. It returns the project's folder,
+// and the package's node_modules.
 func pack(t *testing.T, dir, name string, files map[string]string, beside ...string) (project, modules string) {
 	t.Helper()
 	project = t.TempDir()
@@ -63,8 +65,8 @@ func pack(t *testing.T, dir, name string, files map[string]string, beside ...str
 	return project, modules
 }
 
-// TestTypeScript builds the TypeScript client, runs its tests, and uses the packed client from another project, with its types, in each way that there is
-// to import it.
+// TestTypeScript builds the TypeScript client, runs its tests, and uses the packed client and its
+// types from another project, with each kind of import.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
 	testPackage(t, "ts")
@@ -99,8 +101,8 @@ client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e 
 	}
 }
 
-// TestElements builds the elements, runs their tests, holds that they are small and that the local server serves them, and uses the packed
-// elements from another project, with their types.
+// TestElements builds the elements, runs their tests, and checks their size and the local server's
+// copy. It uses the packed elements and their types from another project.
 func TestElements(t *testing.T) {
 	t.Parallel()
 	testPackage(t, "elements")

@@ -4,11 +4,11 @@ import "iter"
 
 // Page is one page of a list.
 type Page[T any] struct {
-	Items         []T    // nil for an item that does not exist, where they are pointers
-	NextPageToken string // the pageToken of the next page, empty on the last
+	Items         []T    // for pointers, nil means that an item does not exist
+	NextPageToken string // the pageToken of the next page; "" on the last
 }
 
-// items yields the items of the pages that read returns for a pageToken, and for those that follow.
+// items yields the items of all pages from a pageToken on.
 func items[T any](token string, read func(token string) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for token := token; ; {

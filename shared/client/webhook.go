@@ -9,21 +9,22 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// WebhookEvent is what the service posts to an endpoint.
+// WebhookEvent is the body of a webhook.
 type WebhookEvent struct {
-	ID        string    `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be found
+	// the header webhook-id: the same at every attempt, to detect duplicates
+	ID        string    `json:"-"`
 	Type      EventType `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
-	Data      EventData `json:"data"` // its fields are those of the event type
+	Data      EventData `json:"data"` // its fields depend on the event type
 }
 
-// minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 after whsec_. The library takes an
-// empty one.
+// minSecret is the minimum length of a secret in Standard Webhooks: 24 bytes as base64 after
+// whsec_. The library accepts an empty one.
 const minSecret = len("whsec_") + 32
 
-// VerifyWebhook returns the event that a webhook carries, once it is sure that the service sent it within the last five minutes: the
-// secret is the one that adding the endpoint, or rotating its secret, answered. Any error means that the request is not to be believed:
-// answer it with 401.
+// VerifyWebhook returns the event in a webhook that the service signed within the last five
+// minutes. secret is the secret in the response that added the endpoint or rotated its secret. If
+// VerifyWebhook returns an error, respond with 401 and do not trust the request.
 func VerifyWebhook(secret string, header http.Header, body []byte) (*WebhookEvent, error) {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil || !strings.HasPrefix(secret, "whsec_") || len(secret) < minSecret {

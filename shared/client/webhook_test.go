@@ -14,7 +14,7 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// TestVerifyWebhook signs as the service does, and breaks each part.
+// TestVerifyWebhook signs like the service, and breaks each part.
 func TestVerifyWebhook(t *testing.T) {
 	secret, err := webhook.NewSecret(rand.Reader)
 	must.Do(t, err)

@@ -12,16 +12,16 @@ import (
 	"collabdata/shared/collab"
 )
 
-// person is a recipient of an event, as long as no rule refuses.
+// person is a potential recipient of an event. The rules may refuse them.
 type person struct {
-	collab.User        // with the address that the event names
-	hint        string // the address that the event's thread has, which may be old; "" for none
-	follower    bool   // follows the document, and is not concerned otherwise
+	collab.User        // with the address in the event
+	hint        string // the address in the thread, possibly outdated; "" for none
+	follower    bool   // follows the document and has no other reason to be notified
 }
 
-// audience returns a page of the event's recipients: at most PageSize, in the order of their ids, with the cursor of the next page, "" for
-// the last. A cursor is "@" and the last id of the page before. The user who caused the event is among them. An event whose comments are
-// deleted has none.
+// audience returns at most PageSize recipients of the event, in the order of their ids, and the
+// cursor of the next page or "". A cursor is "@" and the last id of the previous page. The
+// recipients include the user who caused the event. An event with only deleted comments has none.
 func (r *eventRun) audience(ctx context.Context, cursor string) (people []person, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	if r.event.NotifyAll {
@@ -49,10 +49,9 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 	return people, next, nil
 }
 
-// cursorAfter returns the cursor of the page after people.
 func cursorAfter(people []person) string { return "@" + people[len(people)-1].UserID }
 
-// among returns the user as a recipient of the event; an empty list if they are none.
+// among returns the user if they are a recipient of the event, else an empty list.
 func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {
 	if !r.event.NotifyAll {
 		people, err := r.named(ctx)
@@ -65,14 +64,14 @@ func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {
 	return nil, err
 }
 
-// roster collects people, each once.
+// roster collects distinct people.
 type roster struct {
 	list []person
-	at   map[string]int // where in the list, by user id
-	most int            // people
+	at   map[string]int // positions in the list, by user id
+	most int            // limit of people
 }
 
-// add adds a person, or the addresses of one who is in the list.
+// add adds a person, or merges the addresses of a listed one.
 func (s *roster) add(p person) {
 	i, known := s.at[p.UserID]
 	switch {
@@ -87,12 +86,12 @@ func (s *roster) add(p person) {
 	}
 }
 
-// addHint adds a user with the address that the thread has.
+// addHint adds a user with the address in the thread.
 func (s *roster) addHint(u collab.User) {
 	s.add(person{User: collab.User{UserID: u.UserID, Name: u.Name}, hint: collab.Deref(u.Email)})
 }
 
-// addThread adds the author of a comment, nil for none, and the users that it tags.
+// addThread adds the author of a comment and its tagged users. The comment may be nil.
 func (s *roster) addThread(c *comment) {
 	if c == nil {
 		return
@@ -103,22 +102,22 @@ func (s *roster) addThread(c *comment) {
 	}
 }
 
-// sorted returns the people by their ids.
 func (s *roster) sorted() []person {
 	slices.SortFunc(s.list, func(a, b person) int { return strings.Compare(a.UserID, b.UserID) })
 	return s.list
 }
 
-// Bounds of the comments that are read to find the people in a thread.
+// Limits of reading comments to find the people in a thread.
 const (
-	threadComments = 100       // the last ones
-	threadPortion  = 25        // read at once
-	threadBytes    = 1_000_000 // after which no further portion is read
+	threadComments = 100       // only the last comments
+	threadPortion  = 25        // per read
+	threadBytes    = 1_000_000 // stops reading further portions
 )
 
-// named returns, by id, the people whom an event names: the recipients of a notification; else the people whom its comments mention now, by
-// themselves or by their groups, and with whom its thread is shared; unless these alone are notified, its assignee, the people in its thread,
-// and those who follow it or its document.
+// named returns the people that an event names, by id. For a notification these are its recipients.
+// For a comment event these are the users currently mentioned, also by groups, and the users its
+// thread is shared with. Unless only these are notified, named adds the assignee, the people in the
+// thread, and followers of the thread or document.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
@@ -148,7 +147,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 				switch {
 				case !slices.Contains(addressed, u.UserID):
 				case ev.ByPerson:
-					all.addHint(u) // the address that was stored when the comment was written
+					all.addHint(u) // the address stored with the comment
 				default:
 					all.add(person{User: u})
 				}
@@ -178,13 +177,13 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	return all.sorted(), errors.Join(err, failed)
 }
 
-// addressed returns the users whom the event mentions, or shares its thread with.
+// addressed returns the users that the event mentions, or shares its thread with.
 func (r *eventRun) addressed(ctx context.Context) ([]string, error) {
 	mentioned, err := r.mentioned(ctx)
 	return append(slices.Clip(mentioned), r.event.SharedWith...), err
 }
 
-// newlyMentioned returns those of users whom an update of comments has not mentioned before.
+// newlyMentioned returns the users that were not mentioned before an update of comments.
 func (r *eventRun) newlyMentioned(ctx context.Context, users []string) ([]string, error) {
 	before := r.event.Before.Mentions
 	were := before.Users
@@ -201,7 +200,7 @@ func (r *eventRun) newlyMentioned(ctx context.Context, users []string) ([]string
 	return collab.Where(users, func(id string) bool { return !slices.Contains(were, id) }), nil
 }
 
-// recipients returns the recipients of a notification, read at most once in namedTTL.
+// recipients returns the recipients of a notification, cached for namedTTL.
 func (d *Deliverer) recipients(ctx context.Context, ev *collab.Event) ([]collab.User, error) {
 	if users, known := d.sentTo.Get(ev.ID, d.Now()); known {
 		return users, nil
@@ -213,7 +212,7 @@ func (d *Deliverer) recipients(ctx context.Context, ev *collab.Event) ([]collab.
 	return users, err
 }
 
-// assignee returns the user whom the thread is assigned to, as the event has it.
+// assignee returns the assignee of the thread at the time of the event.
 func (r *eventRun) assignee() collab.User {
 	assignee := userOf(r.head.AssignedTo)
 	if assignee.UserID != r.event.After.AssigneeID {
@@ -222,8 +221,8 @@ func (r *eventRun) assignee() collab.User {
 	return assignee
 }
 
-// addThread adds the creator of the event's thread, the authors of the last comments before the event's own, of which recent returns the
-// last portion, and the people tagged in them. Comments that were added after the event do not count.
+// addThread adds the thread's creator, the authors of the last comments before the event's own, and
+// the users tagged in them. recent returns the last portion of these comments.
 func (r *eventRun) addThread(ctx context.Context, all *roster, recent func() (*collab.Thread, error)) error {
 	for n, size := 0, 0; n < threadComments && size < threadBytes; {
 		thread, err := recent()
@@ -249,7 +248,7 @@ func (r *eventRun) addThread(ctx context.Context, all *roster, recent func() (*c
 	return nil
 }
 
-// ownComments returns the id before which the comments of a thread are not those of an event.
+// ownComments returns the id of the event's first own comment; earlier comments have lower ids.
 func ownComments(ev *collab.Event) int64 {
 	if len(ev.CommentIDs) == 0 {
 		return collab.MaxCommentID
@@ -259,12 +258,12 @@ func ownComments(ev *collab.Event) int64 {
 
 func (r *eventRun) atOnce() int { return cmp.Or(r.portion, threadPortion) }
 
-// commentsBefore returns a portion of the comments of the event's thread before an id.
+// commentsBefore returns a portion of the thread's comments before an id.
 func (r *eventRun) commentsBefore(ctx context.Context, id int64) (*collab.Thread, error) {
 	return r.Threads.RecentComments(ctx, r.document, r.event.AnnotationID, id, r.atOnce())
 }
 
-// userOf reads a user object; the zero user for none.
+// userOf decodes a user object. It returns the zero user if there is none.
 func userOf(object collab.JSON) collab.User {
 	var u collab.User
 	if len(object) == 0 || json.Unmarshal(object, &u) != nil {

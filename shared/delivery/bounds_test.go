@@ -13,7 +13,8 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// TestManyEscapes: as many people as an event may name are told, though their names take six bytes of JSON for each of their own.
+// TestManyEscapes checks that the maximum number of people is notified, even if each byte of their
+// names takes six bytes of JSON.
 func TestManyEscapes(t *testing.T) {
 	a, w := newAccount(t)
 	name, email := strings.Repeat("\x01", 600), strings.Repeat("&", 300)
@@ -28,7 +29,8 @@ func TestManyEscapes(t *testing.T) {
 	a.checkReached(t, ev, ends, ends, nil)
 }
 
-// TestPostIsBounded: however large the comments of an event are, a post is not larger than webhook.MaxPayload, and says what it leaves out.
+// TestPostIsBounded checks that a post is at most webhook.MaxPayload and reports omissions, however
+// large the comments of an event are.
 func TestPostIsBounded(t *testing.T) {
 	const n = 40
 	a, w := newAccount(t)
@@ -51,8 +53,8 @@ func TestPostIsBounded(t *testing.T) {
 	}
 }
 
-// TestRenderingIsBounded: events made to cost much when they are shown cost little: at most 6 MB for each recipient, whose mail is rendered
-// on its own.
+// TestRenderingIsBounded checks that events with expensive comments take at most 6 MB per
+// recipient.
 func TestRenderingIsBounded(t *testing.T) {
 	var bolds strings.Builder
 	for i := range 500 {
@@ -79,7 +81,7 @@ func TestRenderingIsBounded(t *testing.T) {
 			ev := a.event(collab.CommentAdded)
 			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
 			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: open, StatusID: "OPEN"}}
-			for i := range 3 { // they come from the table, uncut
+			for i := range 3 { // read from the table, uncut
 				thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), HTML: &html, From: collab.JSON(`{"userId":"cid"}`)})
 			}
 			for i := range 10 {

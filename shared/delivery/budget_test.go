@@ -7,7 +7,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TestBudget holds what the delivery of an event costs of the table, over all its stages.
+// TestBudget checks the table units of an event's delivery over all stages.
 func TestBudget(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, nil)
@@ -16,8 +16,8 @@ func TestBudget(t *testing.T) {
 		recipients  int
 		webhooks    int
 		off         bool
-		read, write float64 // capacity units at most
-		calls       int     // to the table at most
+		read, write float64 // maximum capacity units
+		calls       int     // maximum calls to the table
 	}{
 		{"nobody", 0, 0, true, 6, 2, 10},
 		{"one webhook", 0, 1, true, 13, 7, 23},
@@ -50,7 +50,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBusyBudget holds what a post to a busy endpoint costs of the table, with the handling of its event: the lane's own writes are shared.
+// TestBusyBudget checks the table units of an event with a post to a busy endpoint, where posts
+// share the lane's writes.
 func TestBusyBudget(t *testing.T) {
 	const n = 60
 	a, w := newAccount(t)
@@ -64,7 +65,8 @@ func TestBusyBudget(t *testing.T) {
 	w.settle(p)
 	read, write, _ := usage.Total()
 	t.Logf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts()))
-	if len(r.posts()) != n || write/n > 7 || read/n > 7.5 { // the slower the machine, the more turns of the lane
+	// slower machines need more turns of the lane
+	if len(r.posts()) != n || write/n > 7 || read/n > 7.5 {
 		t.Errorf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts()))
 	}
 }

@@ -21,12 +21,12 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// cloud is what a world has next to the table: the queues and the mail service, of an AWS account of its own in a MiniStack.
+// cloud holds the queues and the email service of a world, in its own AWS account in MiniStack.
 type cloud struct {
 	events, webhooks sqsQueue
 	aws              aws.Config
 	account          string
-	sender           string // that the mail service accepts
+	sender           string // accepted by the email service
 }
 
 const unsubscribePage = "https://api.example/unsubscribe"
@@ -46,7 +46,7 @@ func newCloud(t testing.TB) cloud {
 	return c
 }
 
-// mailer returns a mailer whose mails come from an address.
+// mailer returns a mailer with a sender.
 func (w *world) mailer(from string) *mail.Mailer {
 	w.Helper()
 	m, err := mail.New(w.aws, mail.Options{From: from, Unsubscribe: unsubscribePage})
@@ -54,7 +54,7 @@ func (w *world) mailer(from string) *mail.Mailer {
 	return m
 }
 
-// mails returns the mails that were sent to each address, oldest first.
+// mails returns the sent emails by address, oldest first.
 func (w *world) mails() map[string][]localstack.Mail {
 	w.Helper()
 	all, err := localstack.Mails(context.WithoutCancel(w.Context()), *w.aws.BaseEndpoint, w.cloud.account)
@@ -68,7 +68,7 @@ func (w *world) mails() map[string][]localstack.Mail {
 	return to
 }
 
-// sqsQueue is a queue from which messages that were taken can be taken again at once.
+// sqsQueue is a queue without a visibility timeout.
 type sqsQueue struct {
 	*queue.Queue
 	client *awssqs.Client

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestContractForm: an endpoint with the contract's form gets the events that the contract names, each with the names of its place and the
-// preferences of the people in it.
+// TestContractForm checks that an endpoint with the contract's form gets the events of the
+// contract, with the names of their places and the preferences of their people.
 func TestContractForm(t *testing.T) {
 	a, w := newAccount(t)
 	a.put("doc", func(d *collab.Document) { d.Name = "The plan" })
@@ -44,7 +44,8 @@ func TestContractForm(t *testing.T) {
 		}
 		got = append(got, fields)
 	}
-	slices.SortFunc(got, func(a, b map[string]any) int { return strings.Compare(a["event"].(string), b["event"].(string)) }) // sent side by side
+	// sent concurrently
+	slices.SortFunc(got, func(a, b map[string]any) int { return strings.Compare(a["event"].(string), b["event"].(string)) })
 	metadata := `{"organization":{"organizationId":"` + a.doc.Organization + `","organizationName":"org"},"document":{"documentId":"doc","documentName":"The plan"}}`
 	both := map[string]string{"inbox": "ALL", "email": "MINE"}
 	if diff := cmp.Diff([]map[string]any{

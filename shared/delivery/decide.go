@@ -11,21 +11,21 @@ import (
 	"collabdata/shared/metrics"
 )
 
-// decision says for one event and one person whether each channel reaches them, or the first reason why not.
+// decision holds, for each channel, why an event does not reach a person; "" if it does.
 type decision struct {
 	person
 	inbox, mail reason
-	times       collab.MailTimes // of the person, where mail reaches them
-	external    bool             // the address is not that of the member
+	times       collab.MailTimes // the person's schedule for emails
+	external    bool             // the address is not the member's own
 }
 
-// reason is why a channel does not reach a person; "" where it does.
+// reason is the reason why a channel does not reach a person, or "".
 type reason string
 
 const (
 	ownAction    reason = "own action"
 	inList       reason = "in the list for all"
-	mailOff      reason = "no mail is sent"
+	mailOff      reason = "no email is sent"
 	noAccess     reason = "no access"
 	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
@@ -33,7 +33,7 @@ const (
 	unsubscribed reason = "unsubscribed"
 	muted        reason = "muted"
 	seen         reason = "seen"
-	rejected     reason = "the mail service rejected it"
+	rejected     reason = "the email service rejected it"
 	whyDisabled  reason = "the organization was disabled"
 
 	preferenceOfDocument     reason = "preference for the document"
@@ -41,20 +41,20 @@ const (
 	preferenceOfNobody       reason = "preference: the default, as none is set"
 )
 
-// refuse gives a reason to the channels that have none yet.
+// refuse sets the reason of channels that have none yet.
 func (d *decision) refuse(why reason) {
 	d.inbox, d.mail = cmp.Or(d.inbox, why), cmp.Or(d.mail, why)
 }
 
-// rules decide in this order. Each reads in one batch for all people of an event, and returns the function that decides about channels
-// without a reason. Those of a row read side by side.
+// rules decide in this order. Each rule reads in one batch for all people of an event, and returns
+// a function that decides about channels without a reason. The rules of a row read concurrently.
 var rules = [][]func(*eventRun, context.Context, []*decision) (decide func(), err error){
 	{(*eventRun).byLevel},
 	{(*eventRun).byAccess, (*eventRun).byPreference, (*eventRun).byAddress},
 	{(*eventRun).bySubscription},
 }
 
-// decide decides about the event for each of the people.
+// decide applies the rules to each of the people.
 func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, error) {
 	list := collab.Map(people, func(p person) *decision { return &decision{person: p} })
 	for _, d := range list {
@@ -85,12 +85,11 @@ func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, er
 	return list, nil
 }
 
-// caused reports whether a user caused the event.
 func (r *eventRun) caused(user string) bool {
 	return r.event.Actor != nil && r.event.Actor.UserID == user
 }
 
-// idsWhere returns the ids of the users whom a condition holds for.
+// idsWhere returns the ids of users that satisfy a condition.
 func idsWhere(list []*decision, holds func(*decision) bool) []string {
 	var ids []string
 	for _, d := range list {
@@ -103,7 +102,7 @@ func idsWhere(list []*decision, holds func(*decision) bool) []string {
 
 func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
 
-// byLevel refuses people who have muted the event's thread, or all of it except mentions.
+// byLevel refuses people who muted the event's thread, or muted it except for mentions.
 func (r *eventRun) byLevel(ctx context.Context, list []*decision) (func(), error) {
 	if r.head == nil {
 		return func() {}, nil
@@ -119,8 +118,8 @@ func (r *eventRun) byLevel(ctx context.Context, list []*decision) (func(), error
 	}, err
 }
 
-// byAccess refuses people who may not see the event's thread. A notification names its recipients itself: with verifyUserPermissions
-// byAccess refuses those who may not see the document.
+// byAccess refuses people who cannot see the event's thread. For a notification, it only applies if
+// verifyUserPermissions is set, and then checks access to the document.
 func (r *eventRun) byAccess(ctx context.Context, list []*decision) (func(), error) {
 	users := collab.Map(list, func(d *decision) string { return d.UserID })
 	switch {
@@ -153,7 +152,8 @@ func (r *eventRun) byAccess(ctx context.Context, list []*decision) (func(), erro
 	return func() {}, nil
 }
 
-// answered counts people about whom the permission provider did not answer, and drops that error: they are refused.
+// answered counts people that the permission provider did not answer for, and drops that error:
+// they are refused.
 func (d *Deliverer) answered(err error) error {
 	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
 		d.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
@@ -162,7 +162,8 @@ func (d *Deliverer) answered(err error) error {
 	return err
 }
 
-// byPreference refuses channels that people have turned off for the document or the organization, and finds when they get mail.
+// byPreference refuses channels that people turned off for the document or the organization, and
+// reads their schedule for emails.
 func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), error) {
 	preferences := make([]collab.PreferencesSet, len(list))
 	var err error
@@ -186,7 +187,7 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), 
 	}, err
 }
 
-// notPreferred returns the preference that holds, as a reason.
+// notPreferred returns the preference that applies, as a reason.
 func notPreferred(document, organization collab.Preference) reason {
 	switch {
 	case document != "":
@@ -197,8 +198,9 @@ func notPreferred(document, organization collab.Preference) reason {
 	return preferenceOfNobody
 }
 
-// byAddress finds the address for mail: the event's, else the member's, else the thread's; with MailToMembersOnly only the member's. It
-// refuses mail to people without one that email can reach.
+// byAddress selects the address: the event's, else the member's, else the thread's. If
+// MailToMembersOnly is set, it only takes the member's. It refuses email to people without a usable
+// address.
 func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), error) {
 	only := r.settings.MailToMembersOnly
 	addressed := func(d *decision) bool { return !only && collab.Deref(d.Email) != "" }
@@ -228,12 +230,12 @@ func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), err
 				d.mail = cmp.Or(d.mail, badAddress)
 				continue
 			}
-			d.Email = &address // so that one who unsubscribed is known by each form of it
+			d.Email = &address // canonical form, so that bySubscription finds it
 		}
 	}, err
 }
 
-// bySubscription refuses mail to addresses that have unsubscribed.
+// bySubscription refuses email to addresses that have unsubscribed.
 func (r *eventRun) bySubscription(ctx context.Context, list []*decision) (func(), error) {
 	mailed := collab.Where(list, func(d *decision) bool { return d.mail == "" })
 	off, err := r.Accounts.Unsubscribed(ctx, r.document.OrganizationRef, collab.Map(mailed, func(d *decision) collab.User { return d.User }))

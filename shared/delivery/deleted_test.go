@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// deleteNotification deletes a notification, for everyone or out of the inbox of a user.
+// deleteNotification deletes a notification, for everyone or from the inbox of a user.
 func (a *account) deleteNotification(user, id string) {
 	a.Helper()
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}, IDs: []string{id}}
@@ -22,14 +22,15 @@ func (a *account) deleteNotification(user, id string) {
 	a.must(errors.Join(append(errs, err)...))
 }
 
-// TestDeletedBeforeMail deletes a notification while its mails wait for those about an earlier one on the thread: those for whom it was
-// deleted get the mail about the earlier one alone, whatever comes again.
+// TestDeletedBeforeMail deletes a notification while its emails wait with those about an earlier
+// one in the thread. Its recipients must get an email about the earlier one only, even after
+// repeated messages.
 func TestDeletedBeforeMail(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		user     string
 		inbox    []string
-		comments map[string]int // in the mail to each
+		comments map[string]int // in the email to each user
 	}{
 		"for everyone":            {"", nil, map[string]int{"bob": 1, "cid": 1}},
 		"out of the inbox of bob": {"bob", []string{"cid"}, map[string]int{"bob": 1, "cid": 2}},
@@ -61,7 +62,8 @@ func TestDeletedBeforeMail(t *testing.T) {
 	}
 }
 
-// TestDeletedBeforeTold deletes notifications that nobody was told of yet, whatever the channel: nobody is.
+// TestDeletedBeforeTold deletes notifications before their delivery: nobody may get them on any
+// channel.
 func TestDeletedBeforeTold(t *testing.T) {
 	a, w := newAccount(t)
 	a.prefer("mailed", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferAll})
@@ -76,8 +78,8 @@ func TestDeletedBeforeTold(t *testing.T) {
 	a.checkReached(t, other, users, []string{"bob"}, users)
 }
 
-// TestDeletedWhileTold deletes a notification between the pages of its recipients, one of which then comes again: nobody
-// has it in the inbox, and those of later pages get nothing.
+// TestDeletedWhileTold deletes a notification between the pages of its recipients, and repeats a
+// page: it must be in no inbox, and later pages must get nothing.
 func TestDeletedWhileTold(t *testing.T) {
 	w := newWorld(t)
 	for name, record := range map[string]func(a *account, people []collab.User) *collab.Event{
@@ -108,7 +110,7 @@ func TestDeletedWhileTold(t *testing.T) {
 	}
 }
 
-// absent reports items that are in the table.
+// absent reports existing items.
 func (a *account) absent(list ...keys.Key) {
 	a.Helper()
 	if found, err := a.db.Outbox.GetAll(a.Context(), list, true); err != nil || len(found) > 0 {
@@ -116,7 +118,8 @@ func (a *account) absent(list ...keys.Key) {
 	}
 }
 
-// TestDeletedDocument delivers an event of a document that was deleted meanwhile: webhooks hear of it, and below the document is nothing.
+// TestDeletedDocument delivers an event of a deleted document: webhooks get it, and it adds nothing
+// below the document.
 func TestDeletedDocument(t *testing.T) {
 	a, w := newAccount(t)
 	r := a.hooked(nil)

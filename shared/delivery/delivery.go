@@ -1,19 +1,21 @@
-// Package delivery delivers events: to webhook endpoints, to the inboxes of people, by mail.
+// Package delivery delivers events: to webhook endpoints, to the inboxes of people, and by email.
 //
-// An event goes through the stages of event.go, and the table holds at which it stands. First each webhook endpoint gets a delivery in its
-// lane, and lanes without a holder are woken by a message. A notification to everyone goes into the list for all. Then, page by page, the
-// rules of decide.go decide for each recipient which channels reach them: inboxes are served, and the event is added to the recipient's
-// next mail. Each further page has a message of its own. When an event is done its work is deleted.
+// An event goes through the stages in event.go; the table stores its stage. First, each webhook
+// endpoint gets a delivery in its lane, and a message wakes each free lane. A notification to
+// everyone goes into the list for all. Then, page by page, the rules in decide.go decide which
+// channels reach each recipient. The event is added to inboxes and to the next emails of
+// recipients. Each further page has its own message. Finally, the work of the event is deleted.
 //
-// A mail is work of its own: its recipient, its events, and when it is due. When it leaves, mails.go decides about each event again, and
-// drops the events that the recipient has seen.
+// An email is separate work with a recipient, events and a due time. Before it leaves, emails.go
+// decides about each event again, and drops events that the recipient has seen.
 //
-// An event is a reference. Recipients, their rights and the texts that they read are found at the time they are notified.
+// An event is a reference. Recipients, their rights and their texts are read when they are
+// notified.
 //
-// A lane is posted to by one holder at a time (lane.go, post.go).
+// One holder at a time posts to a lane (lane.go, post.go).
 //
-// Every stage may be repeated, and another run finishes one that ends anywhere. Pending work is in the table and messages only wake, so
-// messages may be doubled, late or out of order.
+// Every stage can be repeated, and another run resumes a stage that ends early. Pending work is in
+// the table, and messages only trigger it, so messages may be duplicated, late or out of order.
 package delivery
 
 import (
@@ -50,17 +52,17 @@ type Events interface {
 	SendEventsIn(ctx context.Context, delay time.Duration, events ...queue.Event) error
 }
 
-// Webhooks is the queue of lanes of webhook endpoints that have work.
+// Webhooks is the queue of webhook endpoints with work.
 type Webhooks interface {
 	SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error
 }
 
-// Mailer sends mails; mail.Mailer is one.
+// Mailer sends emails. mail.Mailer implements it.
 type Mailer interface {
 	Send(ctx context.Context, n mail.Notice) error
 }
 
-// Options are what New makes a Deliverer of.
+// Options configure a Deliverer.
 type Options struct {
 	Accounts  *accounts.Store
 	Directory *directory.Store
@@ -71,36 +73,36 @@ type Options struct {
 	Inbox     *inbox.Store
 	Events    Events
 	Webhooks  Webhooks
-	Mailer    Mailer // nil: no mail is sent
+	Mailer    Mailer // nil sends no email
 
-	MailDelay time.Duration // of accounts that set none; 0 is collab.MailDelay
-	PageSize  int           // most people that one message notifies; 0 is the constant PageSize
+	MailDelay time.Duration // default of accounts; 0 means collab.MailDelay
+	PageSize  int           // people per message; 0 means the constant PageSize
 
-	Guard   *webhook.Guard        // the addresses that webhooks and permission providers may have
-	Client  webhook.ClientOptions // how they are called; permission providers have a time-out of their own
-	Metrics *metrics.Metrics      // nil for none
+	Guard   *webhook.Guard        // allowed addresses of webhooks and permission providers
+	Client  webhook.ClientOptions // permission providers have a separate timeout
+	Metrics *metrics.Metrics      // may be nil
 	Log     *slog.Logger
 	Now     func() time.Time
 	Random  io.Reader
 }
 
-// Deliverer delivers events. Safe for concurrent use.
+// Deliverer delivers events. It is safe for concurrent use.
 type Deliverer struct {
 	Options
 	poster    *webhook.Client
 	access    *access.Checker
 	postTime  time.Duration
 	known     *cache.Cache[string, collab.Account]
-	sentTo    *cache.Cache[string, []collab.User] // the recipients of notifications, by event
-	secrets   *cache.Cache[string, []byte]        // that sign tokens to unsubscribe, by account
+	sentTo    *cache.Cache[string, []collab.User] // recipients of notifications, by event
+	secrets   *cache.Cache[string, []byte]        // sign unsubscribe tokens, by account
 	ledger    *quota.Ledger
-	rendering chan struct{} // holds one for each payload that is being rendered
+	rendering chan struct{} // one element for each payload being rendered
 }
 
-// PageSize is how many people one message notifies.
+// PageSize is the number of people that one message notifies.
 const PageSize = 200
 
-// The cache of accounts.
+// Cache of accounts.
 const (
 	accountTTL   = time.Second
 	mostAccounts = 1_000
@@ -108,10 +110,10 @@ const (
 
 const secretTTL = time.Hour // an account's secret never changes
 
-// The cache of recipients of notifications: each page of them and each mail to one of them asks for them.
+// Cache of recipients of notifications, for each page of them and for their emails.
 const (
 	namedTTL  = time.Minute
-	mostNamed = 10 // of collab.MaxPeople each
+	mostNamed = 10 // each up to collab.MaxPeople recipients
 )
 
 // New returns a Deliverer.
@@ -127,8 +129,9 @@ func New(o Options) *Deliverer {
 	}
 }
 
-// Take handles a message of either queue. receives counts how often it was received, 1 for the first time. After an error, or a panic,
-// which it returns as one, the message must be received again.
+// Take handles a message of either queue. receives is the number of times that it was received, at
+// least 1. If Take returns an error, the message must be received again. It returns a panic as an
+// error.
 func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -150,7 +153,7 @@ func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err er
 
 func (d *Deliverer) millis() collab.Millis { return d.Now().UnixMilli() }
 
-// random returns a number from 0 on, less than 1.
+// random returns a number in [0, 1).
 func (d *Deliverer) random() (float64, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(d.Random, b[:]); err != nil {
@@ -159,17 +162,20 @@ func (d *Deliverer) random() (float64, error) {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
 
-// maxHops bounds a chain of messages, each sent while the one before was handled. After that the relay goes on, within a minute: Lambda
-// stops a function that has invoked itself through messages about 16 times.
+// maxHops limits a chain of messages, each sent while handling the one before. Then the relay
+// continues within a minute. Lambda stops a function that invokes itself through messages about 16
+// times.
 const maxHops = 12
 
-// mayFollow reports whether a message may be sent while one of a chain is handled, to be taken after a wait; otherwise the relay sends it.
+// mayFollow reports whether a chain may continue with a message after a wait. If not, the relay
+// sends it.
 func mayFollow(hops int, wait time.Duration) bool { return hops < maxHops && wait <= queue.MaxDelay }
 
-// concurrency bounds the calls for one event at the same time.
+// concurrency is the number of concurrent calls for one event.
 const concurrency = 8
 
-// each calls f for 0 to n-1, at most limit at the same time, and returns the first error. It does not stop at one.
+// each calls f for 0 to n-1, at most limit concurrently, and returns the first error. An error does
+// not stop the other calls.
 func each(n, limit int, f func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(limit)

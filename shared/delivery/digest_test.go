@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// in has the events of the account happen on another document of the organization.
+// in returns the account for events in another document.
 func (a *account) in(document string) *account {
 	a.Helper()
 	other := *a
@@ -29,7 +29,7 @@ func (a *account) in(document string) *account {
 	return &other
 }
 
-// group makes a group of users.
+// group adds a group of users.
 func (a *account) group(id string, users ...string) {
 	a.Helper()
 	org := a.doc.OrganizationRef
@@ -38,7 +38,7 @@ func (a *account) group(id string, users ...string) {
 	a.must(errors.Join(a.db.Directory.AddGroupUsers(a.Context(), a.request(), org, id, users)...))
 }
 
-// see marks threads of the document as seen by a user, all of it for none.
+// see marks threads of the document as seen by a user, or all if there are none.
 func (a *account) see(user string, threads ...string) {
 	a.Helper()
 	if threads == nil {
@@ -48,19 +48,20 @@ func (a *account) see(user string, threads ...string) {
 	a.did(a.db.Threads.SetSeen(a.Context(), a.request(), a.doc, user, threads, true, nil))
 }
 
-// level sets of what a user is notified of a thread.
+// level sets a user's level for a thread.
 func (a *account) level(user, thread string, level collab.Level) {
 	a.Helper()
 	a.must(errors.Join(a.db.Threads.SetLevel(a.Context(), a.request(), a.doc, []string{thread}, []string{user}, level)...))
 }
 
-// frequency sets when a user gets mails.
+// frequency sets a user's schedule of emails.
 func (a *account) frequency(user string, m collab.MailTimes) {
 	a.Helper()
 	a.must(a.db.Directory.SetMailTimes(a.Context(), a.doc.OrganizationRef, []string{user}, m))
 }
 
-// TestOnlyUnseen: no mail tells of what its recipient has seen, read in the inbox, or answered since.
+// TestOnlyUnseen checks that emails omit events that the recipient has seen, read in the inbox, or
+// replied after.
 func TestOnlyUnseen(t *testing.T) {
 	w := newWorld(t)
 	for name, did := range map[string]func(a *account, ev *collab.Event){
@@ -110,13 +111,13 @@ func TestOnlyUnseen(t *testing.T) {
 	}
 }
 
-// read has a user read a notification.
+// read marks a notification as read.
 func (a *account) read(user, id string) {
 	a.Helper()
 	a.must(a.db.Inbox.ChangeNotification(a.Context(), a.request(), a.doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{user}}))
 }
 
-// answer has a user comment on a thread, and nobody is notified.
+// answer adds a comment of a user without notifying anyone.
 func (a *account) answer(user, thread string) {
 	a.Helper()
 	text := "an answer"
@@ -124,13 +125,14 @@ func (a *account) answer(user, thread string) {
 		collab.Comment{Text: &text, From: collab.JSON(fmt.Sprintf(`{"userId":%q}`, user)), AuthorID: user})
 }
 
-// TestDaily: who gets mails once a day gets one at eight, over a change of summer time, in their language, of what they have not seen: on
-// the newest thread first.
+// TestDaily checks that users with daily emails get one at eight, across a change to summer time,
+// in their language, with unseen events, newest thread first.
 func TestDaily(t *testing.T) {
 	w := newWorld(t)
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	w.must(err)
-	w.moveTo(time.Date(2027, time.March, 27, 9, 0, 0, 0, berlin)) // summer time begins in the next night
+	// summer time starts in the next night
+	w.moveTo(time.Date(2027, time.March, 27, 9, 0, 0, 0, berlin))
 	a := w.account()
 	plan, budget, risks := a.in("plan"), a.in("budget"), a.in("risks")
 	a.memberIs(a.user("bob"), "de")
@@ -167,7 +169,7 @@ func TestDaily(t *testing.T) {
 	}
 }
 
-// kept keeps the mails that leave.
+// kept keeps sent emails.
 type kept struct {
 	delivery.Mailer
 	*world
@@ -179,7 +181,7 @@ func (k *kept) Send(ctx context.Context, n mail.Notice) error {
 	return k.Mailer.Send(ctx, n)
 }
 
-// TestMailTimes holds when hourly and daily mails leave, around the hours that summer time adds and takes.
+// TestMailTimes checks the times of hourly and daily emails around changes of summer time.
 func TestMailTimes(t *testing.T) {
 	daily := func(hour int64, zone string) collab.MailTimes {
 		return collab.MailTimes{Frequency: collab.MailDaily, Hour: hour, Zone: zone}
@@ -193,8 +195,10 @@ func TestMailTimes(t *testing.T) {
 		{daily(8, ""), "2027-03-01T08:00:00Z", "2027-03-02T08:00:00Z"},
 		{daily(8, "Europe/Berlin"), "2027-03-27T08:00:00Z", "2027-03-28T06:00:00Z"},
 		{daily(8, "Europe/Berlin"), "2027-10-30T07:00:00Z", "2027-10-31T07:00:00Z"},
-		{daily(2, "Europe/Berlin"), "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z"},  // there is no two o'clock
-		{daily(0, "America/Havana"), "2026-03-08T04:30:00Z", "2026-03-08T05:00:00Z"}, // nor midnight
+		// two o'clock does not exist
+		{daily(2, "Europe/Berlin"), "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z"},
+		// midnight does not exist
+		{daily(0, "America/Havana"), "2026-03-08T04:30:00Z", "2026-03-08T05:00:00Z"},
 		{daily(0, "America/Santiago"), "2026-09-06T03:30:00Z", "2026-09-06T04:00:00Z"},
 		{daily(0, "Atlantic/Azores"), "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
 		{daily(0, "Asia/Kolkata"), "2027-03-01T18:30:00Z", "2027-03-02T18:30:00Z"},
@@ -210,7 +214,8 @@ func TestMailTimes(t *testing.T) {
 	}
 }
 
-// TestSooner: who has a daily email that waits, and then wants hourly ones, has it within the hour after the next event.
+// TestSooner checks that a waiting daily email is sent within an hour of the next event after its
+// recipient switches to hourly emails.
 func TestSooner(t *testing.T) {
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
@@ -235,7 +240,8 @@ func TestSooner(t *testing.T) {
 	}
 }
 
-// TestMidnight: who wants an email a day at midnight has no more where summer time begins at midnight.
+// TestMidnight checks that there is only one daily email if summer time starts at its hour,
+// midnight.
 func TestMidnight(t *testing.T) {
 	w := newWorld(t)
 	havana, err := time.LoadLocation("America/Havana")
@@ -258,7 +264,7 @@ func TestMidnight(t *testing.T) {
 	}
 }
 
-// TestMeanwhile: what happens while a daily email is sent is for the next day's.
+// TestMeanwhile checks that events during the sending of a daily email are in the next one.
 func TestMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
@@ -284,7 +290,7 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
-// during does something while a mail is sent.
+// during runs a function while an email is sent.
 type during struct {
 	delivery.Mailer
 	do func()
@@ -295,7 +301,8 @@ func (d *during) Send(ctx context.Context, n mail.Notice) error {
 	return d.Mailer.Send(ctx, n)
 }
 
-// TestDisabledMeanwhile: an email waits for a day while its organization or account is disabled. Then nobody gets it.
+// TestDisabledMeanwhile checks that an email waits a day for its disabled organization or account,
+// and is then dropped.
 func TestDisabledMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	for name, set := range map[string]func(a *account, off bool){
@@ -325,7 +332,7 @@ func TestDisabledMeanwhile(t *testing.T) {
 	}
 }
 
-// TestCountsAll: an email about many events tells of the newest, and counts all others, however many they are.
+// TestCountsAll checks that an email about many events shows the newest ones and counts all others.
 func TestCountsAll(t *testing.T) {
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	var mails []mail.Notice
@@ -345,19 +352,19 @@ func TestCountsAll(t *testing.T) {
 	}
 }
 
-// TestPortions: an email about more entries than it tells of tells of twenty though some of the newest are muted. Those
-// that it counts end as counted, or with the others.
+// TestPortions checks that an email shows twenty entries, although some of the newest are muted.
+// Counted entries end as counted, or with the others.
 func TestPortions(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		meanwhile func(*account)
-		rejected  string // the user whose mails the mail service rejects
+		rejected  string // a user with rejected emails
 		mails     int
-		newest    string // how its outcome is explained, of those that are not muted
+		newest    string // explained outcome of the newest entries that are not muted
 		oldest    string
 	}{
-		"it leaves": {func(*account) {}, "", 1, "reached ", "counted alone: the email tells of newer ones"},
-		"rejected":  {func(*account) {}, "bob", 0, "the mail service rejected it", "the mail service rejected it"},
+		"it leaves": {func(*account) {}, "", 1, "reached ", "only counted: the email shows newer ones"},
+		"rejected":  {func(*account) {}, "bob", 0, "the email service rejected it", "the email service rejected it"},
 		"unsubscribed": {func(a *account) {
 			a.must(a.db.Accounts.Unsubscribe(a.Context(), a.recipient("bob", a.address("bob"))))
 		}, "", 0, "unsubscribed", "unsubscribed"},
@@ -394,7 +401,7 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// TestBehindMuted: an email tells of what is older than a hundred events of a thread that its recipient has muted.
+// TestBehindMuted checks that an email shows entries older than a hundred events in a muted thread.
 func TestBehindMuted(t *testing.T) {
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	var mails []mail.Notice
@@ -412,7 +419,8 @@ func TestBehindMuted(t *testing.T) {
 	}
 }
 
-// TestReadAmongMany: a daily email does not tell of what its recipient has read, though they have read 210 others since.
+// TestReadAmongMany checks that a daily email omits a read event, although its recipient has read
+// 210 others since.
 func TestReadAmongMany(t *testing.T) {
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
@@ -445,7 +453,7 @@ func TestReadAmongMany(t *testing.T) {
 	}
 }
 
-// TestBatches: the account's settings say what becomes one mail, and how long it waits.
+// TestBatches checks the account's settings for combining and delaying emails.
 func TestBatches(t *testing.T) {
 	w := newWorld(t)
 	const at, late = time.Minute, 4*time.Minute + 59*time.Second
@@ -453,8 +461,8 @@ func TestBatches(t *testing.T) {
 	for name, test := range map[string]struct {
 		batch collab.MailBatch
 		delay int64
-		on    map[time.Duration][]string // threads, by when there is a comment on each
-		after time.Duration              // until the last mail has left
+		on    map[time.Duration][]string // threads with a comment, by time
+		after time.Duration              // until the last email has left
 		want  []string
 	}{
 		"each event":               {collab.BatchEvent, 3600, map[time.Duration][]string{0: {"one", "one"}, at: {"two"}}, at, []string{one, one, one}},
@@ -488,7 +496,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestSameThread: emails about threads of one id in two documents tell each of its own.
+// TestSameThread checks that threads with the same id in two documents have separate emails.
 func TestSameThread(t *testing.T) {
 	a, w := newAccount(t)
 	other := a.in("other")
@@ -500,7 +508,8 @@ func TestSameThread(t *testing.T) {
 	}
 }
 
-// TestFollow: who follows a thread is notified of every event, unnamed; who has muted it of none, or of mentions alone.
+// TestFollow checks that followers of a thread are notified of every event, and that users who
+// muted it get none, or only mentions.
 func TestFollow(t *testing.T) {
 	a, w := newAccount(t)
 	a.begin("thread")
@@ -526,7 +535,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestGroupsAreTold: the members of a group that a comment tags are told once, those who may see the thread.
+// TestGroupsAreTold checks that members of a mentioned group are notified once if they may see the
+// thread.
 func TestGroupsAreTold(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	a.group("eng", "ann", "bob", "cid", "dan")
@@ -550,8 +560,8 @@ func TestGroupsAreTold(t *testing.T) {
 	}
 }
 
-// TestLargeGroups: of a large group the first 200 who may see the thread are mentioned, of those
-// who are looked at: 1,000 of all groups of a comment.
+// TestLargeGroups checks that of a large group, only the first 200 members with access are
+// mentioned. At most 1,000 members of a comment's groups are examined.
 func TestLargeGroups(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	users := func(letter string, n int) (ids []string) {
@@ -565,7 +575,8 @@ func TestLargeGroups(t *testing.T) {
 	a.group("most", users("u", 600)...)
 	a.group("few", users("v", 3)...)
 	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
-	for _, u := range []string{"s000", "s209", "t599", "u189", "u190", "v002"} { // 1,000 are looked at up to u189
+	// the first 1,000 end at u189
+	for _, u := range []string{"s000", "s209", "t599", "u189", "u190", "v002"} {
 		a.grant(u)
 	}
 	a.member("s209")
@@ -579,7 +590,7 @@ func TestLargeGroups(t *testing.T) {
 		want   []string
 	}{
 		{a, "one group", []string{"some"}, []string{"s000", "s209"}},
-		{open, "private", []string{"some"}, []string{"s209"}}, // where everyone sees the document
+		{open, "private", []string{"some"}, []string{"s209"}}, // everyone sees the document
 		{a, "a small group", []string{"few"}, []string{"v002"}},
 		{a, "many groups", []string{"some", "more", "most", "few"}, []string{"s000", "s209", "t599", "u189"}},
 	} {
@@ -599,15 +610,15 @@ func TestLargeGroups(t *testing.T) {
 	}
 }
 
-// TestMailBudget holds what a mail costs of the table: of one thread few units for each event more, of many threads 130 at most. What
-// it does not tell of is counted.
+// TestMailBudget checks the table units of an email: few units per further event in a thread, and
+// at most 130 for many threads. Other events are counted.
 func TestMailBudget(t *testing.T) {
 	w := newWorld(t)
 	reads := map[string]float64{}
 	for _, test := range []struct {
 		name            string
 		events, threads int
-		told            int // threads at least
+		told            int // minimum number of threads
 	}{{"one", 1, 1, 1}, {"grouped", 11, 1, 1}, {"many", 24, 24, 3}} {
 		a := w.account(func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 		var mails []mail.Notice
@@ -641,7 +652,8 @@ var (
 	dueRate   = flag.Int("due.rate", 6, "`mails` a minute that its mail service takes")
 )
 
-// TestManyDueAtOnce: mails that are due in the same minute leave about as fast as the mail service takes them, each once.
+// TestManyDueAtOnce checks that emails due in the same minute are each sent once, about as fast as
+// the email service accepts them.
 func TestManyDueAtOnce(t *testing.T) {
 	a, w := newAccount(t)
 	var evs []*collab.Event
@@ -667,12 +679,12 @@ func TestManyDueAtOnce(t *testing.T) {
 	if len(s.got) != *duePeople || slices.Max(slices.Collect(maps.Values(s.got))) != 1 {
 		t.Errorf("%d of %d have a mail: %v", len(s.got), *duePeople, s.got)
 	}
-	if log := w.log.String(); !strings.Contains(log, "mails wait: SES") || strings.Contains(log, "message to come again") {
+	if log := w.log.String(); !strings.Contains(log, "emails wait: SES") || strings.Contains(log, "message to come again") {
 		t.Errorf("a refused mail fails: %s", log)
 	}
 }
 
-// limited is a mail service that takes dueRate mails a minute.
+// limited is an email service that accepts dueRate emails a minute.
 type limited struct {
 	*world
 	mu      sync.Mutex

@@ -20,15 +20,17 @@ import (
 )
 
 const (
-	emailLease = 2 * time.Minute // of a claim on an email: then another run may claim it. No run takes as long.
+	emailLease = 2 * time.Minute // then another run may claim the email; no run takes as long
 
-	longestDisabled = 24 * time.Hour // an email waits for its organization or account to be enabled
+	// waiting time of an email of a disabled organization or account
+	longestDisabled = 24 * time.Hour
 
-	mostEntries  = 20 // that an email tells of; it counts the others
-	entryPortion = 10 // entries that are looked at at once, after the first
+	mostEntries  = 20 // entries in an email; it counts the others
+	entryPortion = 10 // further entries read at once
 )
 
-// addToEmails adds the notification's entries in the inboxes of people to the emails of their placements, and sends messages for new emails.
+// addToEmails adds the entries at placements to the emails of people, and sends messages for new
+// emails.
 func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
 	var mu sync.Mutex
 	messages := map[time.Duration][]queue.Event{} // by delay
@@ -52,13 +54,13 @@ func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list 
 	return err
 }
 
-// bringIn returns how long from now an email is due, and whether a message is to bring it then. If not, the relay finds it.
+// bringIn returns the time until an email is due, and whether to send a message for then. If not,
+// the relay finds the email.
 func (d *Deliverer) bringIn(due collab.Millis, hops int) (wait time.Duration, message bool) {
 	wait = max(time.UnixMilli(due).Sub(d.Now()), 0)
 	return wait, mayFollow(hops, wait)
 }
 
-// emailMessage returns the message about an email that is found by a minute, from a run that hops messages led to.
 func emailMessage(e outbox.Email, minute collab.Millis, hops int) queue.Event {
 	return queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: hops + 1, Due: minute}
 }
@@ -67,7 +69,8 @@ func (r *eventRun) recipient(d *decision) outbox.Recipient {
 	return outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
 }
 
-// emailFor returns the email to a person that tells of a notification: of a thread, of each event, or of everything.
+// emailFor returns the email to a person for a notification: one per thread, per event, or for
+// everything.
 func (r *eventRun) emailFor(id string, d *decision) outbox.Email {
 	switch {
 	case r.settings.MailBatch == collab.BatchPerson || !d.times.Next(r.Now()).IsZero():
@@ -78,12 +81,11 @@ func (r *eventRun) emailFor(id string, d *decision) outbox.Email {
 	return outbox.EmailAbout(r.recipient(d), r.document.Document, r.event.AnnotationID)
 }
 
-// alone reports whether an email that leaves at once tells of the event alone.
+// alone reports whether an email that leaves immediately contains only this event.
 func (r *eventRun) alone() bool {
 	return r.settings.MailBatch == collab.BatchEvent || r.settings.MailBatch != collab.BatchPerson && r.event.AnnotationID == ""
 }
 
-// emailDue returns when the email to a person about the event is due.
 func (r *eventRun) emailDue(d *decision) collab.Millis {
 	switch next := d.times.Next(r.Now()); {
 	case !next.IsZero():
@@ -94,12 +96,12 @@ func (r *eventRun) emailDue(d *decision) collab.Millis {
 	return r.event.Time + r.mailDelay(r.settings).Milliseconds()
 }
 
-// mailDelay is how long the emails of an account wait.
+// mailDelay returns the delay of emails of an account.
 func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
 	return cmp.Or(time.Duration(s.MailDelaySeconds)*time.Second, d.MailDelay)
 }
 
-// emailRun is what one message does for an email.
+// emailRun handles one message about an email.
 type emailRun struct {
 	*Deliverer
 	*outbox.ClaimedEmail
@@ -142,7 +144,7 @@ func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
 	return err
 }
 
-// next returns when the next email to the recipient is due, if there is something to tell.
+// next returns the time when the recipient's next email is due, or 0 if nothing is left to send.
 func (r *emailRun) next() collab.Millis {
 	if next := r.times.Next(r.Now()); !next.IsZero() {
 		return next.UnixMilli()
@@ -150,7 +152,7 @@ func (r *emailRun) next() collab.Millis {
 	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli()
 }
 
-// run sends the email, or returns when it is due again.
+// run sends the email, or returns the time of the next attempt.
 func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	enabled := false
 	var usedUp *collab.Error
@@ -186,7 +188,7 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	return 0, r.end(ctx)
 }
 
-// end records of the entries how the email ended for them.
+// end records the email's outcome in its entries.
 func (r *emailRun) end(ctx context.Context) error {
 	for why, positions := range r.list.Ended {
 		if err := r.Inbox.EndEmail(ctx, r.org, r.For.User, why, positions); err != nil {
@@ -196,7 +198,7 @@ func (r *emailRun) end(ctx context.Context) error {
 	return nil
 }
 
-// send sends the email about entries, which counts those that are left.
+// send sends the email about the selected entries, and counts the remaining ones.
 func (r *emailRun) send(ctx context.Context, told *told) (due collab.Millis, err error) {
 	notice, err := r.notice(ctx, told, r.list.Left())
 	if err == nil {
@@ -222,21 +224,20 @@ func (r *emailRun) send(ctx context.Context, told *told) (due collab.Millis, err
 	return 0, nil
 }
 
-// countedAlone is why an email does not tell of an entry that it counts.
-const countedAlone = "counted alone: the email tells of newer ones"
+// countedAlone is the reason of an entry that an email only counts.
+const countedAlone = "only counted: the email shows newer ones"
 
-// told are the entries that an email tells of.
+// told holds the entries that an email shows.
 type told struct {
-	entries []inboxview.Entry // the newest first
+	entries []inboxview.Entry // newest first
 	to      collab.User       // the recipient, with an address
 	member  collab.Member
-	latest  map[threadRef][]collab.Comment // the last comments of their threads
+	latest  map[threadRef][]collab.Comment // last comments of the threads
 
-	seen        map[threadRef]collab.Millis                  // until when the recipient has seen threads
+	seen        map[threadRef]collab.Millis                  // time up to which the recipient has seen each thread
 	preferences map[collab.DocumentRef]collab.PreferencesSet // of the recipient
 }
 
-// threadRef names a thread.
 type threadRef struct {
 	document   collab.DocumentRef
 	annotation string
@@ -246,8 +247,8 @@ func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
 	return threadRef{e.Document(org), e.AnnotationID}
 }
 
-// choose returns the entries that the email tells of, by the rights, preferences, read states and texts of this moment. It ends others that
-// it has read, and leaves those that the email is to count.
+// choose selects the entries that the email shows, by current rights, preferences, read states and
+// texts. It ends entries that it rejects, and leaves entries that the email only counts.
 func (r *emailRun) choose(ctx context.Context) (*told, error) {
 	t := &told{
 		latest: map[threadRef][]collab.Comment{}, seen: map[threadRef]collab.Millis{},
@@ -297,15 +298,15 @@ func (r *emailRun) choose(ctx context.Context) (*told, error) {
 	return t, nil
 }
 
-// endTold ends the entries that the email was to tell of; "" if it does.
+// endTold ends the selected entries; why is "" if the email shows them.
 func (r *emailRun) endTold(t *told, why string) {
 	for _, e := range t.entries {
 		r.list.End(why, e.Position)
 	}
 }
 
-// look reads the last comments of the threads of entries, until when the recipient has seen them, and what the recipient prefers for their
-// documents.
+// look reads the last comments of the entries' threads, the recipient's read states, and their
+// preferences for the documents.
 func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntry) error {
 	var threads []threadRef
 	var documents []collab.DocumentRef
@@ -343,12 +344,12 @@ func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntr
 	return err
 }
 
-// both runs two functions side by side.
+// both runs two functions concurrently.
 func both(a, b func() error) error {
 	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
 }
 
-// unwanted returns why the email does not tell of an entry that the recipient may see; "" if it does.
+// unwanted returns the reason why the email omits a visible entry, or "".
 func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
 	set := t.preferences[e.Document(r.org)]
 	r.times = set.Mail
@@ -366,8 +367,8 @@ func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
 	return ""
 }
 
-// address finds the address of the recipient: that of the newest entry that has one, else the member's. It returns why there is none, or
-// no email goes there.
+// address selects the recipient's address: that of the newest entry with one, else the member's. It
+// returns a reason if there is no usable address.
 func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 	t.to = t.member.User.Short()
 	t.to.UserID = r.For.User
@@ -385,7 +386,7 @@ func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 	if err != nil {
 		return badAddress, nil
 	}
-	t.to.Email = &address // so that one who unsubscribed is known by each form of it
+	t.to.Email = &address // canonical form, so that an unsubscription is found
 	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
 	if off[r.For.User] {
 		return unsubscribed, err
@@ -393,23 +394,24 @@ func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 	return "", err
 }
 
-// hold tells the operator that the email waits, and returns until when: for the time and up to another shortHold.
+// hold logs that the email waits, and returns the time of the next attempt: after wait and up to
+// another shortHold.
 func (r *emailRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
 	part, err := r.random()
 	if err != nil {
 		return 0, err
 	}
 	r.Metrics.Add(metrics.MailsHeld, "", 1)
-	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: "+why,
+	r.Log.LogAttrs(ctx, slog.LevelWarn, "emails wait: "+why,
 		slog.String("account", r.For.Account), slog.String("email", r.Ref().ID), slog.String("cause", cause.Error()))
 	return r.Now().Add(wait + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }
 
-// withoutText returns the code of an error of the mail service without its text, which may hold addresses.
+// withoutText returns only the code of an SES error, because its text may contain addresses.
 func withoutText(err error) error {
 	var failure interface{ ErrorCode() string }
 	if errors.As(err, &failure) {
-		return errors.New("mail not sent: " + failure.ErrorCode())
+		return errors.New("email not sent: " + failure.ErrorCode())
 	}
 	return err
 }

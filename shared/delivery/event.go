@@ -13,26 +13,25 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// eventRun is what one message does for the delivery of an event.
+// eventRun handles one message about an event.
 type eventRun struct {
 	*Deliverer
 	*thread
-	stored   outbox.Work // where the table says that the delivery stands
+	stored   outbox.Work // the work in the table
 	event    *collab.Event
 	document collab.DocumentRef
 	settings collab.Settings // of the account
 	hops     int             // of the message
-	again    bool            // an attempt before may have done a part
-	portion  int             // comments of a thread that are read at once to find the people in it; 0 is threadPortion
+	again    bool            // an earlier attempt may have done a part
+	portion  int             // comments per read when looking for people; 0 means threadPortion
 }
 
-// about returns the run of an event.
 func (d *Deliverer) about(ev *collab.Event, settings collab.Settings, of *thread) *eventRun {
 	return &eventRun{Deliverer: d, thread: of, event: ev, document: ev.Document(), settings: settings}
 }
 
-// stages are the steps of a delivery. Each takes the pending work and returns it as it goes on: at another stage or another page of the
-// audience, at the time Next, or at once if that is 0. A stage may be repeated.
+// stages are the steps of a delivery. Each returns the work for the next step: another stage or
+// page of the audience, at the time Next, or immediately if Next is 0. A stage may be repeated.
 var stages = map[outbox.Stage]func(*eventRun, context.Context, outbox.Work) (outbox.Work, error){
 	outbox.StageNew:        (*eventRun).webhooks,
 	outbox.StageList:       (*eventRun).listForAll,
@@ -40,16 +39,16 @@ var stages = map[outbox.Stage]func(*eventRun, context.Context, outbox.Work) (out
 	outbox.StageEnd:        (*eventRun).end,
 }
 
-// then is the work at the beginning of a stage that follows at once.
+// then returns the work at the start of the next stage.
 func then(w outbox.Work, stage outbox.Stage) outbox.Work {
 	w.Stage, w.Cursor, w.Next = stage, "", 0
 	return w
 }
 
-const endTime = 5 * time.Second // of a run that is left when it ends whatever it waits for: it reports that
+const endTime = 5 * time.Second // time left to report an error when a run is stopped
 
-// Event handles a message: it delivers an event from its stage on, up to the end of a page of its audience, sends an email, or does one run
-// of a job. The next page has a message of its own.
+// Event handles a message. It delivers an event up to the end of a page of its audience, sends an
+// email, or does one run of a job. The next page has its own message.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -75,7 +74,8 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	return err
 }
 
-// deliver delivers an event. It fails one that can't be read, and parks that of a disabled account.
+// deliver delivers an event. It fails an unreadable event, and parks an event of a disabled
+// account.
 func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) error {
 	ctx, charge := d.metered(ctx)
 	ev, err := w.Event()
@@ -105,7 +105,7 @@ func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) e
 	return r.goThrough(ctx)
 }
 
-// goThrough calls the stages until the work is done, or goes on later.
+// goThrough calls the stages until the work is done or waits.
 func (r *eventRun) goThrough(ctx context.Context) error {
 	for w := r.stored; w.Stage != outbox.StageDone; {
 		next, err := stages[w.Stage](r, ctx, w)
@@ -125,8 +125,8 @@ func (r *eventRun) end(ctx context.Context, w outbox.Work) (outbox.Work, error) 
 	return then(w, outbox.StageDone), r.Outbox.Finish(ctx, r.stored)
 }
 
-// leave stores the work as it goes on, and sends a message for that time. The relay sends it after maxHops messages, if the time is further
-// away than a message may be delayed, and if the work is parked.
+// leave stores the work and sends a message for its next time. The relay sends the message instead
+// after maxHops messages, if the time exceeds the maximum delay, or if the work is parked.
 func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
 	if w == r.stored {
 		return nil // the message came too early
@@ -137,7 +137,7 @@ func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
 	}
 	send := w.Kind != collab.ParkedWork && mayFollow(r.hops, wait)
 	if send {
-		w.Next += time.Minute.Milliseconds() // should the message be lost
+		w.Next += time.Minute.Milliseconds() // in case the message is lost
 	}
 	if moved, err := r.advance(ctx, w); err != nil || !moved || !send {
 		return err
@@ -145,7 +145,7 @@ func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
 	return r.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: r.hops + 1})
 }
 
-// advance stores the work, and reports false if another run has changed it.
+// advance stores the work. It returns false if another run has changed it.
 func (r *eventRun) advance(ctx context.Context, w outbox.Work) (bool, error) {
 	moved, err := r.Outbox.Advance(ctx, r.stored, w)
 	if moved {
@@ -154,7 +154,7 @@ func (r *eventRun) advance(ctx context.Context, w outbox.Work) (bool, error) {
 	return moved, err
 }
 
-// parked is the work of a disabled account or organization: the relay looks at it from time to time.
+// parked returns the work of a disabled account or organization, which the relay checks regularly.
 func (r *eventRun) parked(w outbox.Work) outbox.Work {
 	if w.Kind != collab.ParkedWork {
 		w.Kind, w.Next = collab.ParkedWork, r.millis()

@@ -11,8 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCommentReachesEveryone holds what becomes of a comment, and what is counted: it reaches inboxes and endpoints at once, of these one
-// at the second attempt and one not within an hour, and people with an address by a mail that waits.
+// TestCommentReachesEveryone checks the delivery and metrics of a comment: immediately to inboxes
+// and endpoints, one of which fails once and one for an hour, and to people with an address by a
+// delayed email.
 func TestCommentReachesEveryone(t *testing.T) {
 	a, w := newAccount(t)
 	bad := failing(1, http.StatusInternalServerError)
@@ -47,10 +48,11 @@ func TestCommentReachesEveryone(t *testing.T) {
 		t.Errorf("posted to an endpoint for others: %v", got)
 	}
 	got := w.figures()
-	delete(got, metrics.PendingEventAge) // package pending holds it
+	delete(got, metrics.PendingEventAge) // package pending tests it
 	want := map[string]float64{
 		"Events": 1, "inbox Deliveries": 3, "email Deliveries": 2,
-		"webhook Deliveries": 2, "webhook DeliveryRetries": 1 + 4, // those of the ladder within the hour
+		// attempts of the ladder within the hour
+		"webhook Deliveries": 2, "webhook DeliveryRetries": 1 + 4,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

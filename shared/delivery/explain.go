@@ -10,29 +10,29 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Explained says how an event reaches a page of its recipients.
+// Explained is a page of the recipients of an event.
 type Explained struct {
 	People []Explanation // by id
-	Next   string        // the cursor of the next page, "" for none
-	Gone   string        // the deleted thing that the event is about, "" for none: nobody is notified any more
+	Next   string        // cursor of the next page, or ""
+	Gone   string        // the deleted subject of the event, which stops notifications; "" for none
 }
 
-// Explanation says how an event reaches one person.
+// Explanation is the outcome of an event for one person.
 type Explanation struct {
 	collab.User
 	Inbox, Mail Outcome
 }
 
-// Outcome says how an event reaches a person by one channel.
+// Outcome is the outcome of an event for a person on one channel.
 type Outcome struct {
-	At     collab.Millis // when it reached the person; 0 if it did not, or not yet
-	ReadAt collab.Millis // when they read it in the inbox; 0 for never
-	Why    string        // why it did not, or is not there any more; "" if it did, or will
+	At     collab.Millis // when it reached the person; 0 if it has not
+	ReadAt collab.Millis // when they read it in the inbox; 0 if they have not
+	Why    string        // why it did not reach them, or was removed; "" if it did or will
 }
 
-// Explain says how an event reaches a page of its recipients, from a cursor ("" for the first), at
-// most most, or one user: by each channel when it did, or why not, as the rules decide now. It
-// changes nothing. NOT_FOUND if the event is not kept any more.
+// Explain returns the outcome of an event for a page of its recipients, or for one user. The cursor
+// is "" for the first page of at most most people. Pending outcomes follow the current rules.
+// Explain changes nothing. It returns NOT_FOUND if the event is not kept anymore.
 func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, cursor string, most int) (*Explained, error) {
 	e, err := d.explanation(ctx, ref)
 	if err != nil || !e.event.Notify {
@@ -59,16 +59,16 @@ func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, curs
 	return explained, err
 }
 
-// explainedPortion is threadPortion of Explain, which takes fewer than 900 read units whatever the
-// thread holds, and about two for each member of a large group that it looks at.
+// explainedPortion is threadPortion for Explain. Explain uses less than 900 read units for a
+// thread, and about two for each member of a large group.
 const explainedPortion = 8
 
-// explanation is an event whose outcome is being explained.
+// explanation is an event that is being explained.
 type explanation struct {
 	*eventRun
-	notYet   string // why nobody was notified yet, "" if the delivery is done
-	gone     string // why an inbox does not show it any more, "" if it does
-	unlisted bool   // it is not in the list for all yet
+	notYet   string // why delivery is incomplete; "" if it is done
+	gone     string // why inboxes do not show it anymore; "" if they do
+	unlisted bool   // not yet in the list for all
 }
 
 func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*explanation, error) {
@@ -87,7 +87,7 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 
 const notYet = "not yet"
 
-// seekObstacle finds the stage of the delivery, and the obstacle in its way.
+// seekObstacle finds the stage of the delivery and any obstacle to it.
 func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) error {
 	stage := outbox.StageDone
 	for kind, why := range map[collab.WorkKind]string{
@@ -107,7 +107,7 @@ func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) err
 	return err
 }
 
-// deleted returns the deleted thing that the event is about, "" for none.
+// deleted returns the deleted subject of the event, or "".
 func (e *explanation) deleted(ctx context.Context) (string, error) {
 	there, err := e.exists(ctx)
 	if err != nil || !there {
@@ -128,7 +128,8 @@ func (e *explanation) deleted(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// withFacts adds to decisions when the event reached the people. An event in the list for all reaches those whose preferences let it.
+// withFacts adds to decisions the times when the event reached people. An event in the list for all
+// reaches people if their preferences allow it.
 func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explanation, error) {
 	listed := collab.Map(list, func(d *decision) *decision { return &decision{person: d.person} })
 	if e.listed() {
@@ -145,7 +146,7 @@ func (e *explanation) withFacts(ctx context.Context, list []*decision) ([]Explan
 	}
 	waits := notYet
 	if e.ledger.Account(ctx, e.event.Account, e.settings).Admit(quota.Mails) != nil {
-		waits += ": the account has used up its quota of mails"
+		waits += ": the account has used up its quota of emails"
 	}
 	explained := make([]Explanation, len(list))
 	for i, d := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// explained returns what Explain says of everybody whom an event concerns, by user: how the inbox, then the mail.
+// explained returns the explanations of an event by user: inbox, then email.
 func (a *account) explained(ev *collab.Event) (all map[string][2]string, gone string) {
 	a.Helper()
 	all = map[string][2]string{}
@@ -39,7 +39,7 @@ func outcomes(p delivery.Explanation) [2]string {
 	return [2]string{say(p.Inbox), say(p.Mail)}
 }
 
-// TestExplain: everybody whom an event concerns is notified where and when, or not, and why, as the rules decide now.
+// TestExplain checks the explanations of an event for all its people, by the current rules.
 func TestExplain(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
@@ -71,7 +71,7 @@ func TestExplain(t *testing.T) {
 	}
 	check("before")
 	page, err := w.start(func(o *delivery.Options) { o.Mailer = nil }).Explain(t.Context(), ref(ev), "bob", "", 1)
-	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no mail is sent"} {
+	if err != nil || outcomes(page.People[0]) != [2]string{"not yet", "no email is sent"} {
 		t.Errorf("without a mailer: %+v, %v", page, err)
 	}
 	w.run(ev)
@@ -93,7 +93,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainAll pages through an event that is for everybody, whose inboxes are one list.
+// TestExplainAll pages through an event for everyone, which all inboxes share.
 func TestExplainAll(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	want := map[string][2]string{}
@@ -115,7 +115,7 @@ func TestExplainAll(t *testing.T) {
 	}
 }
 
-// TestExplainObstacles: what keeps those from being notified who were to be.
+// TestExplainObstacles checks obstacles to a delivery.
 func TestExplainObstacles(t *testing.T) {
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailsPerDay = 1 })
 	p := w.start()
@@ -136,7 +136,7 @@ func TestExplainObstacles(t *testing.T) {
 	held := a.comment("held", a.user("bob"))
 	w.send(held)
 	w.drain(p)
-	check(held, "reached ", "not yet: the account has used up its quota of mails")
+	check(held, "reached ", "not yet: the account has used up its quota of emails")
 	w.add(2 * time.Hour)
 	a.change(func(c *collab.Account) { c.Settings.MailsPerDay = 0 })
 	w.must(w.db.Accounts.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
@@ -144,7 +144,8 @@ func TestExplainObstacles(t *testing.T) {
 	check(held, "reached ", "unsubscribed")
 }
 
-// TestExplainSight: by what somebody may not see a thread, and what was deleted before its mail left.
+// TestExplainSight checks the reasons why a user may not see a thread, and deletions before an
+// email leaves.
 func TestExplainSight(t *testing.T) {
 	a, w := newAccount(t)
 	p := w.start()
@@ -168,7 +169,7 @@ func TestExplainSight(t *testing.T) {
 	deleted := say()
 	w.send(deleted)
 	w.drain(p)
-	check("mails wait", deleted, [2]string{"reached ", "not yet"}, [2]string{"reached ", "not yet"})
+	check("emails wait", deleted, [2]string{"reached ", "not yet"}, [2]string{"reached ", "not yet"})
 	a.deleteComments("thread", deleted.CommentIDs[0])
 	w.settle(p)
 	if people, gone := a.explained(deleted); len(people) > 0 || gone != "the comments were deleted" {

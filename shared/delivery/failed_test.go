@@ -20,7 +20,7 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// failed returns the work of an event whose delivery has failed; nil for none.
+// failed returns the work of an event with a failed delivery, or nil.
 func (w *world) failed(ev *collab.Event) *outbox.Work {
 	w.Helper()
 	work, err := w.db.Outbox.Pending(w.Context(), ref(ev), collab.FailedWork)
@@ -28,7 +28,8 @@ func (w *world) failed(ev *collab.Event) *outbox.Work {
 	return work
 }
 
-// TestFails: an event whose delivery fails for hours is parked with the error until it is retried, and then delivered once.
+// TestFails checks that an event that fails for hours is parked with its error until it is retried,
+// and then delivered once.
 func TestFails(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
@@ -58,7 +59,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// silent is a mail service that does not answer.
+// silent is an email service that does not respond.
 type silent struct{}
 
 func (silent) Send(ctx context.Context, _ mail.Notice) error {
@@ -66,8 +67,8 @@ func (silent) Send(ctx context.Context, _ mail.Notice) error {
 	return ctx.Err()
 }
 
-// TestSilentMailService: while the mail service does not answer, a run ends in time, and is counted as none that died. The mail leaves once
-// the service answers.
+// TestSilentMailService checks that a run ends in time and does not count as crashed if the email
+// service does not respond. The email leaves when the service responds.
 func TestSilentMailService(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
@@ -75,7 +76,7 @@ func TestSilentMailService(t *testing.T) {
 	w.must(p.Event(t.Context(), event(ev)))
 	for range 5 {
 		w.add(10 * time.Minute)
-		ctx, cancel := context.WithTimeout(p.ctx, 5500*time.Millisecond) // as what is left of a run
+		ctx, cancel := context.WithTimeout(p.ctx, 5500*time.Millisecond) // the rest of a run
 		if err := p.Event(ctx, a.email("bob")); err == nil || ctx.Err() != nil {
 			t.Errorf("%v, %v", err, ctx.Err())
 		}
@@ -87,7 +88,7 @@ func TestSilentMailService(t *testing.T) {
 	}
 }
 
-// TestTakenAtOnce: messages about an event that come again at one moment, and are handled side by side, count as one attempt.
+// TestTakenAtOnce checks that concurrent repeats of an event's message count as one attempt.
 func TestTakenAtOnce(t *testing.T) {
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
@@ -107,7 +108,8 @@ func TestTakenAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnparked: what was parked is pending as any other once its account is enabled: the relay sends it again as often.
+// TestUnparked checks that parked work becomes normal pending work when its account is enabled,
+// with the same number of retries.
 func TestUnparked(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	disable := func(off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) }
@@ -134,7 +136,7 @@ func TestUnparked(t *testing.T) {
 	}
 }
 
-// broken is a mail service that fails.
+// broken is an email service that fails.
 type broken struct{ calls *atomic.Int64 }
 
 func (b broken) Send(context.Context, mail.Notice) error {
@@ -142,8 +144,8 @@ func (b broken) Send(context.Context, mail.Notice) error {
 	return errors.New("it fails")
 }
 
-// TestFailingEmail: an email that cannot be sent for days is tried daily after some hours, and logged each time. It leaves once it can be
-// sent.
+// TestFailingEmail checks that an email that fails for days is tried daily after some hours, and
+// logged each time. It leaves after the failure ends.
 func TestFailingEmail(t *testing.T) {
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
@@ -164,7 +166,8 @@ func TestFailingEmail(t *testing.T) {
 	}
 }
 
-// TestProviderSilent: a notification about a document of which the permission provider says nothing while an email is due stays out of it.
+// TestProviderSilent checks that an email omits a notification about a document if the permission
+// provider does not respond.
 func TestProviderSilent(t *testing.T) {
 	a, w := newAccount(t)
 	var silent atomic.Bool

@@ -47,7 +47,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// clock is the time of a test. It stands unless it is moved.
+// clock is a manual clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -61,7 +61,7 @@ func (c *clock) Now() time.Time {
 
 func (c *clock) millis() int64 { return c.Now().UnixMilli() }
 
-// moveTo moves the clock on, never back.
+// moveTo moves the clock forward, never back.
 func (c *clock) moveTo(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,28 +72,28 @@ func (c *clock) moveTo(at time.Time) {
 
 func (c *clock) add(d time.Duration) { c.moveTo(c.Now().Add(d)) }
 
-// world is a deployment: a table, queues, a mail service, and the clock. Processes come and go in it.
+// world is a deployment: a table, queues, an email service, and a clock. Tests start and kill
+// processes in it.
 type world struct {
 	testing.TB
 	clock
-	db    delivery.Options // the table, of no process
+	db    delivery.Options // the table, independent of processes
 	table string
 
 	dynamo aws.Config
 	cloud
 
 	mu           sync.Mutex
-	delayed      []delayed // messages that SQS holds back, by the test's clock
+	delayed      []delayed // messages that SQS delays, by the test's clock
 	metrics, log output
 }
 
-// delayed is a message that SQS hands out later.
 type delayed struct {
 	at   time.Time
 	send func() error
 }
 
-// open returns the table as a client reaches it.
+// open returns the table with a configuration.
 func (w *world) open(cfg aws.Config) delivery.Options {
 	t := store.New(cfg, w.table, w.Now, rand.Reader)
 	d, o := directory.New(t), outbox.New(t)
@@ -123,13 +123,13 @@ func (w *world) must(err error) {
 	must.Do(w, err)
 }
 
-// did is must for a call that returns something else, too.
+// did is must for calls with a further result.
 func (w *world) did(_ any, err error) {
 	w.Helper()
 	must.Do(w, err)
 }
 
-// errKilled is what a process sees of the world once it is dead.
+// errKilled is the error of all calls of a dead process.
 var errKilled = errors.New("killed")
 
 // process is a run of deliver, which may be killed at one of its calls to AWS.
@@ -138,29 +138,30 @@ type process struct {
 	ctx  context.Context
 	kill context.CancelCauseFunc
 
-	mu     sync.Mutex
-	calls  []string // what it called so far
-	steps  int      // of these calls that changed something, or came first after one that did: at all others a kill leaves the same
-	wrote  bool     // the last call may have changed something
+	mu    sync.Mutex
+	calls []string // calls so far
+	// calls that changed something or directly follow such a call: other kills are equivalent
+	steps  int
+	wrote  bool // the last call may have changed something
 	killAt killPoint
-	flaw   *flaw             // of a call; nil for none
-	actor  *interleave.Actor // pauses before shared calls; nil for none
-	taken  func(text string) // is told of each message that is taken; nil for nobody
+	flaw   *flaw             // of a call; may be nil
+	actor  *interleave.Actor // pauses before shared calls; may be nil
+	taken  func(text string) // called for each received message; may be nil
 	mails  int               // sent
-	marked int               // of them, marked as sent
+	marked int               // emails marked as sent
 }
 
-// killPoint says before which call a process is killed, or before which step, each from 1; 0 for none.
+// killPoint is the call or the step before which a process is killed, from 1; 0 for none.
 type killPoint struct{ call, step int }
 
-// flaw has the process be killed before the first call that at chooses, or the call be refused.
+// flaw kills the process before the first call that at selects, or makes the call fail.
 type flaw struct {
 	refused bool
 	at      func(op string, body []byte) bool
 	found   atomic.Bool
 }
 
-// Do is the way of all calls to the table.
+// Do handles all calls to the table.
 func (p *process) Do(r *http.Request) (*http.Response, error) {
 	_, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body, err := io.ReadAll(r.Body)
@@ -180,7 +181,8 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	if err := p.call(op); err != nil {
 		return nil, err
 	}
-	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what is on its way arrives
+	// a sent request completes
+	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context())))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if op == "UpdateItem" && bytes.Contains(body, []byte(`"`+keys.EmailEndedAt+`"`)) {
@@ -189,7 +191,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// call is the beginning of a call.
+// call starts a call.
 func (p *process) call(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,7 +211,7 @@ func (p *process) call(name string) error {
 	return nil
 }
 
-// sqs is both queues as a process sees them. SQS holds messages back by the test's clock.
+// sqs provides both queues to a process, with delays by the test's clock.
 type sqs struct {
 	*world
 	*process
@@ -223,7 +225,7 @@ func (q sqs) SendEventsIn(_ context.Context, delay time.Duration, events ...queu
 	return q.send(delay, func() error { return q.world.events.SendEvents(q.Context(), events...) })
 }
 
-// send is a call of the process that sends messages, at once or later.
+// send sends messages now or later, as a call of the process.
 func (q sqs) send(delay time.Duration, send func() error) error {
 	if delay < 0 || delay > queue.MaxDelay {
 		q.Errorf("a delay of %v", delay)
@@ -237,7 +239,7 @@ func (q sqs) send(delay time.Duration, send func() error) error {
 	return nil
 }
 
-// ses is the mail service as a process sees it.
+// ses provides the email service to a process.
 type ses struct {
 	*process
 	mailer delivery.Mailer
@@ -247,20 +249,19 @@ func (s ses) Send(ctx context.Context, n mail.Notice) error {
 	if err := s.call("SendEmail"); err != nil {
 		return err
 	}
-	err := s.mailer.Send(context.WithoutCancel(ctx), n) // what is on its way arrives
+	err := s.mailer.Send(context.WithoutCancel(ctx), n) // a sent email arrives
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mails++
 	return err
 }
 
-// startWithoutMail starts a process whose mails the mail service refuses, as it does not know the sender.
+// startWithoutMail starts a process with a sender that the email service refuses.
 func (w *world) startWithoutMail() *process {
 	w.Helper()
 	return w.start(func(o *delivery.Options) { o.Mailer = w.mailer("nobody@unverified.example") })
 }
 
-// start starts a process.
 func (w *world) start(change ...func(*delivery.Options)) *process {
 	w.Helper()
 	p := &process{}
@@ -279,7 +280,7 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	return p
 }
 
-// output is what several write.
+// output collects concurrent writes.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -297,8 +298,8 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// drain has the process take what is in the queues, until there is nothing more or it is dead. Failed messages are put back in the end. It
-// returns how many messages were done and how many failed.
+// drain handles queued messages until there are none or the process is dead. Finally, it puts
+// failed messages back. It returns the numbers of succeeded and failed messages.
 func (w *world) drain(p *process) (done, failed int) {
 	w.Helper()
 	var back []func()
@@ -320,7 +321,7 @@ func (w *world) drain(p *process) (done, failed int) {
 					defer mu.Unlock()
 					if err == nil && p.ctx.Err() == nil {
 						if err := q.Delete(w.Context(), m); err != nil {
-							w.Log(err) // it was visible again before it was done, and taken again
+							w.Log(err) // it became visible and was received again
 						}
 						done++
 						return
@@ -346,13 +347,13 @@ func (w *world) drain(p *process) (done, failed int) {
 	}
 }
 
-// backlog is the table as the relay reads it: only the partitions that hold pending work, of hundreds.
+// backlog is the table with only the partitions of pending work, to speed up the relay.
 type backlog struct {
 	*outbox.Store
 	partitions map[string]bool
 }
 
-// backlog returns the table with what it holds now. Lanes at rest are not pending.
+// backlog returns the table's current pending work. Resting lanes are not pending.
 func (w *world) backlog() backlog {
 	w.Helper()
 	b := backlog{w.db.Outbox, map[string]bool{}}
@@ -390,7 +391,7 @@ func (b backlog) DueEmails(ctx context.Context, shard int, from string, most int
 	return b.Store.DueEmails(ctx, shard, from, most, skip)
 }
 
-// emails returns the emails that wait, those that are due first ahead.
+// emails returns the waiting emails, earliest due first.
 func (w *world) emails() (all []outbox.DueEmail) {
 	w.Helper()
 	b := w.backlog()
@@ -406,7 +407,7 @@ func (w *world) emails() (all []outbox.DueEmail) {
 	return all
 }
 
-// pending returns the pending work, what is due first ahead.
+// pending returns the pending work, earliest due first.
 func (w *world) pending() []outbox.Work {
 	w.Helper()
 	var all []outbox.Work
@@ -438,7 +439,7 @@ func (w *world) relay() {
 	w.must(r.Metrics.Flush())
 }
 
-// release lets SQS hand out the delayed messages whose time has come.
+// release queues the delayed messages that are due.
 func (w *world) release() {
 	w.Helper()
 	w.mu.Lock()
@@ -452,20 +453,20 @@ func (w *world) release() {
 	})
 }
 
-// settle lets the process work, and the clock run, until nothing is left to do or the process is dead.
+// settle runs the process and the clock until nothing is left to do or the process is dead.
 func (w *world) settle(p *process) {
 	w.Helper()
 	w.settleUntil(p, time.UnixMilli(collab.MaxMillis))
 }
 
-// run sends events, and lets a new process settle them.
+// run sends events, and settles them with a new process.
 func (w *world) run(evs ...*collab.Event) {
 	w.Helper()
 	w.send(evs...)
 	w.settle(w.start())
 }
 
-// settleUntil is settle, but the clock stops at a time.
+// settleUntil is settle up to a time.
 func (w *world) settleUntil(p *process, end time.Time) {
 	w.Helper()
 	for range 400 + *duePeople {
@@ -480,7 +481,7 @@ func (w *world) settleUntil(p *process, end time.Time) {
 			}
 		}
 		if failed > 0 {
-			earlier(w.Now().Add(time.Minute)) // it comes again after the visibility timeout
+			earlier(w.Now().Add(time.Minute)) // repeated after the visibility timeout
 		}
 		for _, d := range w.delayed {
 			earlier(d.at)
@@ -503,7 +504,7 @@ func (w *world) settleUntil(p *process, end time.Time) {
 	w.Fatalf("there is no end to it: pending %+v, delayed %+v, log:\n%s", w.pending(), w.delayed, &w.log)
 }
 
-// account is an account with an organization org, in which there is a document doc.
+// account is an account with the organization org and the document doc.
 type account struct {
 	*world
 	id  string
@@ -524,23 +525,23 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 	return a
 }
 
-// newAccount returns an account in a world of its own.
+// newAccount returns an account in a new world.
 func newAccount(t testing.TB, settings ...func(*collab.Settings)) (*account, *world) {
 	t.Helper()
 	w := newWorld(t)
 	return w.account(settings...), w
 }
 
-// address is an e-mail address that no other test has.
+// address returns a unique email address.
 func (a *account) address(user string) string { return user + "@" + a.id + ".example" }
 
-// member makes a user a member.
+// member adds a user as a member.
 func (a *account) member(user string) {
 	a.Helper()
 	a.memberIs(a.user(user), "")
 }
 
-// memberIs makes a user a member with a locale, "" for none.
+// memberIs adds a user as a member with a locale, "" for none.
 func (a *account) memberIs(u collab.User, locale string) {
 	a.Helper()
 	in, is := collab.Resource{OrganizationRef: a.doc.OrganizationRef}, func(_ int, m *collab.Member) { m.User, m.Locale = u, locale }
@@ -560,7 +561,7 @@ func (a *account) provider(url, secret string) {
 	a.must(a.db.Accounts.SetPermissionProvider(a.Context(), a.id, &collab.PermissionProvider{URL: url, Secret: secret}))
 }
 
-// put makes the document of an id, or changes it.
+// put adds or changes a document.
 func (a *account) put(document string, change func(*collab.Document)) {
 	a.Helper()
 	apply := func(_ int, d *collab.Document) error {
@@ -574,7 +575,7 @@ func (a *account) put(document string, change func(*collab.Document)) {
 	a.must(err)
 }
 
-// email is the message about the next email to a user that is found.
+// email returns the message about the next email to a user.
 func (a *account) email(user string) queue.Event {
 	a.Helper()
 	for _, d := range a.emails() {
@@ -586,32 +587,30 @@ func (a *account) email(user string) queue.Event {
 	return queue.Event{}
 }
 
-// user is a user with an e-mail address.
+// user returns a user with an email address.
 func (a *account) user(id string) collab.User {
 	address := a.address(id)
 	return collab.User{UserID: id, Email: &address}
 }
 
-// request is one of the account's back end.
+// request returns a request of the account's back end.
 func (a *account) request() *request.Request {
 	r := storetest.Request(a.Now())
 	r.Account = a.id
 	return r
 }
 
-// change changes the account.
 func (a *account) change(change func(*collab.Account)) {
 	a.Helper()
 	a.did(a.db.Accounts.ChangeAccount(a.Context(), a.id, func(c *collab.Account) error { change(c); return nil }))
 }
 
-// prefer sets the preferences of a user for documents, none for the organization.
+// prefer sets the preferences of a user for documents, or for the organization if there are none.
 func (a *account) prefer(user string, p collab.Preferences, documents ...string) {
 	a.Helper()
 	a.must(a.db.Directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{user}, documents, p))
 }
 
-// changeHook changes an endpoint.
 func (a *account) changeHook(id string, change func(*collab.Webhook)) {
 	a.Helper()
 	a.did(a.db.Hooks.UpdateWebhook(a.Context(), a.id, id, func(h *collab.Webhook) error { change(h); return nil }))
@@ -624,24 +623,24 @@ func (a *account) event(kind collab.EventType) *collab.Event {
 	return &ev
 }
 
-// draft is an event before it is recorded, with what is recorded beside it.
+// draft is an event before recording, with its recipients.
 type draft struct {
 	*collab.Event
-	People       []collab.User        // whom its comments tag, or its notification names
+	People       []collab.User        // mentioned users, or recipients of a notification
 	Notification *collab.Notification // of notification.added
 }
 
-// open is a status.
 var open = collab.JSON(`{"id":"OPEN"}`)
 
-// tags are users as a comment tags them.
+// tags returns the tags of users in a comment.
 func tags(users ...collab.User) collab.JSON {
 	list := collab.Map(users, func(u collab.User) collab.Tag { return collab.Tag{UserID: u.UserID, Contact: &u} })
 	text, _ := json.Marshal(list)
 	return text
 }
 
-// comment records that ann commented on a thread, which is begun where it is missing, and tagged users; nothing is sent.
+// comment records a comment by ann that tags users. It starts the thread if needed, and sends
+// nothing.
 func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 	a.Helper()
 	return a.says(thread, "a comment", tagged...)
@@ -655,18 +654,18 @@ func (a *account) says(thread, text string, tagged ...collab.User) *collab.Event
 	})
 }
 
-// byAnn and quiet are changes for record: ann did it, and nobody is notified.
+// byAnn and quiet are changes for record: an event by ann, and one that notifies nobody.
 func byAnn(ev *draft) { ev.Actor = &collab.User{UserID: "ann"} }
 func quiet(ev *draft) { ev.Notify = false }
 
-// by is a comment of a user, with their address, that tags users.
+// by returns a comment of a user with an address that tags users.
 func (a *account) by(user string, tagged ...collab.User) collab.Comment {
 	from, err := json.Marshal(a.user(user))
 	a.must(err)
 	return collab.Comment{Text: new("text"), From: from, AuthorID: user, TaggedUserContacts: tags(tagged...)}
 }
 
-// record records an event of a thread as an operation does, with comments that are added, or else a change; nothing is sent.
+// record records an event of a thread with added comments or another change. It sends nothing.
 func (a *account) record(thread string, kind collab.EventType, change func(*draft), comments ...collab.Comment) *collab.Event {
 	a.Helper()
 	a.begin(thread)
@@ -697,7 +696,7 @@ func (a *account) record(thread string, kind collab.EventType, change func(*draf
 	return ev
 }
 
-// head changes the head of a thread, with an event, nil for none.
+// head changes the head of a thread, with an event unless it is nil.
 func (a *account) head(thread string, change func(*collab.Annotation) *collab.Event) {
 	a.Helper()
 	a.must(errors.Join(a.db.Threads.UpdateAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationChange{
@@ -710,7 +709,7 @@ func (a *account) head(thread string, change func(*collab.Annotation) *collab.Ev
 	})...))
 }
 
-// begin begins a thread, unless it is there.
+// begin starts a thread if it does not exist.
 func (a *account) begin(thread string) {
 	a.Helper()
 	err := a.db.Threads.AddAnnotation(a.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
@@ -721,13 +720,13 @@ func (a *account) begin(thread string) {
 	}
 }
 
-// add adds a thread to the document, and records an event with it, nil for none; nothing is sent.
+// add adds a thread to the document, with an event unless it is nil. It sends nothing.
 func (a *account) add(t *collab.Thread, ev *collab.Event) {
 	a.Helper()
 	a.must(a.db.Threads.AddAnnotation(a.Context(), a.request(), a.doc, t, collab.NewAnnotation{Event: ev}))
 }
 
-// notification records a notification that ann adds; nothing is sent.
+// notification records a notification of ann. It sends nothing.
 func (a *account) notification(change func(*draft)) *collab.Event {
 	a.Helper()
 	ev := a.event(collab.NotificationAdded)
@@ -750,7 +749,7 @@ func (w *world) send(evs ...*collab.Event) {
 	}
 }
 
-// webhook makes an endpoint of the account at a URL, for events of the types, all for none.
+// webhook adds an endpoint at a URL, for events of the types, or for all if there are none.
 func (a *account) webhook(id, url string, types ...collab.EventType) {
 	a.Helper()
 	secret, err := webhook.NewSecret(rand.Reader)
@@ -760,7 +759,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 	}))
 }
 
-// inbox returns the ids of the notifications that a user has, newest first.
+// inbox returns the ids of a user's notifications, newest first.
 func (a *account) inbox(user string) []string {
 	a.Helper()
 	list, next, err := a.db.Inbox.Notifications(
@@ -777,7 +776,6 @@ func (a *account) inbox(user string) []string {
 	return ids
 }
 
-// lane returns the lane of an endpoint.
 func (a *account) lane(hook string) hooks.Lane {
 	a.Helper()
 	lanes, err := a.db.Hooks.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
@@ -785,7 +783,6 @@ func (a *account) lane(hook string) hooks.Lane {
 	return lanes[0]
 }
 
-// endpoint names an endpoint.
 func (a *account) endpoint(hook string) collab.EndpointRef {
 	a.Helper()
 	w, err := a.db.Hooks.Webhook(a.Context(), a.id, hook)
@@ -801,7 +798,8 @@ func (a *account) delivery(hook, event string) collab.Delivery {
 	return d
 }
 
-// checkDelivered reports where events were not delivered to an endpoint, after a number of attempts; 0 for any.
+// checkDelivered checks that events were delivered to an endpoint after a number of attempts; 0 for
+// any.
 func (a *account) checkDelivered(hook string, attempts int, evs ...*collab.Event) {
 	a.Helper()
 	for _, ev := range evs {
@@ -811,7 +809,7 @@ func (a *account) checkDelivered(hook string, attempts int, evs ...*collab.Event
 	}
 }
 
-// deliver adds a delivery of an event to an endpoint, as handling the event does.
+// deliver adds a delivery of an event to an endpoint, as the event's run does.
 func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 	a.Helper()
 	d := collab.Delivery{
@@ -821,7 +819,7 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 	return d
 }
 
-// work returns the pending work of an event; nil when its delivery is done.
+// work returns the pending work of an event, or nil if its delivery is done.
 func (w *world) work(ev *collab.Event) *outbox.Work {
 	w.Helper()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
@@ -833,7 +831,7 @@ func (w *world) work(ev *collab.Event) *outbox.Work {
 	return nil
 }
 
-// receiver is a back end that gets posts.
+// receiver is a back end that receives posts.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -846,7 +844,7 @@ type post struct {
 	body string
 }
 
-// receive starts a receiver; answer answers what it gets, nil with status 204.
+// receive starts a receiver. A nil answer responds with 204.
 func receive(t testing.TB, answer http.HandlerFunc) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -867,7 +865,7 @@ func receive(t testing.TB, answer http.HandlerFunc) *receiver {
 	return r
 }
 
-// hooked starts a receiver, and makes it the account's endpoint "hook" by the path /hook.
+// hooked starts a receiver, and adds it as the account's endpoint "hook" with the path /hook.
 func (a *account) hooked(answer http.HandlerFunc) *receiver {
 	a.Helper()
 	r := receive(a, answer)
@@ -875,14 +873,14 @@ func (a *account) hooked(answer http.HandlerFunc) *receiver {
 	return r
 }
 
-// posts returns what was posted so far, in its order.
+// posts returns the posts so far, in order.
 func (r *receiver) posts() []post {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.list)
 }
 
-// got returns how often each event was posted to a path.
+// got returns the number of posts to a path by event.
 func (r *receiver) got(path string) map[string]int {
 	ids := map[string]int{}
 	for _, p := range r.posts() {
@@ -893,7 +891,7 @@ func (r *receiver) got(path string) map[string]int {
 	return ids
 }
 
-// most counts what is under way, and the most at the same time.
+// most counts concurrent requests and their maximum.
 type most struct {
 	mu       sync.Mutex
 	now, max int
@@ -912,7 +910,7 @@ func (m *most) read() (now, most int) {
 	return m.now, m.max
 }
 
-// failing answers the first n posts to each path and of each event with a status, all others with 204.
+// failing responds to the first n posts of each event to each path with a status, then with 204.
 func failing(n, status int) http.HandlerFunc {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -928,7 +926,7 @@ func failing(n, status int) http.HandlerFunc {
 	}
 }
 
-// figures returns the sums of the metrics that were flushed, by channel and name.
+// figures returns the sums of flushed metrics by channel and name.
 func (w *world) figures() map[string]float64 {
 	w.Helper()
 	sums := map[string]float64{}
@@ -945,7 +943,7 @@ func (w *world) figures() map[string]float64 {
 	return sums
 }
 
-// event is the message about an event.
+// event returns the message about an event.
 func event(ev *collab.Event) queue.Event { return queue.Event{EventRef: ref(ev)} }
 
 func ref(ev *collab.Event) collab.EventRef { return collab.EventRef{Account: ev.Account, ID: ev.ID} }

@@ -10,10 +10,11 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// listed reports whether one entry in the organization's list for all serves every inbox. Preferences are asked when an inbox is read.
+// listed reports whether one entry in the organization's list for all serves every inbox.
+// Preferences apply when an inbox is read.
 func (r *eventRun) listed() bool { return r.event.NotifyAll && !r.event.VerifyAccess }
 
-// listForAll puts a notification to everyone into the organization's list for all.
+// listForAll adds a notification to everyone to the organization's list for all.
 func (r *eventRun) listForAll(ctx context.Context, w outbox.Work) (outbox.Work, error) {
 	if !r.listed() {
 		return then(w, outbox.StageRecipients), nil
@@ -28,7 +29,7 @@ func (r *eventRun) listForAll(ctx context.Context, w outbox.Work) (outbox.Work, 
 	return then(w, outbox.StageRecipients), nil
 }
 
-// inboxes decides about one page of the audience, puts the notification into inboxes, and adds the event to mails.
+// inboxes decides about one page of the audience, and adds the notification to inboxes and emails.
 func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, error) {
 	if r.stored.Stage == outbox.StageNew {
 		r.Metrics.Add(metrics.Events, "", 1)
@@ -52,8 +53,8 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	return then(w, outbox.StageEnd), nil
 }
 
-// serve puts the notification into the inboxes of those of the people whom it reaches, and adds it to their next emails. It reports false,
-// and does nothing, if the document or the notification is deleted.
+// serve adds the notification to the inboxes and next emails of the people it reaches. It returns
+// false and does nothing if the document or the notification is deleted.
 func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err error) {
 	exists := collab.Later(ctx, func() (bool, error) { return r.exists(ctx) })
 	decided, err := r.decide(ctx, people)
@@ -102,7 +103,7 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	return true, r.addToEmails(ctx, n, list, placements)
 }
 
-// notification returns the event's notification as lists have it.
+// notification returns the event's notification for inboxes.
 func (r *eventRun) notification(id string) collab.Notification {
 	n := collab.Notification{ID: id, DocumentID: r.event.DocumentID, AnnotationID: r.event.AnnotationID, CreatedAt: r.event.Time}
 	if r.event.Actor != nil {
@@ -111,7 +112,7 @@ func (r *eventRun) notification(id string) collab.Notification {
 	return n
 }
 
-// there reports whether the document and the notification exist: nobody is notified of deleted ones.
+// there reports whether the document and the notification exist.
 func (r *eventRun) there(ctx context.Context) (bool, error) {
 	if there, err := r.exists(ctx); err != nil || !there {
 		return false, err

@@ -7,8 +7,8 @@ import (
 	"collabdata/shared/queue"
 )
 
-// job does one run of a job, and sends a message for the next, unless the job is done or waits. After maxHops messages, and where one is
-// lost, the relay does. Of several runs at the same time one goes on.
+// job does one run of a job. It sends a message for the next run, unless the job is done or waits.
+// The relay continues after maxHops messages or a lost message. Of concurrent runs, one continues.
 func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
 	w, err := d.Outbox.Pending(ctx, m.EventRef, m.Kind)
 	if err != nil || w == nil {

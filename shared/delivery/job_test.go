@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// TestJobGoesOn: a job that a run has no time for goes on by a message of its own at once, behind a chain of them by the relay, and ends
-// both.
+// TestJobGoesOn checks that an unfinished job continues immediately with a new message, and through
+// the relay after a chain of messages, and that both finish.
 func TestJobGoesOn(t *testing.T) {
 	w := newWorld(t)
 	job := outbox.Job{ID: "j", Account: "acct", In: collab.OrganizationRef{Account: "acct", Organization: "org"}, SweepAt: w.millis(), Things: []outbox.JobThing{
@@ -34,7 +34,7 @@ func TestJobGoesOn(t *testing.T) {
 			t.Errorf("%+v, %v; want %s", got, err, want)
 		}
 	}
-	short, cancel := context.WithTimeout(t.Context(), 10*time.Second) // less than a run needs to begin a step
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Second) // too short for a step
 	defer cancel()
 	last := first
 	last.Hops = 12
@@ -57,7 +57,7 @@ func TestJobGoesOn(t *testing.T) {
 	}
 }
 
-// TestJobIsPaid: what a job uses of the table is charged to its account.
+// TestJobIsPaid checks that the account pays for the table units of a job.
 func TestJobIsPaid(t *testing.T) {
 	a, w := newAccount(t, func(s *collab.Settings) { s.WriteUnitsPerSecond = 1 })
 	a.comment("thread")

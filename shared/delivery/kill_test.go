@@ -15,12 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scenario is something that happens in an account of its own, and what it must have led to in the end, wherever a process was killed.
+// scenario is an event in a new account, with its required results wherever a process is killed.
 type scenario struct {
 	name    string
 	happens func(a *account, receiver string) *collab.Event // records the event, and sends nothing
 	inbox   map[string]int                                  // notifications by user
-	mail    map[string]int                                  // mails by user
+	mail    map[string]int                                  // emails by user
 	posts   []string                                        // webhook endpoints that get the event, at least once
 	states  map[string]collab.DeliveryState                 // of the event's deliveries
 }
@@ -80,7 +80,7 @@ func scenarios() []scenario {
 	}
 }
 
-// answerAll answers by the first part of the path: good, bad (fails at first), gone, permissions.
+// answerAll responds by the first part of the path: good, bad (fails at first), gone, permissions.
 func answerAll(t testing.TB) http.HandlerFunc {
 	bad := failing(1, http.StatusInternalServerError)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -102,8 +102,9 @@ func answerAll(t testing.TB) http.HandlerFunc {
 	}
 }
 
-// TestKilledAnywhere kills the process that takes an event before and after each of its calls to AWS that change something, and starts
-// another; and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
+// TestKilledAnywhere kills the process that handles an event before and after each call to AWS that
+// changes something, and starts another. It also never sends the event's message. As a post is
+// between two calls, this covers kills between any two steps.
 func TestKilledAnywhere(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -127,8 +128,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// run has the scenario happen in a world of its own, where the first process is killed before a step of it, from 1; 0 for none. It checks
-// what that led to, and returns that process.
+// run runs the scenario in a new world and kills the first process before a step, from 1; 0 for
+// none. It checks the results, and returns that process.
 func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
@@ -145,7 +146,7 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	if took := w.Now().Sub(began); took > 12*time.Hour {
 		t.Errorf("after %v: it took %v", p.calls, took)
 	}
-	twice := p.mails - p.marked // it was killed between the mail service's answer and the mark
+	twice := p.mails - p.marked // killed between the email service's response and the mark
 	if killAt == 0 && twice != 0 {
 		t.Errorf("%d mails, %d marks", p.mails, p.marked)
 	}
@@ -153,7 +154,7 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	return p
 }
 
-// check reports a wrong result of the scenario. The parameter twice is the most mails that may have been sent twice.
+// check reports wrong results of the scenario. twice is the maximum number of duplicate emails.
 func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver, twice int) {
 	for user, want := range s.inbox {
 		if got := a.inbox(user); len(got) != want {
@@ -187,7 +188,8 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 	}
 }
 
-// TestDoubledAndDisordered has every message twice, taken by several processes at the same time in any order.
+// TestDoubledAndDisordered handles every message twice, concurrently in several processes, in any
+// order.
 func TestDoubledAndDisordered(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
@@ -229,8 +231,8 @@ func TestDoubledAndDisordered(t *testing.T) {
 	}
 }
 
-// TestDone: whatever message comes about an event whose delivery is done leads to nothing, though there are others by now who would be
-// told, and costs a read unit, or the write unit that counts a repeated one.
+// TestDone checks that messages about a delivered event have no effect, although it would have
+// other recipients now. They cost a read unit, or a write unit to count a repeat.
 func TestDone(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, nil)

@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	posts      = 5                // to one endpoint at a time
-	quickPosts = 50               // while it answers within quick
+	posts      = 5                // concurrent posts to an endpoint
+	quickPosts = 50               // if it answers within quick
 	quick      = time.Second      //
-	laneTime   = 10 * time.Second // after which a run begins no further posts
-	quickRound = 4 * quickPosts   // posts to a quick endpoint until their results are read
-	reserve    = 8 * time.Second  // of a run's time, for the last round but one and for the release
-	leaseRest  = 5 * time.Second  // of its lease that is left when a run gives up waiting
-	lanePage   = 100              // deliveries read at once
-	quickPage  = 500              // while the endpoint answers quickly
+	laneTime   = 10 * time.Second // then a run starts no further posts
+	quickRound = 4 * quickPosts   // posts to a quick endpoint between writes of results
+	reserve    = 8 * time.Second  // of a run's time, for the second-last round and the release
+	leaseRest  = 5 * time.Second  // of the lease, when a run stops waiting
+	lanePage   = 100              // deliveries per read
+	quickPage  = 500              // if the endpoint answers quickly
 
 	probeEvery = 30 * time.Second // while an endpoint rests
-	shortWait  = 45 * time.Second // at most is bridged by a delayed message, as the relay looks only once a minute
-	parkFor    = 10 * time.Minute // until the next look at a disabled account or organization
+	// maximum delay of a message, because the relay runs once a minute
+	shortWait = 45 * time.Second
+	parkFor   = 10 * time.Minute // between checks of a disabled account or organization
 )
 
 // laneRun is the work of one holder of a lane.
@@ -32,17 +33,17 @@ type laneRun struct {
 	endpoint collab.EndpointRef
 	hook     collab.Webhook
 	began    time.Time
-	settings *collab.Settings // of the account; nil until they are read
+	settings *collab.Settings // of the account; nil until read
 
-	list   []collab.Delivery // read, not posted yet
-	more   bool              // the table has others that are due
-	next   collab.Millis     // when the first of the waiting deliveries is due, 0 for none
-	parked collab.Millis     // when to look again, as the account is disabled; 0 when it is not
-	width  int               // posts at the same time
+	list   []collab.Delivery // deliveries to post
+	more   bool              // more due deliveries are in the table
+	next   collab.Millis     // when the first waiting delivery is due; 0 for none
+	parked collab.Millis     // next check of a disabled account; 0 if enabled
+	width  int               // concurrent posts
 }
 
-// Lane posts what is due in the lane of a webhook endpoint for laneTime, unless the lane has another holder. It leaves the rest to a
-// further message, or to the relay.
+// Lane posts due deliveries of a webhook endpoint for laneTime, unless its lane has another holder.
+// A further message or the relay continues.
 func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	l, err := d.Hooks.ClaimLane(ctx, m.LaneRef, m.Token)
 	if err != nil || l == nil {
@@ -70,7 +71,7 @@ func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	return err
 }
 
-// skip counts and logs an item that can't be read, and is left out.
+// skip returns a callback that counts and logs an unreadable item.
 func (d *Deliverer) skip(ctx context.Context) func(error) { return d.Metrics.PassOver(ctx, d.Log) }
 
 // work posts until nothing is due or the run's time is over.
@@ -105,7 +106,7 @@ func (r *laneRun) work(ctx context.Context) error {
 	return nil
 }
 
-// read reads the deliveries to post next: waiting ones that are due, then new ones.
+// read reads the next deliveries: due waiting ones, then new ones.
 func (r *laneRun) read(ctx context.Context) error {
 	most := lanePage
 	switch {
@@ -114,7 +115,8 @@ func (r *laneRun) read(ctx context.Context) error {
 	case r.width > posts:
 		most = quickPage
 	}
-	fresh, more, err := r.Hooks.NewDeliveries(ctx, r.endpoint, most, r.skip(ctx)) // it may have some wait
+	// also if some wait
+	fresh, more, err := r.Hooks.NewDeliveries(ctx, r.endpoint, most, r.skip(ctx))
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func (r *laneRun) read(ctx context.Context) error {
 	return err
 }
 
-// due returns when the next post is due, 0 for never.
+// due returns the time of the next post, or 0 for never.
 func (r *laneRun) due() collab.Millis {
 	switch {
 	case r.hook.Disabled:
@@ -138,8 +140,9 @@ func (r *laneRun) due() collab.Millis {
 	return 0
 }
 
-// release ends the run. It reports false, and the run must look again, where something was added meanwhile. A message continues what is due
-// now or within shortWait; the relay continues the rest, and everything after maxHops messages.
+// release ends the run. It returns false if something was added meanwhile; then the run must look
+// again. A message continues work due within shortWait. The relay continues other work, and all
+// work after maxHops messages.
 func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 	now, at := r.millis(), r.due()
 	more := at != 0 && at <= now && hops < maxHops
@@ -149,7 +152,7 @@ func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 		if alarm = r.lane.Alarm <= now || r.lane.Alarm > at; alarm {
 			r.lane.Alarm = at
 		}
-		r.lane.Next = at + time.Minute.Milliseconds() // should the message be lost
+		r.lane.Next = at + time.Minute.Milliseconds() // in case the message is lost
 	}
 	token, released, err := r.Hooks.ReleaseLane(ctx, r.lane, more)
 	if err != nil || !released {
@@ -165,7 +168,8 @@ func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 	return true, err
 }
 
-// lookAgain reads the lane and its endpoint again, as something was added or changed. It reports whether this run still holds the lane.
+// lookAgain reads the lane and its endpoint again after an addition or a change. It reports whether
+// this run still holds the lane.
 func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 	before := r.lane
 	l, err := r.Hooks.ClaimLane(ctx, r.lane.LaneRef, r.lane.Holder)
@@ -178,12 +182,14 @@ func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 		return false, err
 	}
 	if r.hook.CreatedAt == seen.CreatedAt && (r.hook.LastUpdated == seen.LastUpdated || r.hook.Disabled) {
-		r.lane.Health, r.lane.Pause = before.Health, before.Pause // else the endpoint begins afresh
+		// otherwise the endpoint starts afresh
+		r.lane.Health, r.lane.Pause = before.Health, before.Pause
 	}
 	return true, nil
 }
 
-// readHook reads the lane's endpoint, and reports whether it exists. If not, it deletes the lane.
+// readHook reads the lane's endpoint. If the endpoint does not exist, it deletes the lane and
+// returns false.
 func (r *laneRun) readHook(ctx context.Context) (found bool, err error) {
 	r.hook, err = r.Hooks.Webhook(ctx, r.lane.Account, r.lane.WebhookID)
 	if collab.CodeOf(err) == collab.NotFound {

@@ -14,14 +14,14 @@ import (
 	"collabdata/shared/testing/interleave"
 )
 
-// shared reports whether a call is about what an adder of deliveries and the lane's holder both read or write: the lane, and the new
-// deliveries as they are added and listed. In which order they make their other calls makes no difference, nor when they send messages,
-// as those are taken once both are done.
+// shared reports whether a call concerns data that both an adder of deliveries and the lane's
+// holder use: the lane and its list of new deliveries. The order of other calls does not matter.
+// Nor does the order of messages, because they are received after both are done.
 func shared(op string, body []byte) bool {
 	return bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#NEW\"")) && op != "DeleteItem"
 }
 
-// act has a process do one thing, pausing before its first calls about a lane, most of them.
+// act runs a function as an actor that pauses before its first most calls about a lane.
 func (p *process) act(most int, do func() error) *interleave.Actor {
 	return interleave.Start(most, func(a *interleave.Actor) error {
 		p.actor = a
@@ -29,13 +29,13 @@ func (p *process) act(most int, do func() error) *interleave.Actor {
 	})
 }
 
-// TestInterleavings: in whatever order the calls of one who adds a delivery and of one who works on the lane are made, the delivery is
-// posted, once, without the help of the relay: no wake-up is lost.
+// TestInterleavings checks that in any order of calls by an adder of a delivery and the lane's
+// holder, the delivery is posted once without the relay: no wake-up is lost.
 func TestInterleavings(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		age   time.Duration // of the event
-		fails bool          // what the lane has already fails at first, so that it is released with a message
+		fails bool          // the lane's first delivery fails once, so its release sends a message
 		late  bool          // the holder's message has lost its reservation
 	}{{"new", 0, false, false}, {"an early event", time.Hour, false, false}, {"after a failure", 0, true, false}, {"a late message", 0, false, true}} {
 		t.Run(test.name, func(t *testing.T) {

@@ -16,8 +16,9 @@ import (
 	"collabdata/shared/queue"
 )
 
-// TestNothingIsLost: one delivery is added while another is posted, by events that are late or in time, and at each call of the lane's run
-// to the table in turn the process ends, or the call is refused. Pending work brings back what that loses.
+// TestNothingIsLost adds a delivery while another is posted, with late and recent events. At each
+// call of the lane's run in turn, the process ends or the call fails. Pending work must recover the
+// loss.
 func TestNothingIsLost(t *testing.T) {
 	for _, age := range []time.Duration{0, 10 * time.Minute} {
 		for _, refused := range []bool{false, true} {
@@ -34,7 +35,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// lostAt has the call n fail, and reports whether there was one.
+// lostAt makes call n fail, and reports whether there was such a call.
 func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 	a, w := newAccount(t)
 	var adding atomic.Bool
@@ -70,7 +71,8 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 	return p.flaw.found.Load()
 }
 
-// TestHandledTwice: an event whose handling ended after its delivery, and which was posted meanwhile, is not posted again.
+// TestHandledTwice checks that an event is not posted again if its run ended after adding the
+// delivery, which was then posted.
 func TestHandledTwice(t *testing.T) {
 	a, w := newAccount(t)
 	r := a.hooked(nil)
@@ -93,7 +95,7 @@ func TestHandledTwice(t *testing.T) {
 	}
 }
 
-// TestExpired: deliveries that have expired while they waited keep nothing behind them from being posted.
+// TestExpired checks that expired deliveries do not block later ones.
 func TestExpired(t *testing.T) {
 	a, w := newAccount(t)
 	r := a.hooked(nil)
@@ -103,10 +105,11 @@ func TestExpired(t *testing.T) {
 		after.NextAttempt = at.UnixMilli()
 		w.must(w.db.Hooks.SaveDelivery(t.Context(), a.endpoint("hook"), d, after))
 	}
-	for range 105 { // more than are read at once
+	for range 105 { // more than one read returns
 		ev := a.event(collab.NotificationAdded)
 		wait(ev, w.Now())
-		w.must(w.db.Outbox.Delete(t.Context(), keys.Delivery(a.id, "hook", a.endpoint("hook").CreatedAt, ev.ID))) // as TTL does
+		// as TTL does
+		w.must(w.db.Outbox.Delete(t.Context(), keys.Delivery(a.id, "hook", a.endpoint("hook").CreatedAt, ev.ID)))
 		w.add(time.Millisecond)
 	}
 	good := a.quiet()
@@ -120,7 +123,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestGoneElsewhere: an endpoint is not disabled by the answer of the URL that it had before, nor by one of an endpoint that was deleted.
+// TestGoneElsewhere checks that responses of an endpoint's previous URL, or of a deleted endpoint,
+// do not disable it.
 func TestGoneElsewhere(t *testing.T) {
 	for _, how := range []string{"updated", "added again"} {
 		t.Run(how, func(t *testing.T) {
@@ -154,7 +158,7 @@ func TestGoneElsewhere(t *testing.T) {
 	}
 }
 
-// TestOneRefused: a delivery that is refused again and again holds up no other.
+// TestOneRefused checks that a delivery that fails repeatedly does not block others.
 func TestOneRefused(t *testing.T) {
 	a, w := newAccount(t)
 	var refused atomic.Value
@@ -186,8 +190,8 @@ func TestOneRefused(t *testing.T) {
 	}
 }
 
-// TestChains: no message is more than twelve messages away from the first one, which an operation or the relay has sent. So Lambda, which
-// does not invoke a function again that has led to itself about sixteen times, never ends a chain.
+// TestChains checks that chains have at most twelve messages after the first, which an operation or
+// the relay sends. Lambda stops functions that invoke themselves about sixteen times.
 func TestChains(t *testing.T) {
 	const bound = 12
 	a, w := newAccount(t)
@@ -252,7 +256,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// throttled is a mail service that takes no mail until it takes all.
+// throttled is an email service that refuses emails until it is opened.
 type throttled struct {
 	delivery.Mailer
 	takes *atomic.Bool

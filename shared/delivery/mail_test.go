@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mailsTo returns the subjects of the mails to a user, oldest first.
+// mailsTo returns the subjects of emails to a user, oldest first.
 func (a *account) mailsTo(user string) []string {
 	a.Helper()
 	subjects := []string{}
@@ -29,8 +29,8 @@ func (a *account) mailsTo(user string) []string {
 	return subjects
 }
 
-// TestMailAfterOutage: mails that wait survive an outage of the mail service, which keeps no inbox from its notifications, and then are
-// one.
+// TestMailAfterOutage checks that an outage of the email service does not delay inboxes, and that
+// waiting emails then leave as one.
 func TestMailAfterOutage(t *testing.T) {
 	a, w := newAccount(t)
 	broken := w.startWithoutMail()
@@ -47,7 +47,7 @@ func TestMailAfterOutage(t *testing.T) {
 	}
 }
 
-// TestMailZone: times in an email are in the time zone of a daily email, else in that of the user.
+// TestMailZone checks that times in an email use the zone of the daily email, else of the user.
 func TestMailZone(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	for user, zone := range map[string]string{"bob": "Asia/Tokyo", "cid": "", "dan": "Asia/Tokyo"} {
@@ -63,7 +63,7 @@ func TestMailZone(t *testing.T) {
 	}
 }
 
-// rejecting is a mailer of which the mail service rejects the mails to a user.
+// rejecting is a mailer with rejected emails to one user.
 type rejecting struct {
 	delivery.Mailer
 	user string
@@ -80,8 +80,8 @@ func (w *world) startRejecting(user string) *process {
 	return w.start(func(o *delivery.Options) { o.Mailer = rejecting{o.Mailer, user} })
 }
 
-// TestAddresses: an address of a tag is mailed without space around it and with its domain in ASCII, and whoever unsubscribed it is known.
-// One that no email reaches gets none, and why is explained.
+// TestAddresses checks that tagged addresses are used without surrounding space and with an ASCII
+// domain, also to find unsubscribed recipients. Invalid addresses get no email and an explanation.
 func TestAddresses(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	sent := map[string]string{"spaces": " sp@" + a.id + ".example ", "umlaut": "um@bücher." + a.id + ".example", "named": "Bob <bob@example.com>", "off": "off@bücher." + a.id + ".example"}
@@ -107,7 +107,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestNewestAddress: an email goes to the newest address of its entries, and tells of each notification by itself.
+// TestNewestAddress checks that an email goes to the newest address of its entries, and shows each
+// notification separately.
 func TestNewestAddress(t *testing.T) {
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	var mails []mail.Notice
@@ -122,12 +123,13 @@ func TestNewestAddress(t *testing.T) {
 	}
 }
 
-// TestMemberAmongDeleted: an email goes to the address of the member though the oldest of its entries are deleted.
+// TestMemberAmongDeleted checks that an email goes to the member's address, although its oldest
+// entries are deleted.
 func TestMemberAmongDeleted(t *testing.T) {
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	a.member("bob")
 	var evs []*collab.Event
-	for range 11 { // one more than are looked at at once
+	for range 11 { // one more than a portion
 		evs = append(evs, a.notification(func(ev *draft) { ev.People = []collab.User{{UserID: "bob"}} }))
 		w.add(time.Millisecond)
 	}
@@ -141,7 +143,7 @@ func TestMemberAmongDeleted(t *testing.T) {
 	}
 }
 
-// TestRejectedMail: a mail that will never arrive is given up, and keeps nothing else back.
+// TestRejectedMail checks that a rejected email is abandoned and blocks nothing else.
 func TestRejectedMail(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bad"), a.user("bob"))
@@ -155,9 +157,9 @@ func TestRejectedMail(t *testing.T) {
 	}
 }
 
-// TestMailSays: a mail on a thread has the names of its document and of those whom it tags, the comment, three comments before it, the text
-// that the thread is about, and a link to it, looks as the account says, and has a token of its recipient. It shows what is written as
-// text.
+// TestMailSays checks the content of an email about a thread: the names of its document and
+// mentioned users, the comment, three comments before it, the quoted text, a link, the account's
+// look, and a token of the recipient. Values appear as plain text.
 func TestMailSays(t *testing.T) {
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) {
 		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
@@ -195,7 +197,7 @@ func TestMailSays(t *testing.T) {
 	a.checkToken(m, "Ledger")
 }
 
-// checkToken reports where a mail to bob has no token by which he unsubscribes.
+// checkToken checks that an email to bob has a token to unsubscribe him.
 func (a *account) checkToken(m localstack.Mail, sender string) {
 	a.Helper()
 	_, token, _ := strings.Cut(m.Text, unsubscribePage+"?token=")
@@ -208,7 +210,8 @@ func (a *account) checkToken(m localstack.Mail, sender string) {
 	}
 }
 
-// TestSecretNotRead: a mail does not leave while the secret that signs its token can't be read, and has a good token then.
+// TestSecretNotRead checks that an email waits until the secret for its token is readable, and then
+// has a valid token.
 func TestSecretNotRead(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	w.did(w.db.Accounts.KeepMailSecret(t.Context(), a.id, []byte(strings.Repeat("s", unsubscribe.SecretBytes))))
@@ -229,7 +232,7 @@ func TestSecretNotRead(t *testing.T) {
 	}
 }
 
-// TestLogNamesNobody: what is logged where everything fails holds no text, name or address of a user.
+// TestLogNamesNobody checks that logs of failures contain no text, name or address of a user.
 func TestLogNamesNobody(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
@@ -257,7 +260,7 @@ func TestLogNamesNobody(t *testing.T) {
 	p := w.startWithoutMail()
 	w.drain(p)
 	w.settle(w.startRejecting("bob"))
-	for _, want := range []string{"mail not sent", "mail rejected", "webhook not reached", "permission provider"} {
+	for _, want := range []string{"email not sent", "email rejected", "webhook not reached", "permission provider"} {
 		if !strings.Contains(w.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &w.log)
 		}

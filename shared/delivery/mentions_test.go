@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/mail"
 )
 
-// edit has ann change the text and the tags of a comment, as an operation does.
+// edit changes the text and tags of a comment as ann.
 func (a *account) edit(thread string, id int64, text, tags string) (ev *collab.Event) {
 	a.Helper()
 	a.did(a.db.Threads.UpdateComments(a.Context(), a.request(), a.doc, thread, collab.CommentChange{
@@ -30,8 +30,8 @@ func (a *account) edit(thread string, id int64, text, tags string) (ev *collab.E
 	return ev
 }
 
-// TestEditMentions: an update of a comment notifies those whom it mentions first, by themselves or through a group, however little they
-// want of the thread, and nobody else.
+// TestEditMentions checks that an update of a comment notifies only newly mentioned users, also of
+// groups, regardless of their levels.
 func TestEditMentions(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	a.group("eng", "bob", "cid", "dan")
@@ -73,7 +73,8 @@ func TestEditMentions(t *testing.T) {
 	}
 }
 
-// TestEditsBeforeDelivery: of two updates of a comment that are delivered together, each notifies those whom it mentions first.
+// TestEditsBeforeDelivery checks that two updates of a comment, delivered together, each notify the
+// users that they newly mention.
 func TestEditsBeforeDelivery(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	first := a.comment("thread")
@@ -89,7 +90,7 @@ func TestEditsBeforeDelivery(t *testing.T) {
 	}
 }
 
-// TestMentionsOfEvents: an event of many mentions holds no more than MaxPeople of their ids.
+// TestMentionsOfEvents checks that an event stores at most MaxPeople mentioned users.
 func TestMentionsOfEvents(t *testing.T) {
 	comment := func(id int64, from, to int) collab.Comment {
 		var users []collab.User
@@ -108,8 +109,8 @@ func TestMentionsOfEvents(t *testing.T) {
 	}
 }
 
-// TestShared: those whom a visibility names are notified, except its creator and who has acted, also if they want mentions alone; those who
-// are not named any more are not.
+// TestShared checks that users added to a visibility are notified, also if they only want mentions.
+// The creator, the author of the change, and removed users are not.
 func TestShared(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	for _, user := range []string{"bob", "cid", "dan"} {
@@ -159,7 +160,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestAnswered: bob answers a mention, and thirteen comments follow. His daily mail does not tell of the mention: he has answered since.
+// TestAnswered checks that bob's daily email omits a mention that he replied to, even after
+// thirteen more comments.
 func TestAnswered(t *testing.T) {
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))

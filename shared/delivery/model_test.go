@@ -31,69 +31,68 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sightModel is what there is of an account, in words of its own: who may see what follows from it alone.
+// sightModel is an independent model of an account that determines access.
 type sightModel struct {
 	*account
 	t       *rapid.T
-	access  map[string]collab.Access                 // of the document "doc" and the folder "f"; "" for none
-	inside  bool                                     // the document is in the folder
-	off     bool                                     // it is disabled
-	members map[string]bool                          // of the organization
-	grants  map[string]map[string]bool               // on the document and the folder, by user
-	removed map[string]bool                          // from the organization
-	group   map[string]bool                          // who is in the group two
-	threads map[string]*collab.Visibility            // those that are there
-	said    map[string]map[int64]remark              // the comments that are there, by thread
-	levels  map[string]map[string]collab.Level       // of threads, by user
-	follows map[string]bool                          // who follows the document
-	prefers map[string]map[string]collab.Preferences // for the document "doc" and the organization "", by user
-	facts   []*fact                                  // what has happened
+	access  map[string]collab.Access           // of the document "doc" and the folder "f"; "" for none
+	inside  bool                               // the document is in the folder
+	off     bool                               // the document is disabled
+	members map[string]bool                    // of the organization
+	grants  map[string]map[string]bool         // on the document and the folder, by user
+	removed map[string]bool                    // from the organization
+	group   map[string]bool                    // members of the group two
+	threads map[string]*collab.Visibility      // existing ones
+	said    map[string]map[int64]remark        // existing comments by thread
+	levels  map[string]map[string]collab.Level // of threads, by user
+	follows map[string]bool                    // followers of the document
+	// for the document "doc" and the organization "", by user
+	prefers map[string]map[string]collab.Preferences
+	facts   []*fact // events so far
 	texts   int
 
 	mu    sync.Mutex
 	fault string          // the first
-	more  map[string]bool // users who had a mail that only counted events
+	more  map[string]bool // users with an email that only counted events
 }
 
-// remark is a comment.
 type remark struct {
 	text  string
 	at    collab.Millis
-	tags  []string // the users whom it tags
+	tags  []string // tagged users
 	group bool     // it tags the group two
 }
 
 // fact is an event that may notify people.
 type fact struct {
 	*collab.Event
-	shared []string           // whom the thread's visibility names since
+	shared []string           // users added to the thread's visibility
 	was    remark             // the comment before an edit
-	fresh  *remark            // the tags that an edit adds; nil for no edit
-	open   bool               // it may not be in all inboxes yet
+	fresh  *remark            // tags that an edit adds; nil if not an edit
+	open   bool               // may be missing in some inboxes
 	dead   bool               // its thread is deleted
-	want   map[string]outcome // by user, when it happened
+	want   map[string]outcome // by user, at the time of the event
 
-	unsure map[string]bool     // by user: another outcome was right before it was in all inboxes
-	due    map[string]bool     // by user: an email must tell of it
+	unsure map[string]bool     // by user: another outcome was possible before it reached all inboxes
+	due    map[string]bool     // by user: an email must contain it
 	saw    map[string]bool     // by user
-	told   map[string]*process // by user: whose email told of it last
-	mailed map[string]bool     // by user: an email that told of it has left
+	told   map[string]*process // by user: process of the last email with it
+	mailed map[string]bool     // by user: an email with it has left
 }
 
-// outcome says how an event reaches a user.
 type outcome struct {
 	inbox, mail, mentioned bool
-	follower               bool // it concerns them only as followers of the document
+	follower               bool // it only concerns them as followers of the document
 }
 
-// The names that the model draws from. ann writes, and nothing is ever taken away from her.
+// Names for random choices. ann writes, and never loses access.
 var (
 	readers = []string{"bob", "cid", "eve"}
 	people  = append([]string{"ann"}, readers...)
 	both    = []string{"t1", "t2"}
 )
 
-// sees is the rule: SPEC's words once more, and nothing of the service.
+// sees implements the rules of SPEC without the service's code.
 func (m *sightModel) sees(user, thread string) bool {
 	visibility, there := m.threads[thread]
 	if !there || m.off || m.removed[user] {
@@ -125,7 +124,7 @@ func (m *sightModel) sees(user, thread string) bool {
 	return user == "ann" || slices.Contains(visibility.UserIDs, user)
 }
 
-// find returns where a text is, as it is now.
+// find returns the thread of a text, if it currently exists.
 func (m *sightModel) find(text string) (thread string, there bool) {
 	for thread, list := range m.said {
 		for _, c := range list {
@@ -137,21 +136,22 @@ func (m *sightModel) find(text string) (thread string, there bool) {
 	return "", false
 }
 
-// blame notes the first fault.
+// blame records the first fault.
 func (m *sightModel) blame(format string, args ...any) {
 	if m.fault == "" {
 		m.fault = fmt.Sprintf(format, args...)
 	}
 }
 
-// holds notes a fault where a user holds a text that they might not see, or that is not there.
+// holds records a fault if a user has a text that they may not see, or that does not exist.
 func (m *sightModel) holds(user, text, where string) {
 	if thread, there := m.find(text); !there || !m.sees(user, thread) {
 		m.blame("%s of %s has %q; it is there: %v", where, user, text, there)
 	}
 }
 
-// comment returns the comment that an event is about, the zero remark for none, and whether that, or else the thread, is there.
+// comment returns the comment of an event, or the zero remark. It reports whether the comment, or
+// else the thread, exists.
 func (m *sightModel) comment(f *fact) (c remark, there bool) {
 	if len(f.CommentIDs) == 0 {
 		return c, m.said[f.AnnotationID] != nil
@@ -160,12 +160,13 @@ func (m *sightModel) comment(f *fact) (c remark, there bool) {
 	return c, there
 }
 
-// mentions reports whether a comment mentions a user, by itself or by the group.
+// mentions reports whether a comment mentions a user, also by the group.
 func (m *sightModel) mentions(c remark, user string) bool {
 	return slices.Contains(c.tags, user) || c.group && m.group[user]
 }
 
-// wants reports whether a user wants an event in a channel, by its preference or else that of the channel.
+// wants reports whether a user wants an event on a channel, by their preference or the channel's
+// default.
 func (m *sightModel) wants(user string, of func(collab.Preferences) collab.Preference, without collab.Preference, follower bool) bool {
 	p := cmp.Or(of(m.prefers[user]["doc"]), of(m.prefers[user][""]), without)
 	return p == collab.PreferAll || p == collab.PreferMine && !follower
@@ -179,7 +180,7 @@ func (m *sightModel) wantsEmail(user string, follower bool) bool {
 	return m.wants(user, func(p collab.Preferences) collab.Preference { return p.Email }, collab.PreferMine, follower)
 }
 
-// outcome is how an event reaches a user by the rules of this moment.
+// outcome returns how an event currently reaches a user.
 func (m *sightModel) outcome(f *fact, user string) outcome {
 	own, there := m.comment(f)
 	if !there || f.dead || user == f.Actor.UserID {
@@ -212,20 +213,20 @@ func (m *sightModel) outcome(f *fact, user string) outcome {
 	return o
 }
 
-// mutes reports whether the level of a user for the thread of an event keeps it away.
+// mutes reports whether a user's level for the thread blocks an event.
 func (m *sightModel) mutes(f *fact, user string, mentioned bool) bool {
 	level := m.levels[user][f.AnnotationID]
 	return level == collab.LevelNone || level == collab.LevelMentions && !mentioned && !slices.Contains(f.shared, user)
 }
 
-// mayBeTold reports whether an email that leaves now may tell a user of an event in their inbox.
+// mayBeTold reports whether an email may now contain an event in the user's inbox.
 func (m *sightModel) mayBeTold(f *fact, user string, mentioned bool) bool {
 	_, there := m.comment(f)
 	return there && m.sees(user, f.AnnotationID) && !m.mutes(f, user, mentioned) && !f.saw[user] &&
 		m.wantsEmail(user, f.want[user].follower && !f.unsure[user])
 }
 
-// watchedMailer looks at each mail of a process as it leaves.
+// watchedMailer checks each email of a process.
 type watchedMailer struct {
 	ses
 	m *sightModel
@@ -233,7 +234,7 @@ type watchedMailer struct {
 
 func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 	if n.Account != w.m.id {
-		return w.ses.Send(ctx, n) // of a run that has failed
+		return w.ses.Send(ctx, n) // of a failed run
 	}
 	told := w.look(n)
 	err := w.ses.Send(ctx, n)
@@ -248,7 +249,7 @@ func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 	return err
 }
 
-// look returns of what a mail tells, and notes where it should not.
+// look returns the events in an email, and records faults.
 func (w watchedMailer) look(n mail.Notice) (told []*fact) {
 	m, to := w.m, n.To.UserID
 	m.mu.Lock()
@@ -273,7 +274,8 @@ func (w watchedMailer) look(n mail.Notice) (told []*fact) {
 				m.blame("a mail tells %s of %+v; mentioned: %v, want %+v", to, f.Event, e.Mentioned, f.want[to])
 			case !m.mayBeTold(f, to, e.Mentioned):
 				m.blame("a mail tells %s of %+v, which is gone, hidden, muted, unwanted, or seen: %v", to, f.Event, f.saw[to])
-			case before != nil && before.ctx.Err() == nil: // else the process that told before was killed
+			// otherwise the earlier process was killed
+			case before != nil && before.ctx.Err() == nil:
 				m.blame("a second mail tells %s of %+v", to, f.Event)
 			}
 			f.told[to] = w.process
@@ -282,12 +284,12 @@ func (w watchedMailer) look(n mail.Notice) (told []*fact) {
 	return told
 }
 
-// checker answers who may see what, as in the API.
+// checker returns the API's checker of access.
 func (m *sightModel) checker() *access.Checker {
 	return access.New(m.db.Directory, m.db.Accounts, webhook.NewGuard(nil), webhook.ClientOptions{}, m.Now, slog.New(slog.DiscardHandler))
 }
 
-// ask asks an operation, and reads the data of its answer. It returns the status.
+// ask calls an operation, decodes the data of its response, and returns the status.
 func ask[Req, Data any](m *sightModel, op rpc.Operation[Req, Data], body string, data any) int {
 	server := &rpc.Server{Now: m.Now, Random: bytes.NewReader(make([]byte, 1000)), Log: slog.New(slog.DiscardHandler)}
 	r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(`{"data":`+body+`}`))
@@ -301,7 +303,8 @@ func ask[Req, Data any](m *sightModel, op rpc.Operation[Req, Data], body string,
 	return w.Code
 }
 
-// checkInbox reads the inbox of a user: it has what the rules name, each once, and shows of it what is there and the user may see.
+// checkInbox checks that a user's inbox contains each expected notification once, with existing and
+// visible texts.
 func (m *sightModel) checkInbox(user string) {
 	s := notifications.Service{Directory: m.db.Directory, Inbox: m.db.Inbox, Threads: m.db.Threads, Access: m.checker()}
 	var list []notifications.Notification
@@ -333,7 +336,7 @@ func (m *sightModel) checkInbox(user string) {
 	}
 }
 
-// checkReading reads the document as a user: what is read is what the user may see, and all of that.
+// checkReading checks that a user reads exactly the visible threads of the document.
 func (m *sightModel) checkReading(user string) {
 	s := commentannotations.Service{Directory: m.db.Directory, Threads: m.db.Threads, Access: m.checker()}
 	var list []struct {
@@ -363,7 +366,7 @@ func (m *sightModel) checkReading(user string) {
 	}
 }
 
-// happened adds an event to the model, and sends it or leaves that to the relay.
+// happened adds an event to the model, and sends it or leaves it to the relay.
 func (m *sightModel) happened(f fact) {
 	f.open, f.want, f.unsure, f.due = true, map[string]outcome{}, map[string]bool{}, map[string]bool{}
 	f.saw, f.told, f.mailed = map[string]bool{}, map[string]*process{}, map[string]bool{}
@@ -377,8 +380,8 @@ func (m *sightModel) happened(f fact) {
 	}
 }
 
-// changed follows a change: by it another outcome may be right of what is not in the inboxes yet, and who may not be told of an event by
-// now need not be told any more.
+// changed follows a change: other outcomes become possible for events not yet in inboxes, and
+// emails no longer need events that became invisible.
 func (m *sightModel) changed() {
 	for _, f := range m.facts {
 		for _, u := range people {
@@ -389,12 +392,12 @@ func (m *sightModel) changed() {
 	m.world.add(10 * time.Millisecond)
 }
 
-// watched starts a process whose mails are looked at.
+// watched starts a process with checked emails.
 func (m *sightModel) watched() *process {
 	return m.start(func(o *delivery.Options) { o.Mailer = watchedMailer{o.Mailer.(ses), m} })
 }
 
-// pass lets time pass, in which a process works that may be killed at some call.
+// pass lets time pass while a process works, which may be killed at a call.
 func (m *sightModel) pass(killAt int, work func(*process)) {
 	if killAt > 0 {
 		p := m.watched()
@@ -414,14 +417,12 @@ func (m *sightModel) user(label string) string { return rapid.SampledFrom(reader
 func (m *sightModel) anyone() string           { return rapid.SampledFrom(people).Draw(m.t, "anyone") }
 func (m *sightModel) thread() string           { return rapid.SampledFrom(both).Draw(m.t, "thread") }
 
-// remark draws a comment.
 func (m *sightModel) remark() remark {
 	m.texts++
 	tags := rapid.Permutation(people).Draw(m.t, "mentioned")[:rapid.IntRange(0, 2).Draw(m.t, "how many")]
 	return remark{fmt.Sprint("text ", m.texts), m.millis(), tags, rapid.IntRange(0, 3).Draw(m.t, "by group") == 0}
 }
 
-// tags are the tags of a comment.
 func (m *sightModel) tags(c remark) collab.JSON {
 	list := collab.Map(c.tags, func(id string) collab.Tag {
 		u := m.account.user(id)
@@ -435,7 +436,7 @@ func (m *sightModel) tags(c remark) collab.JSON {
 	return text
 }
 
-// share has ann let a thread be seen by others, nil for everyone. The thread is begun where it is missing.
+// share sets the visibility of a thread as ann, nil for everyone. It starts the thread if needed.
 func (m *sightModel) share(thread string, is *collab.Visibility, alone bool) (ev *collab.Event) {
 	raise := func(kind collab.EventType, before, head *collab.Annotation) *collab.Event {
 		ev = m.event(kind)
@@ -460,7 +461,7 @@ func (m *sightModel) share(thread string, is *collab.Visibility, alone bool) (ev
 	return ev
 }
 
-// setTimes draws when a user gets mails.
+// setTimes sets a random schedule of emails.
 func (m *sightModel) setTimes(user string) {
 	m.frequency(user, collab.MailTimes{
 		Frequency: rapid.SampledFrom([]collab.MailFrequency{
@@ -471,7 +472,7 @@ func (m *sightModel) setTimes(user string) {
 	})
 }
 
-// setBatch draws what becomes one mail, and how long it waits.
+// setBatch sets random settings for combining and delaying emails.
 func (m *sightModel) setBatch(s *collab.Settings) {
 	s.MailBatch = rapid.SampledFrom([]collab.MailBatch{collab.BatchEvent, collab.BatchThread, collab.BatchPerson}).Draw(m.t, "batch")
 	s.MailDelaySeconds = rapid.SampledFrom([]int64{10, 300, 1800}).Draw(m.t, "delay")
@@ -487,7 +488,7 @@ func (m *sightModel) on(thing string) []collab.Resource {
 	return []collab.Resource{r}
 }
 
-// actions are what may happen.
+// actions returns the possible random actions.
 func (m *sightModel) actions() map[string]func() {
 	thing := func() string { return rapid.SampledFrom([]string{"doc", "f"}).Draw(m.t, "thing") }
 	anyComment := func(thread string) int64 {
@@ -679,11 +680,12 @@ func (m *sightModel) actions() map[string]func() {
 	}
 }
 
-// TestNobodyLearns has threads, who may see them, what people want to hear of, and telling change at random, with kills: nobody ever holds
-// a text that they might not see at that moment, in an inbox as it is read, in a mail as it leaves, or as a reader of the document, who
-// misses nothing either. Each inbox has what the rules name, once, unless something changes before. No mail tells of what its recipient has
-// seen, muted or does not want, and none tells twice, except as again says. In the end everything has left that had to.
-func TestNobodyLearns(t *testing.T) {
+// TestNoLeakToUnauthorized changes threads, access, preferences and settings at random, with kills.
+// No user may get an invisible text in the inbox, in an email, or when reading the document, which
+// must show every visible text. Inboxes contain expected notifications once. Emails omit seen,
+// muted and unwanted events, and repeat none except after a kill. At the end, all required emails
+// have left.
+func TestNoLeakToUnauthorized(t *testing.T) {
 	storetest.FewChecks(t, 4)
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {

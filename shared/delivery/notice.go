@@ -13,7 +13,7 @@ import (
 	"collabdata/shared/words"
 )
 
-// notice returns the email that tells of entries, and counts more.
+// notice returns the email that shows the selected entries and counts more.
 func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice, err error) {
 	secret, err := r.mailSecret(ctx, r.For.Account)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice
 	return n, nil
 }
 
-// tell returns an entry as an email tells of it.
+// tell converts an entry for an email.
 func (r *emailRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
 	told := mail.Event{Time: e.CreatedAt, Headline: e.RenderHeadline().For(to)}
 	if e.Thread == nil {
@@ -72,7 +72,8 @@ func (r *emailRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
 	return told
 }
 
-// mailSecret returns the secret that signs an account's tokens to unsubscribe. The first call for an account makes it.
+// mailSecret returns the secret that signs an account's unsubscribe tokens. It creates the secret
+// if there is none.
 func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error) {
 	if secret, known := d.secrets.Get(acct, d.Now()); known {
 		return secret, nil

@@ -9,13 +9,13 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// Bounds of the memory that rendering payloads takes: a comment has at most collab.MaxItemBytes.
+// Limits of the memory for payloads: a comment has at most collab.MaxItemBytes.
 const (
-	renderings      = 8  // at the same time
-	payloadComments = 10 // read at once
+	renderings      = 8  // concurrent renderings
+	payloadComments = 10 // per read
 )
 
-// Payload returns the body of an event's posts to an endpoint: its subject as it is now.
+// Payload returns the body of an event's posts to an endpoint, with the current subject.
 func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.Webhook) ([]byte, error) {
 	select {
 	case d.rendering <- struct{}{}:
@@ -52,7 +52,8 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	return webhook.ContractPayload(to.ID, ev, s, in)
 }
 
-// surroundings reads the names and preferences that the contract's form has beside an event. Names of deleted things are "".
+// surroundings reads the names and preferences for the contract's form of a payload. Deleted things
+// have the name "".
 func (d *Deliverer) surroundings(ctx context.Context, ev *collab.Event, s webhook.Subject) (in webhook.Surroundings, err error) {
 	in.Preferences = map[string]collab.Preferences{}
 	if involved := webhook.Involved(ev, s); len(involved) > 0 {
@@ -80,7 +81,7 @@ func (d *Deliverer) surroundings(ctx context.Context, ev *collab.Event, s webhoo
 	return in, err
 }
 
-// readSubject reads an event's thread, and those of its comments that a payload has room for.
+// readSubject reads an event's thread and as many of its comments as a payload can hold.
 func (d *Deliverer) readSubject(ctx context.Context, ev *collab.Event, s *webhook.Subject) error {
 	part := collab.ThreadPart{Document: ev.Document(), Annotation: ev.AnnotationID, At: ev.Time}
 	portions := slices.Collect(slices.Chunk(ev.CommentIDs, payloadComments))
@@ -111,7 +112,8 @@ func (d *Deliverer) readSubject(ctx context.Context, ev *collab.Event, s *webhoo
 	return nil
 }
 
-// derive fills in a notification of a comment event; nil if its subject is deleted.
+// derive fills in the texts of a notification about a comment event. It sets the notification to
+// nil if its subject is deleted.
 func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Subject) error {
 	n := s.Notification
 	list, err := d.Threads.Parts(ctx, []collab.ThreadPart{{

@@ -14,16 +14,15 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// result is the outcome of one delivery.
 type result struct {
 	kept    collab.DeliveryAttempt
-	attempt *webhook.Attempt // nil: nothing was posted
+	attempt *webhook.Attempt // nil if nothing was posted
 	after   collab.Delivery
 	err     error
 }
 
-// post posts deliveries of the list in their order, at most width at the same time, removes them from the list, and records their results.
-// It begins no more once one has failed or was slow.
+// post posts deliveries in order, at most width concurrently, removes them from the list, and
+// records their results. It starts no more after one that failed or was slow.
 func (r *laneRun) post(ctx context.Context) error {
 	resting := r.lane.Health.Resting()
 	side, round := r.width, r.width
@@ -73,12 +72,13 @@ func (r *laneRun) post(ctx context.Context) error {
 	return nil
 }
 
-// quick reports whether the endpoint answered as one that may get many posts at the same time.
+// quick reports whether the endpoint answered fast enough for many concurrent posts.
 func (res *result) quick() bool {
 	return res.err == nil && (res.attempt == nil || res.attempt.Outcome == webhook.Delivered && res.kept.Duration < quick.Milliseconds())
 }
 
-// recordHealth records how the endpoint answered, and disables one that is gone or has failed for too long.
+// recordHealth records the endpoint's response. It disables an endpoint that is gone or has failed
+// for too long.
 func (r *laneRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
 	now := r.millis()
 	if a.Outcome == webhook.Delivered {
@@ -103,7 +103,7 @@ func (r *laneRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
 	return nil
 }
 
-// deliver posts one delivery and stores its new state. A panic counts as a failed attempt of this delivery.
+// deliver posts one delivery and stores its new state. A panic counts as a failed attempt.
 func (r *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool) (res result) {
 	res.after = del
 	at := r.Now()
@@ -126,7 +126,7 @@ func (r *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool
 
 // attempt posts a delivery once, and sets the result.
 func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, res *result) {
-	if !r.hook.Wants(del.Type) { // not any more
+	if !r.hook.Wants(del.Type) { // not subscribed anymore
 		res.after.State = collab.DeliveryCanceled
 		return
 	}
@@ -172,8 +172,8 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 	r.record(ctx, res, at, resting, a)
 }
 
-// record adds an attempt to the result's delivery, whose new state is final or waits for the next step of the ladder. While an endpoint
-// rests no delivery is given up.
+// record adds an attempt to the delivery. The new state is final or waits for the next retry. While
+// an endpoint rests, no delivery is abandoned.
 func (r *laneRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
 	res.kept = collab.DeliveryAttempt{
 		At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds(), Answer: a.Answer,

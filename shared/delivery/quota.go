@@ -8,16 +8,16 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Mails over the quota of the account wait at least shortHold, so that waiting costs little, and at most longHold, so that they leave soon
-// after the quota is raised; mails that SES refuses wait a third of queue.MaxDelay. Up to another shortHold is added at random, which
-// spreads them.
+// Emails over the account's quota wait at least shortHold, to make waiting cheap, and at most
+// longHold, to leave soon after the quota is raised. Emails that SES throttles wait a third of
+// queue.MaxDelay. A random part of shortHold is added to spread them.
 const (
 	shortHold = 10 * time.Minute
 	longHold  = time.Hour
 )
 
-// metered returns a context that counts the units of the table that are used, and a function that charges an account for them and for
-// mails. It refuses nothing: the account's next requests wait instead.
+// metered returns a context that counts used units of the table, and a function that charges an
+// account for them and for emails. It refuses nothing; the account's next requests wait instead.
 func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string, s collab.Settings, mails float64)) {
 	usage := collab.UsageOf(ctx)
 	if usage == nil {

@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/quota"
 )
 
-// TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that
-// all of them are sent in the end.
+// TestMailQuota checks that emails over an account's quota wait, while its inboxes and other
+// accounts' emails do not. All emails are sent in the end.
 func TestMailQuota(t *testing.T) {
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailsPerDay = 2 })
 	other := w.account(grouping(true))
@@ -33,7 +33,7 @@ func TestMailQuota(t *testing.T) {
 	if got := other.mailsTo("cid"); len(got) != 1 {
 		t.Errorf("another account's mails: %v", got)
 	}
-	if w.figures()["MailsHeld"] == 0 || !strings.Contains(w.log.String(), "mails wait") {
+	if w.figures()["MailsHeld"] == 0 || !strings.Contains(w.log.String(), "emails wait") {
 		t.Errorf("nothing tells the operator: %v, log %s", w.figures(), &w.log)
 	}
 	w.settle(p)
@@ -42,7 +42,7 @@ func TestMailQuota(t *testing.T) {
 	}
 }
 
-// TestDeliveryIsCharged: what delivery uses of the table is charged to the account.
+// TestDeliveryIsCharged checks that the account pays for the table units of its delivery.
 func TestDeliveryIsCharged(t *testing.T) {
 	a, w := newAccount(t)
 	people := make([]collab.User, 100)

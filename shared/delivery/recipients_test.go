@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reached returns who of the users has a notification of the event, and who a mail.
+// reached returns the users with a notification of the event, and those with an email.
 func (a *account) reached(ev *collab.Event, users ...string) (inbox, mail []string) {
 	a.Helper()
 	mails := a.mails()
@@ -35,7 +35,7 @@ func (a *account) reached(ev *collab.Event, users ...string) (inbox, mail []stri
 	return inbox, mail
 }
 
-// checkReached reports where an event reached others of the users than these.
+// checkReached checks which users an event reached.
 func (a *account) checkReached(t *testing.T, ev *collab.Event, users, wantInbox, wantMail []string) {
 	t.Helper()
 	inbox, mail := a.reached(ev, users...)
@@ -54,10 +54,10 @@ func notificationID(ev *collab.Event) string {
 	return ev.ID
 }
 
-// TestWhoIsConcerned: tagged users, the assignee, and everyone who began the thread, wrote in it or was tagged in it before, at the
-// addresses that the event, the members or the thread have; those who follow the document. Never the one who acted, and nobody who came
-// after the event.
-func TestWhoIsConcerned(t *testing.T) {
+// TestRecipients checks the recipients: tagged users, the assignee, earlier participants of the
+// thread, and followers of the document, at the addresses in the event, the members or the thread.
+// The user who acted and later participants are excluded.
+func TestRecipients(t *testing.T) {
 	w := newWorld(t)
 	mailed := []string{"author", "creator", "mentioned", "moved"}
 	for name, test := range map[string]struct {
@@ -98,8 +98,8 @@ func TestWhoIsConcerned(t *testing.T) {
 	}
 }
 
-// TestFollower: activity that concerns a user only as a follower of its document reaches the channels that want ALL, when it happens and when
-// an email leaves. A mention reaches those that want MINE, too.
+// TestFollower checks that activity that only concerns followers of a document reaches channels
+// with ALL, when it happens and when an email leaves. A mention also reaches channels with MINE.
 func TestFollower(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after collab.Preferences // of the document
@@ -133,8 +133,8 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// TestFilledAddress: an address that the service filled into a tag, as a person tagged, does not win over the member's present one; an address that a
-// back end sent does. Who is no member gets the one in the tag.
+// TestFilledAddress checks that the member's current address overrides one that the service filled
+// into a person's tag, but not one that a back end sent. For others, the tag's address is used.
 func TestFilledAddress(t *testing.T) {
 	for _, byPerson := range []bool{true, false} {
 		a, w := newAccount(t)
@@ -155,7 +155,8 @@ func TestFilledAddress(t *testing.T) {
 	}
 }
 
-// TestLongThread: the last hundred comments say who is in a thread, with its creator.
+// TestLongThread checks that the last hundred comments and the creator determine the participants
+// of a thread.
 func TestLongThread(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	for batch := range 2 {
@@ -171,7 +172,8 @@ func TestLongThread(t *testing.T) {
 	a.checkReached(t, ev, append(want, "user019"), want, want)
 }
 
-// TestPreferences: those for the document hold before those for the organization, unless the account has turned them off.
+// TestPreferences checks that preferences for the document override those for the organization,
+// unless the account disabled them.
 func TestPreferences(t *testing.T) {
 	w := newWorld(t)
 	const all, mine, none = collab.PreferAll, collab.PreferMine, collab.PreferNone
@@ -211,7 +213,8 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// TestAccess: with verifyUserPermissions only those who may see the document are told.
+// TestAccess checks that with verifyUserPermissions, only users with access to the document are
+// notified.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	users, members, granted := []string{"granted", "member", "stranger"}, []string{"granted", "member"}, []string{"granted"}
@@ -247,7 +250,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestPermissionProvider: it decides alone, and where it does not answer as it should nobody is told.
+// TestPermissionProvider checks that the provider alone decides, and that nobody is notified after
+// an invalid response.
 func TestPermissionProvider(t *testing.T) {
 	w := newWorld(t)
 	var asked atomic.Int32
@@ -287,7 +291,7 @@ func TestPermissionProvider(t *testing.T) {
 			})
 			a := w.account()
 			a.provider(r.URL+"/may", "s3cret")
-			a.member("bob") // who is a member does not matter
+			a.member("bob") // membership does not matter
 			ev := a.notification(func(ev *draft) {
 				ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}, {UserID: "cid"}}
 			})
@@ -314,7 +318,8 @@ func say(status int, body string) http.HandlerFunc {
 	}
 }
 
-// TestPermissionProviderHangs: three tries of two seconds, and nobody is told; nor by one in a private network, which is not asked.
+// TestPermissionProviderHangs checks that nobody is notified after three attempts of two seconds,
+// or if the provider is in a private network, which is not called.
 func TestPermissionProviderHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -328,7 +333,8 @@ func TestPermissionProviderHangs(t *testing.T) {
 		if work := w.work(ev); work != nil {
 			t.Errorf("pending %+v", work)
 		}
-		if took := time.Since(start); longest > 0 && (took < 6*time.Second || took > longest) { // three times 15 s would be the time of webhooks
+		// webhooks would take three times 15 s
+		if took := time.Since(start); longest > 0 && (took < 6*time.Second || took > longest) {
 			t.Errorf("took %v", took)
 		}
 	}
@@ -337,8 +343,9 @@ func TestPermissionProviderHangs(t *testing.T) {
 	}
 }
 
-// TestManyRecipients: recipients are served part by part, each by a message of its own, and the provider is asked about 50 at a time. It
-// may write what is not ASCII as escapes, which take six bytes for each two of an id.
+// TestManyRecipients checks that recipients are handled in pages with separate messages, and that
+// the provider is asked about 50 at a time. Its response may escape non-ASCII characters, with six
+// bytes for each two of an id.
 func TestManyRecipients(t *testing.T) {
 	w := newWorld(t)
 	var questions atomic.Int32
@@ -388,14 +395,15 @@ func TestManyRecipients(t *testing.T) {
 				t.Errorf("%d messages, %v; want two for the other inboxes", messages, err)
 			}
 			w.settle(p)
-			if n := questions.Load(); n < 5 || n > 10 { // some messages ask twice
+			if n := questions.Load(); n < 5 || n > 10 { // some messages repeat a question
 				t.Errorf("%d questions", n)
 			}
 		})
 	}
 }
 
-// TestOneEntryForAll: a notification to all is written once, however many members there are.
+// TestOneEntryForAll checks that a notification to all is written once, however many members there
+// are.
 func TestOneEntryForAll(t *testing.T) {
 	a, w := newAccount(t)
 	for i := range 20 {

@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/queue"
 )
 
-// TestReusedAccount: an account under the id of one that was deleted has nothing of that one, which waits for nobody any more: no endpoint,
-// no permission provider, no secret, and no event.
+// TestReusedAccount checks that an account with the id of a deleted one inherits nothing: no
+// endpoint, permission provider, secret or event.
 func TestReusedAccount(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	r := receive(t, nil)

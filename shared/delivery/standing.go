@@ -6,7 +6,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// account reads an account. An answer holds for accountTTL.
+// account returns an account, cached for accountTTL.
 func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
 	now := d.Now()
 	if a, ok := d.known.Get(id, now); ok {
@@ -19,8 +19,8 @@ func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, err
 	return a, err
 }
 
-// enabled returns an account, and reports whether it exists and neither it nor its organization ("" for none) is disabled. Otherwise
-// nothing is sent for it.
+// enabled returns an account, and whether it exists and neither it nor its organization ("" for
+// none) is disabled. If not, nothing is sent for it.
 func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Account, enabled bool, err error) {
 	a, err = d.account(ctx, acct)
 	if collab.CodeOf(err) == collab.NotFound || a.Disabled {
@@ -38,11 +38,12 @@ func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Acc
 	return a, false, err
 }
 
-// exists reports whether the event's document still exists, disabled or not: nobody is notified of a deleted one.
+// exists reports whether the event's document exists, disabled or not.
 func (r *eventRun) exists(ctx context.Context) (bool, error) {
 	doc := r.document
 	is, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
-	if collab.CodeOf(err) == collab.FailedPrecondition { // it is disabled, or one that was added later under its id is
+	// it is disabled, or replaced by a later one with its id
+	if collab.CodeOf(err) == collab.FailedPrecondition {
 		is = doc
 		_, err = r.Directory.Document(ctx, doc)
 	}

@@ -8,15 +8,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// thread is a thread as it was read for an event.
+// thread is an event's thread as last read.
 type thread struct {
-	head     *collab.Annotation  // nil when it is deleted, or the event is about no thread
-	comments map[int64]*comment  // that exist, of those that the event notifies of
-	groups   map[string][]string // their members who are mentioned
-	looked   int                 // members of groups
+	head     *collab.Annotation  // nil if it is deleted, or the event has no thread
+	comments map[int64]*comment  // existing comments of the event
+	groups   map[string][]string // mentioned members, by group
+	looked   int                 // examined members of groups
 }
 
-// comment is a comment with its user objects decoded.
+// comment is a comment with decoded user objects.
 type comment struct {
 	*collab.Comment
 	from   collab.User
@@ -37,11 +37,11 @@ func newComment(c *collab.Comment) *comment {
 }
 
 const (
-	latestComments = 12 // that an email reads of a thread
-	readComments   = 50 // of a thread at once: of 350 KB each at most
+	latestComments = 12 // read for an email
+	readComments   = 50 // per read of a thread, up to 350 KB each
 )
 
-// readThread reads the event's thread: its head, and the comments that the event notifies of.
+// readThread reads the head of the event's thread and the event's comments.
 func (r *eventRun) readThread(ctx context.Context) error {
 	ids := r.event.NotifyingIDs()
 	r.comments = map[int64]*comment{}
@@ -64,11 +64,11 @@ func (r *eventRun) readThread(ctx context.Context) error {
 	return nil
 }
 
-// said reports whether at least one comment of the event exists, or it is about none.
+// said reports whether a comment of the event exists, or the event has none.
 func (r *eventRun) said() bool { return len(r.event.NotifyingIDs()) == 0 || len(r.comments) > 0 }
 
-// mentioned returns the users whom the comments of the event mention, by themselves or by their groups; of updated comments those whom
-// the update mentions first.
+// mentioned returns the users that the event's comments mention, also by groups. For updated
+// comments it only returns newly mentioned users.
 func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 	for _, id := range r.event.NotifyingIDs() {
 		c := r.comments[id]
@@ -88,7 +88,7 @@ func (r *eventRun) mentioned(ctx context.Context) (users []string, err error) {
 	return r.newlyMentioned(ctx, users)
 }
 
-// inGroup returns membersOf a group, which it reads once.
+// inGroup caches membersOf.
 func (r *eventRun) inGroup(ctx context.Context, group string) ([]string, error) {
 	if r.groups[group] == nil {
 		members, err := r.membersOf(ctx, group)
@@ -103,8 +103,8 @@ func (r *eventRun) inGroup(ctx context.Context, group string) ([]string, error) 
 	return r.groups[group], nil
 }
 
-// membersOf returns the members of a group whom a comment that tags it mentions: of a large group,
-// the first collab.MaxGroupMention who may see the thread. It looks at no more than
+// membersOf returns the members of a group that a comment mentions. For a large group, these are
+// the first collab.MaxGroupMention members who can see the thread. It examines at most
 // access.MaxCandidates members of all groups of an event.
 func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error) {
 	org := r.document.OrganizationRef
@@ -112,7 +112,7 @@ func (r *eventRun) membersOf(ctx context.Context, group string) ([]string, error
 	if left <= 0 {
 		return nil, nil
 	}
-	whole := false // no more than are mentioned, about whom the rules decide anyway
+	whole := false // few enough for the rules to decide about all
 	next := func(ctx context.Context, after string, n int) (users []string, last string, err error) {
 		users, err = r.Directory.GroupUsers(ctx, org, group, after, n+1)
 		if len(users) > n {

@@ -13,27 +13,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// remove takes a user out of the organization, with all grants in it.
+// remove removes a user from the organization, with all grants.
 func (a *account) remove(user string) {
 	a.Helper()
 	a.must(a.db.Directory.DeleteMembers(a.Context(), a.request(), collab.Resource{OrganizationRef: a.doc.OrganizationRef}, []string{user})[0])
 }
 
-// deleteThread deletes a thread.
 func (a *account) deleteThread(thread string) {
 	a.Helper()
 	_, errs, err := a.db.Threads.DeleteAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationDeletion{})
 	a.must(errors.Join(append(errs, err)...))
 }
 
-// deleteComments deletes comments of a thread, all where none are named.
+// deleteComments deletes comments of a thread, or all if none are given.
 func (a *account) deleteComments(thread string, ids ...int64) {
 	a.Helper()
 	_, failures, err := a.db.Threads.DeleteComments(a.Context(), a.request(), a.doc, thread, ids, nil, nil)
 	a.must(errors.Join(append(slices.Collect(maps.Values(failures)), err)...))
 }
 
-// correct gives a comment another text.
+// correct changes the text of a comment.
 func (a *account) correct(thread string, id int64, text string) {
 	a.Helper()
 	failures, err := a.db.Threads.UpdateComments(a.Context(), a.request(), a.doc, thread, collab.CommentChange{
@@ -46,18 +45,19 @@ func (a *account) correct(thread string, id int64, text string) {
 	a.must(failures[id])
 }
 
-// folder makes a folder of the organization with an access type.
+// folder adds a folder of the organization with an access type.
 func (a *account) folder(id string, access collab.Access) {
 	a.Helper()
 	folders := []collab.Folder{{ID: id, Name: id, Parent: collab.RootFolder, Access: access}}
 	a.must(a.db.Directory.AddFolders(a.Context(), a.request(), a.doc.OrganizationRef, folders)[0])
 }
 
-// TestMailSaysWhatIsSo: a mail that has waited says once what its comments say by then, and nothing of those that are gone.
-func TestMailSaysWhatIsSo(t *testing.T) {
+// TestMailShowsCurrentComments checks that a delayed email shows the current text of its comments
+// once, without deleted ones.
+func TestMailShowsCurrentComments(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
-		change func(*account, []int64) // of the comments in the grouped mail
+		change func(*account, []int64) // of the comments in the grouped email
 		want   []string
 	}{
 		"nothing changes":       {func(*account, []int64) {}, []string{"first", "second", "third"}},

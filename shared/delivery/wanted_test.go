@@ -10,13 +10,14 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// TestAskedAgain: a mail that has waited goes out only to those who still may know and want it, and is not taken along by a later one.
+// TestAskedAgain checks that a delayed email only goes to recipients who still have access and want
+// it, and is not added to a later one.
 func TestAskedAgain(t *testing.T) {
 	w := newWorld(t)
 	for _, test := range []struct {
 		name   string
-		change func(*account) // while the mail waits
-		want   int            // mails to bob
+		change func(*account) // while the email waits
+		want   int            // emails to bob
 	}{
 		{"nothing changes", func(*account) {}, 1},
 		{"a preference", func(a *account) {
@@ -97,7 +98,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// show lets a thread be seen by others, nil for everyone.
+// show sets the visibility of a thread, nil for everyone.
 func (a *account) show(thread string, to *collab.Visibility) {
 	a.Helper()
 	a.head(thread, func(head *collab.Annotation) *collab.Event { head.Visibility = to; return nil })
@@ -117,7 +118,7 @@ func (a *account) delete(thing collab.Thing) (job string) {
 	return job
 }
 
-// addAgain deletes the account's document, and adds one under its id.
+// addAgain deletes the account's document, and adds one with its id.
 func (a *account) addAgain() {
 	a.Helper()
 	a.put("doc", func(d *collab.Document) { d.DeletedAt = a.millis() })
@@ -125,12 +126,13 @@ func (a *account) addAgain() {
 	a.did(a.db.Directory.OpenDocument(a.Context(), a.id, a.doc.Organization, "doc", collab.CreateFlags{Document: true}))
 }
 
-// recipient is a user at an address, as a mail knows it.
+// recipient returns a user at an address, as in an email's token.
 func (a *account) recipient(user, address string) unsubscribe.Recipient {
 	return unsubscribe.Recipient{Account: a.id, Organization: "org", User: user, Email: address}
 }
 
-// TestDroppedMailStaysDropped: a mail given up while its recipient wanted none does not come with a later one.
+// TestDroppedMailStaysDropped checks that an email dropped while its recipient wanted none is not
+// added to a later one.
 func TestDroppedMailStaysDropped(t *testing.T) {
 	a, w := newAccount(t)
 	p := w.start()
@@ -147,7 +149,8 @@ func TestDroppedMailStaysDropped(t *testing.T) {
 	}
 }
 
-// TestMembersOnly: where the account says so, mail goes to the addresses of members alone, whatever address a request names.
+// TestMembersOnly checks that email only goes to members' own addresses if the account's setting
+// says so.
 func TestMembersOnly(t *testing.T) {
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailToMembersOnly = true })
 	a.member("bob")

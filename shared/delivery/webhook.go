@@ -15,8 +15,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// webhooks stores the event for its deliveries, adds a delivery to each endpoint that wants it, and wakes their lanes. It leaves a lane at
-// rest to the relay.
+// webhooks stores the event, adds a delivery to each subscribed endpoint, and wakes their lanes. It
+// leaves resting lanes to the relay.
 func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
 	var endpoints []collab.Webhook
 	err := both(func() error {
@@ -48,7 +48,7 @@ func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, er
 	return then(w, outbox.StageList), r.wake(ctx, lanes)
 }
 
-// wake sends messages for those of the lanes that have no holder.
+// wake sends messages for free lanes.
 func (r *eventRun) wake(ctx context.Context, lanes []hooks.Lane) error {
 	var mu sync.Mutex
 	var send []queue.Lane
@@ -67,7 +67,8 @@ func (r *eventRun) wake(ctx context.Context, lanes []hooks.Lane) error {
 	return err
 }
 
-// disable disables an endpoint, unless it was changed since it was read, and raises an event about that.
+// disable disables an endpoint and raises an event about it. It does nothing if the endpoint was
+// changed since it was read.
 func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhook, reason string) error {
 	seed := make([]byte, 16)
 	if _, err := io.ReadFull(d.Random, seed); err != nil {

@@ -25,14 +25,14 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// quiet records an event that concerns endpoints alone.
+// quiet records an event for endpoints only.
 func (a *account) quiet() *collab.Event {
 	a.Helper()
 	return a.notification(quiet)
 }
 
-// TestLadder: an event that fails always, while others do not, gets eight posts, each as long after the last as the ladder says, and then
-// no more.
+// TestLadder checks that an event that always fails, while others succeed, gets eight posts at the
+// intervals of the ladder.
 func TestLadder(t *testing.T) {
 	a, w := newAccount(t)
 	var at []time.Time
@@ -93,7 +93,8 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestAnswers: what each kind of answer leads to. Package webhook holds how it is told.
+// TestAnswers checks the consequences of each kind of response. Package webhook tests their
+// classification.
 func TestAnswers(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -152,8 +153,8 @@ func reset(rw http.ResponseWriter, _ *http.Request) {
 	conn.Close()
 }
 
-// TestDisabled: an endpoint that has only failed for five days is disabled; the others of the account learn of it. Its pending deliveries go
-// on when it is enabled again.
+// TestDisabled checks that an endpoint that only failed for five days is disabled, and that the
+// account's other endpoints are notified. Its pending deliveries continue when it is enabled.
 func TestDisabled(t *testing.T) {
 	a, w := newAccount(t)
 	var mended atomic.Bool
@@ -211,7 +212,7 @@ func TestDisabled(t *testing.T) {
 	a.checkDelivered("down", 0, ev, late)
 }
 
-// TestUnwanted: what waits for an endpoint is canceled once it does not want its type any more.
+// TestUnwanted checks that waiting deliveries are canceled if the endpoint drops their type.
 func TestUnwanted(t *testing.T) {
 	a, w := newAccount(t)
 	r := a.hooked(failing(1, 500))
@@ -232,8 +233,8 @@ func TestUnwanted(t *testing.T) {
 	a.checkDelivered("hook", 2, wanted)
 }
 
-// TestRest: after five failures an endpoint rests. Then it gets one post each half minute at most, until one succeeds, and in the end
-// everything.
+// TestRest checks that an endpoint rests after five failures. It then gets at most one post per
+// half minute until one succeeds, and finally all deliveries.
 func TestRest(t *testing.T) {
 	a, w := newAccount(t)
 	var up atomic.Bool
@@ -280,8 +281,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestStopsAtFailure: a healthy endpoint gets up to fifty posts at a time, over connections that are kept, and no more than those once it
-// fails.
+// TestStopsAtFailure checks that a healthy endpoint gets up to fifty concurrent posts, over kept
+// connections, and no new ones after a failure.
 func TestStopsAtFailure(t *testing.T) {
 	const n, good, side = 250, 100, 50
 	a, w := newAccount(t)
@@ -314,7 +315,8 @@ func TestStopsAtFailure(t *testing.T) {
 	}
 }
 
-// TestOneHolder: however many messages there are, one process works on a lane, with five posts at a time, and others are not held up.
+// TestOneHolder checks that one process handles a lane, however many messages there are, with five
+// concurrent posts, and that others are not delayed.
 func TestOneHolder(t *testing.T) {
 	a, w := newAccount(t)
 	var posts most
@@ -355,7 +357,8 @@ func TestOneHolder(t *testing.T) {
 	a.checkDelivered("hook", 1, evs...)
 }
 
-// TestOneMessage: the queue holds one message for a lane, however many deliveries it has, and none while it is held or rests.
+// TestOneMessage checks that a lane has one message, however many deliveries it has, and none while
+// it is held or rests.
 func TestOneMessage(t *testing.T) {
 	a, w := newAccount(t)
 	r := a.hooked(answer(500, ""))
@@ -381,7 +384,8 @@ func TestOneMessage(t *testing.T) {
 	}
 }
 
-// TestOrder: new deliveries are posted in the order of their events, whatever order they were added in.
+// TestOrder checks that new deliveries are posted in the order of their events, not of their
+// addition.
 func TestOrder(t *testing.T) {
 	a, w := newAccount(t)
 	r := a.hooked(nil)
@@ -397,7 +401,8 @@ func TestOrder(t *testing.T) {
 		w.must(p.Event(t.Context(), event(evs[i])))
 	}
 	w.settle(p)
-	for _, together := range [][2]int{{0, 5}, {5, 15}, {15, 30}} { // those that are under way together may overtake each other
+	// concurrent ones may overtake each other
+	for _, together := range [][2]int{{0, 5}, {5, 15}, {15, 30}} {
 		for i := together[0]; i < min(together[1], len(r.posts())); i++ {
 			if at := slices.Index(want, r.posts()[i].id); at < together[0] || at >= together[1] {
 				t.Errorf("post %d is of event %d", i, at)
@@ -409,7 +414,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestParked: nothing goes out for an account or an organization that is disabled, and all of it once it is enabled.
+// TestParked checks that nothing is sent for a disabled account or organization, and everything
+// after it is enabled.
 func TestParked(t *testing.T) {
 	for _, what := range []string{"account", "organization"} {
 		t.Run(what, func(t *testing.T) {
@@ -427,7 +433,7 @@ func TestParked(t *testing.T) {
 			a.hooked(func(rw http.ResponseWriter, _ *http.Request) {
 				if posts.Add(1) == 1 {
 					disable(true)
-					w.add(6 * time.Second) // until then the organization is known to be enabled
+					w.add(6 * time.Second) // until the cached state expires
 				}
 			})
 			p := w.start()
@@ -462,7 +468,8 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// TestPoison: an event whose handling ends the process has failed once the relay has sent it often enough, and goes on when it is retried.
+// TestPoison checks that an event that crashes its process fails after enough attempts, and
+// continues when retried.
 func TestPoison(t *testing.T) {
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
@@ -471,7 +478,7 @@ func TestPoison(t *testing.T) {
 		w.add(time.Hour)
 		w.relay()
 		p := w.start()
-		p.killAt.call = 6 // it is within the work
+		p.killAt.call = 6 // during the work
 		messages, err := w.events.Receive(t.Context(), queue.MaxReceive, 0)
 		w.must(err)
 		for _, m := range messages {
@@ -496,8 +503,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestUnreadableEvent: an event that this version can't read, once it is in the inbox, and one of a type that it does not know keep no
-// email of their thread from being sent.
+// TestUnreadableEvent checks that unreadable events in the inbox, and those of unknown types, do
+// not block emails of their thread.
 func TestUnreadableEvent(t *testing.T) {
 	a, w := newAccount(t)
 	p := w.start()
@@ -523,7 +530,7 @@ func TestUnreadableEvent(t *testing.T) {
 	}
 }
 
-// TestRotation: while secrets rotate a post is signed with both.
+// TestRotation checks that a post is signed with both secrets during rotation.
 func TestRotation(t *testing.T) {
 	a, w := newAccount(t)
 	var header http.Header
@@ -544,7 +551,6 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// wait waits for a condition.
 func wait(t testing.TB, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -1,4 +1,5 @@
-// Package inboxview shows the notifications of an inbox as their reader may see them at this moment: for lists, and for emails.
+// Package inboxview returns the notifications of an inbox as their reader may currently see them,
+// for lists and for emails.
 package inboxview
 
 import (
@@ -18,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// View shows notifications. Safe for concurrent use.
+// View filters and fills in notifications. It is safe for concurrent use.
 type View struct {
 	Directory *directory.Store
 	Threads   *threads.Store
@@ -29,39 +30,40 @@ type View struct {
 type Reader struct {
 	Settings collab.Settings // of the account
 	Org      collab.OrganizationRef
-	User     string        // "" for nobody, who sees everything
-	Locale   string        // the language of headlines; "" for that of the user
-	Now      collab.Millis // decides which grants hold
-	Strong   bool          // read threads with strong consistency, as an email cannot be taken back
+	User     string        // "" for the back end, which sees everything
+	Locale   string        // language of headlines; "" means the user's
+	Now      collab.Millis // decides which grants are valid
+	Strong   bool          // read threads with strong consistency, for emails
 
-	// Covered returns which of the documents the token of a person covers; nil for a back end and for emails. A person also needs the right
-	// to see the document, and to be a member of the organization for a notification to everyone.
+	// Covered reports which documents a personal token covers. It is nil for a back end and for
+	// emails. A person also needs access to the document, and membership of the organization for a
+	// notification to everyone.
 	Covered func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error)
 }
 
 // Entry is a notification as its reader sees it.
 type Entry struct {
 	collab.InboxEntry
-	Thread *collab.Thread // with the comments that the notification names and that exist; nil for none
+	Thread *collab.Thread // with existing comments of the notification; nil for none
 }
 
-// Shown are the notifications that a reader sees.
+// Shown holds the notifications that a reader sees.
 type Shown struct {
 	Entries []Entry
-	Hidden  map[string]string // why the reader does not see others, by position
-	Member  collab.Member     // the reader; without an id for one who is none of the organization
+	Hidden  map[string]string // why others are hidden, by position
+	Member  collab.Member     // the reader; without an id if not a member of the organization
 }
 
-// Why a reader does not see a notification.
+// Reasons for hiding a notification.
 const (
 	WhyDeleted    = "deleted"
 	WhyNoAccess   = "no access"
 	WhyVisibility = "visibility"
 )
 
-// Show returns the notifications that the reader sees, in their order, with texts as they are now: without those of threads and comments
-// that are deleted, and of threads that the reader may not see. With the error *access.NoAnswer it returns them, too, without those of
-// documents about which there is no answer.
+// Show returns the notifications that the reader may see, in order, with current texts. It omits
+// deleted threads and comments. If it returns *access.NoAnswer, the result omits documents without
+// an answer.
 func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) (*Shown, error) {
 	shown := &Shown{Hidden: map[string]string{}}
 	if len(entries) == 0 {
@@ -162,8 +164,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 
 func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
-// acting returns the user who acted with the fields that the thread has of them, else the
-// organization.
+// acting returns the acting user with the fields from the thread, else from the organization.
 func acting(u collab.User, t *collab.Thread, users map[string]collab.User) collab.User {
 	if u.UserID == "" {
 		return u

@@ -20,7 +20,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestRenderingIsBounded: whatever comments hold, what rendering them takes and gives grows with no product of what they hold.
+// TestRenderingIsBounded checks that memory and output of rendering do not grow with products of a
+// comment's parts.
 func TestRenderingIsBounded(t *testing.T) {
 	var bolds strings.Builder
 	for i := range 500 {
@@ -38,7 +39,7 @@ func TestRenderingIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		tags collab.JSON
-		cost uint64 // of rendering one comment at most, in bytes
+		cost uint64 // maximum bytes to render one comment
 	}{
 		"formats taken up in each paragraph": {"<p>" + bolds.String() + strings.Repeat("<p>x", 1_000), nil, 2_000_000},
 		"deep nesting":                       {strings.Repeat("<blockquote>", 100_000), nil, 2_000_000},
@@ -47,7 +48,8 @@ func TestRenderingIsBounded(t *testing.T) {
 		"links":                              {strings.Repeat("<a href=https://a.example/"+strings.Repeat("x", 500)+">", 600), nil, 2_000_000},
 		"escapes":                            {strings.Repeat("'", 300_000), nil, 2_000_000},
 		"open braces":                        {strings.Repeat("{", 300_000) + "}}", nil, 2_000_000},
-		"long names":                         {strings.Repeat("{{u0}}", 1_000), tags, 2_500_000}, // most of it is reading the tags
+		// mostly for reading the tags
+		"long names": {strings.Repeat("{{u0}}", 1_000), tags, 2_500_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []*collab.Comment{
@@ -85,7 +87,7 @@ func TestRenderingIsBounded(t *testing.T) {
 	}
 }
 
-// sentBytes returns the size of a mail as it is sent, in the longer of both encodings.
+// sentBytes returns the encoded size of an email, in the longer of both encodings.
 func sentBytes(t *testing.T, m *Mailer, n Notice, c Content) int {
 	t.Helper()
 	size := len(mime.BEncoding.Encode("UTF-8", c.Subject)) + len(mime.BEncoding.Encode("UTF-8", c.FromName))
@@ -103,10 +105,11 @@ func sentBytes(t *testing.T, m *Mailer, n Notice, c Content) int {
 	return size
 }
 
-// TestSize: a mail is small enough for mail programs to show all of it, the link to unsubscribe
-// with it, whatever its texts become as HTML and on their way.
+// TestSize checks that email programs show the whole email with its unsubscribe link, whatever the
+// encoding of its texts.
 func TestSize(t *testing.T) {
-	object := `{"key": "value", "list": [1, 2, 3], "text": "<a & b>"}, ` // JSON, as programs write it into comments
+	// JSON, which programs write into comments
+	object := `{"key": "value", "list": [1, 2, 3], "text": "<a & b>"}, `
 	look := collab.MailLook{Product: "Ledger", Link: "https://app.example/{organizationId}/{documentId}#{annotationId}:{commentId}"}
 	events := func(threads, events, comments int, text, html string) (list []Thread) {
 		for i := range threads {
@@ -125,7 +128,7 @@ func TestSize(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		threads []Thread
-		least   int // bytes, so that the bound is used
+		least   int // minimum bytes, so that the limit is used
 	}{
 		"15 comments of JSON":           {events(1, 1, 15, strings.Repeat(object, 4_400/len(object)), ""), 70_000},
 		"19 comments of quotes":         {events(1, 19, 1, strings.Repeat(`"`, 4_000), ""), 70_000},

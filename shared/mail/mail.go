@@ -1,6 +1,7 @@
-// Package mail renders notification mails and sends them through SES v2, of which it is the only importer.
+// Package mail renders notification emails and sends them through SES v2. Only this package imports
+// SES.
 //
-// Linking it makes a function start later: only `deliver` is to do so.
+// It slows the start of a function, so only `deliver` links it.
 package mail
 
 import (
@@ -25,32 +26,35 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
 )
 
-// ErrRejected says that this mail will never be sent, however often it is tried: its recipient has no address that mail can reach, or SES
+// ErrRejected means that an email will never be sent: its recipient has no usable address, or SES
 // refused it.
-var ErrRejected = errors.New("mail rejected")
+var ErrRejected = errors.New("email rejected")
 
-// ErrThrottled says that SES takes no mail now, as the AWS account has sent as many as it may in a second or in a day. This one was not
-// sent.
-var ErrThrottled = errors.New("mail throttled")
+// ErrThrottled means that the AWS account reached its sending rate or daily quota in SES. The email
+// was not sent.
+var ErrThrottled = errors.New("email throttled")
 
-// maxHeader is the length of the longest header value that SES takes in every region.
+// maxHeader is the longest header value that SES takes in every region.
 const maxHeader = 870
 
-// maxPage is how long the URL of the page to unsubscribe by may be: the token needs the rest of the header.
+// maxPage is the longest URL of the unsubscribe page; the token needs the rest of the header.
 const maxPage = 300
 
-// Options are the deployment's settings of mail.
+// Options are the email settings of a deployment.
 type Options struct {
-	From             string // sender: address@example.com, or Name <address@example.com>; a verified identity of SES
-	ConfigurationSet string // of SES: where bounces and complaints are suppressed and counted; "" for none
+	// sender, a verified identity of SES: address@example.com, or Name <address@example.com>
+	From string
+	// of SES, for the suppression and metrics of bounces and complaints; "" for none
+	ConfigurationSet string
 	Look             collab.MailLook
 
-	// Unsubscribe is the URL of the page by which recipients end these mails; their tokens are added as `?token=`. It is https, or http on
-	// this machine. "" is a mail to From instead.
+	// Unsubscribe is the URL of the unsubscribe page, which gets tokens as `?token=`. It is an
+	// https URL, or an http URL of localhost. If it is "", recipients unsubscribe by an email to
+	// From.
 	Unsubscribe string
 }
 
-// Mailer renders and sends mails. Safe for concurrent use.
+// Mailer renders and sends emails. It is safe for concurrent use.
 type Mailer struct {
 	ses       *sesv2.Client
 	from      *netmail.Address
@@ -58,7 +62,7 @@ type Mailer struct {
 	templates templates
 }
 
-// New returns the mailer of a deployment. The error says which option is wrong.
+// New returns the mailer of a deployment. It returns an error if an option is invalid.
 func New(cfg aws.Config, o Options) (*Mailer, error) {
 	from, err := parseFrom(o.From)
 	if err != nil {
@@ -68,8 +72,8 @@ func New(cfg aws.Config, o Options) (*Mailer, error) {
 		return nil, err
 	}
 	for name, err := range map[string]error{
-		"sender's name": collab.CheckMailName(o.Look.FromName), "product of mail": collab.CheckMailName(o.Look.Product),
-		"link of mail": collab.CheckMailLink(o.Look.Link),
+		"sender's name": collab.CheckMailName(o.Look.FromName), "product in emails": collab.CheckMailName(o.Look.Product),
+		"link in emails": collab.CheckMailLink(o.Look.Link),
 	} {
 		if err != nil {
 			return nil, fmt.Errorf("the %s %w", name, err)
@@ -77,7 +81,7 @@ func New(cfg aws.Config, o Options) (*Mailer, error) {
 	}
 	m := &Mailer{from: from, options: o, templates: newTemplates()}
 	m.ses = sesv2.NewFromConfig(cfg, func(o *sesv2.Options) {
-		// SES knows no idempotency token: only what it surely did not take is sent again here.
+		// SES has no idempotency token, so only retry errors that surely did not send the email.
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = 4
 			o.MaxBackoff = time.Second
@@ -93,7 +97,7 @@ func parseFrom(text string) (*netmail.Address, error) {
 		from.Address, err = collab.MailAddress(from.Address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the sender %q of mail is not an address such as service@example.com", text)
+		return nil, fmt.Errorf("the sender %q of emails is not an address such as service@example.com", text)
 	}
 	return from, nil
 }
@@ -108,7 +112,6 @@ func checkUnsubscribe(text string) error {
 	return nil
 }
 
-// isPrintable reports whether a text is ASCII without control characters.
 func isPrintable(text string) bool {
 	for i := range len(text) {
 		if text[i] < 0x20 || text[i] > 0x7e {
@@ -118,8 +121,8 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// CreateIdentity makes the address of From an identity that may send, unless it is one. It is for the local cloud, where that needs no
-// proof.
+// CreateIdentity creates an identity for the address in From if it does not exist. It is for the
+// local cloud, which verifies identities without proof.
 func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 	address, err := parseFrom(from)
 	if err != nil {
@@ -132,11 +135,12 @@ func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 	return err
 }
 
-// attemptTime is how long SES may take for a mail: it is not tried again at once, for the mail may have been sent.
+// attemptTime limits a call to SES. A timeout is not retried, because the email may have been sent.
 const attemptTime = 10 * time.Second
 
-// Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use, and ErrThrottled when it is of use only
-// later. After any other error the mail may be tried again: it was not sent, or, when the answer of SES was lost, may have been.
+// Send renders and sends an email. It returns an error that wraps ErrRejected if a retry is
+// useless, and ErrThrottled if a retry is useful later. After other errors, a retry is possible,
+// but the email may have been sent if the response of SES was lost.
 func (m *Mailer) Send(ctx context.Context, n Notice) error {
 	to, err := collab.MailAddress(collab.Deref(n.To.Email))
 	if err != nil {
@@ -172,11 +176,11 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 	return err
 }
 
-// throttles are the errors of SES that say that it surely did not take the mail, and may take it later.
+// throttles are SES errors that mean "not sent, try later".
 var throttles = retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
-// rejects reports whether an error of SES is about this very mail. That the sender is not verified is about all mails: they wait until the
-// operator has mended it.
+// rejects reports whether an SES error concerns only this email. An unverified sender concerns all
+// emails, which wait until the operator fixes it.
 func (m *Mailer) rejects(err error) bool {
 	if rejected, ok := errors.AsType[*types.MessageRejected](err); ok {
 		return !strings.Contains(rejected.ErrorMessage(), m.from.Address)
@@ -185,7 +189,8 @@ func (m *Mailer) rejects(err error) bool {
 	return bad
 }
 
-// tagValue returns an account's id as the value of a message tag, which takes letters, digits, `_` and `-` alone: the hash of any other.
+// tagValue returns an account id as a message tag. If the id has characters other than letters,
+// digits, `_` and `-`, it returns a hash.
 func tagValue(account string) string {
 	if account != "" && strings.Trim(account, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
 		return account
@@ -194,12 +199,13 @@ func tagValue(account string) string {
 	return "sha256-" + hex.EncodeToString(hash[:16])
 }
 
-// headers returns the headers that SES does not make. SES sets Message-ID itself, so mails on a thread refer to an id of the thread, which
-// no mail has: by it programs show them together. A link to unsubscribe that is too long for a header, as long ids may make it, is in the
-// text alone.
+// headers returns the headers that SES does not add. SES sets Message-ID, so emails about a thread
+// refer to an invented id, which groups them in email programs. If the unsubscribe link is too long
+// for a header, only the text has it.
 func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
-	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines
+	// RFC 3834: suppresses automatic replies
+	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")}
 	if t := n.Threads[0]; t.AnnotationID != "" && len(n.Threads) == 1 {
 		sum := sha256.Sum256([]byte(strings.Join([]string{n.Account, n.OrganizationID, t.DocumentID, t.AnnotationID}, "\x00")))
 		thread := "<" + hex.EncodeToString(sum[:16]) + m.from.Address[strings.LastIndexByte(m.from.Address, '@'):] + ">"
@@ -208,13 +214,13 @@ func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
 	if value := "<" + unsubscribe + ">"; len(value) <= maxHeader {
 		list = append(list, header("List-Unsubscribe", value))
 		if strings.HasPrefix(unsubscribe, "http") {
-			list = append(list, header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")) // RFC 8058
+			list = append(list, header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"))
 		}
 	}
 	return list
 }
 
-// unsubscribeURL returns the URL by which the recipient of a notice unsubscribes: without a page it is a mail to the sender.
+// unsubscribeURL returns the recipient's unsubscribe URL: a mailto: URL if there is no page.
 func (m *Mailer) unsubscribeURL(n Notice) string {
 	if m.options.Unsubscribe == "" || n.Unsubscribe == "" {
 		return "mailto:" + m.from.Address + "?subject=unsubscribe"

@@ -15,52 +15,53 @@ import (
 	"collabdata/shared/words"
 )
 
-// Limits of one mail. The rest is counted.
+// Limits of one email. It only counts the rest.
 const (
 	maxEvents   = 20
-	maxComments = 20 // of one event
+	maxComments = 20 // of an event
 	maxEarlier  = 3
-	maxSubject  = 150    // characters
-	maxSize     = 90_000 // bytes of all of it as it is sent: programs clip longer ones, and with them the link to unsubscribe
-	maxHeaders  = 4_000  // bytes of its headers
-	maxRead     = 64     // bytes of comments that are read for each byte of a mail
+	maxSubject  = 150 // characters
+	// encoded bytes; email programs clip longer emails, and with them the unsubscribe link
+	maxSize    = 90_000
+	maxHeaders = 4_000 // bytes
+	maxRead    = 64    // bytes of comments read per byte of an email
 )
 
-// Notice is the content of one mail to one person.
+// Notice is the content of one email to one person.
 type Notice struct {
 	To             collab.User // the recipient, with an address in Email
 	Account        string
 	OrganizationID string
-	Look           collab.MailLook // the account's: the deployment's fills in what is empty
+	Look           collab.MailLook // of the account; the deployment's values fill empty fields
 	Words          words.Words     // of the recipient
 	Threads        []Thread        // at least one
 	More           int             // further events, which are only counted
-	Unsubscribe    string          // the recipient's token for the page to unsubscribe by, or ""
+	Unsubscribe    string          // the recipient's unsubscribe token, or ""
 }
 
-// Thread is what a mail says of a thread, or of a notification that belongs to none.
+// Thread is a thread in an email, or a notification without a thread.
 type Thread struct {
 	DocumentID   string
-	Document     string            // its name, or else its id; "" for none
-	AnnotationID string            // "" for a notification that belongs to no thread
-	Quote        string            // the text that the thread is about, or ""
+	Document     string            // name or id; "" for none
+	AnnotationID string            // "" for a notification without a thread
+	Quote        string            // the annotated text, or ""
 	Events       []Event           // at least one, oldest first
-	Earlier      []*collab.Comment // before Events, oldest first: the last three are shown
+	Earlier      []*collab.Comment // before Events, oldest first; the last three are shown
 }
 
-// Event is one thing that happened. Its texts are shown as they are: nothing in them is markup or a template.
+// Event is an event in an email. Its texts are plain: they contain no markup or templates.
 type Event struct {
 	Time     collab.Millis
-	Headline string            // one line: who did what
-	Body     string            // further text, or "": its first content.MaxShown characters are shown
-	Comments []*collab.Comment // that were written, oldest first
+	Headline string            // one line
+	Body     string            // further text, or ""; shortened to content.MaxShown characters
+	Comments []*collab.Comment // oldest first
 
 	Mentioned bool // a comment mentions the recipient
 }
 
-// Content is a rendered mail.
+// Content is a rendered email.
 type Content struct {
-	FromName    string // the sender's, "" for the deployment's
+	FromName    string // name of the sender; "" for the deployment's
 	Subject     string // one line
 	Text        string
 	HTML        string
@@ -85,12 +86,12 @@ func newTemplates() templates {
 	}
 }
 
-// The data of the templates. Their texts come from the words.
+// Data of the templates.
 type (
 	view struct {
 		words.Words
 		Look        collab.MailLook
-		Button      string // the color of the text on the button
+		Button      string // color of the button's text
 		Subject     string
 		Threads     []threadView // at least one
 		Several     bool         // there are several
@@ -98,11 +99,11 @@ type (
 		Unsubscribe string
 	}
 	threadView struct {
-		AnnotationID string // "" for a notification: its headline is in any language, others are in that of the mail
+		AnnotationID string // "" for a notification, with a headline in any language
 		Document     string
 		Quote        string
 		Link         string // to the thread or document
-		Open         string // the key of the text on the link
+		Open         string // text key of the link
 		Events       []eventView
 		MoreEvents   int
 		Earlier      []commentView
@@ -118,14 +119,14 @@ type (
 		Author string
 		Time   string
 		Text   string        // without markup; "" for none
-		HTML   template.HTML // clean; "" for text alone
-		None   string        // is shown if there is neither
-		Rest   string        // link to all of a comment whose end is missing
+		HTML   template.HTML // clean; "" if there is only text
+		None   string        // shown if there is neither
+		Rest   string        // link to the complete comment if it is cut
 		Words  words.Words
 	}
 )
 
-// Render returns the mail for a notice.
+// Render renders the email for a notice.
 func (m *Mailer) Render(n Notice) (Content, error) {
 	n.Look = n.Look.Or(m.options.Look)
 	n.Look.Color = cmp.Or(n.Look.Color, "#0b57d0")
@@ -135,7 +136,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	left, all := maxSize-maxHeaders, n.More
 	for i, t := range n.Threads {
 		if len(t.Events) == 0 {
-			return Content{}, errors.New("mail: a thread without events")
+			return Content{}, errors.New("email: a thread without events")
 		}
 		if all += len(t.Events); left < 0 && i > 0 {
 			v.More += len(t.Events)
@@ -144,7 +145,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 		v.Threads = append(v.Threads, n.view(&t, &left))
 	}
 	if v.Threads == nil {
-		return Content{}, errors.New("mail: a notice without threads")
+		return Content{}, errors.New("email: a notice without threads")
 	}
 	v.Subject = n.subject(all)
 	for {
@@ -164,21 +165,20 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	}
 }
 
-// execute renders the text and the HTML.
 func (m *Mailer) execute(v *view, c *Content) error {
 	var text, html strings.Builder
 	if err := m.templates.text.Execute(&text, v); err != nil {
-		return fmt.Errorf("mail as text: %w", err)
+		return fmt.Errorf("email as text: %w", err)
 	}
 	if err := m.templates.html.Execute(&html, v); err != nil {
-		return fmt.Errorf("mail as HTML: %w", err)
+		return fmt.Errorf("email as HTML: %w", err)
 	}
 	c.Text, c.HTML = text.String(), html.String()
 	return nil
 }
 
-// encoded returns how many bytes a text takes at most as a part of a mail, in quoted-printable or
-// base64, with the ends of lines.
+// encoded returns the maximum encoded size of a text, in quoted-printable or base64, with line
+// ends.
 func encoded(text string) int {
 	quoted := 0
 	for i := range len(text) {
@@ -194,8 +194,8 @@ func encoded(text string) int {
 	return max(quoted+quoted/24, len(text)*4/3*78/76) + len("==\r\n")
 }
 
-// shrink leaves out what can be missed best, only counts it from then on, and returns the bytes
-// that this saves about; 0 if nothing can be left out.
+// shrink omits the least important part, which is then only counted. It returns the approximate
+// bytes saved, or 0 if nothing can be omitted.
 func (v *view) shrink() int {
 	last := &v.Threads[len(v.Threads)-1]
 	event := &last.Events[len(last.Events)-1]
@@ -225,7 +225,7 @@ func (v *view) shrink() int {
 	return 0
 }
 
-// The sizes are about those that the parts take in both forms of a mail.
+// Sizes are approximate, for both the text and the HTML form.
 
 func (c commentView) size() int {
 	html := string(c.HTML)
@@ -242,7 +242,7 @@ func (e eventView) size() int {
 
 func (t threadView) size() int { return 2*encoded(t.Document+t.Quote+t.Link) + 400 }
 
-// textOn returns the color of text that is readable on a color, #rrggbb: by its luma of ITU-R BT.601.
+// textOn returns a readable text color for a background #rrggbb, by its luma of ITU-R BT.601.
 func textOn(color string) string {
 	var r, g, b int
 	if _, err := fmt.Sscanf(color, "#%02x%02x%02x", &r, &g, &b); err == nil && 299*r+587*g+114*b > 150_000 {
@@ -251,7 +251,7 @@ func textOn(color string) string {
 	return "#ffffff"
 }
 
-// view returns what a mail shows of a thread, and takes its bytes off left.
+// view renders a thread, and subtracts its bytes from left.
 func (n *Notice) view(t *Thread, left *int) threadView {
 	v := threadView{
 		AnnotationID: t.AnnotationID, Document: t.name(), Quote: collab.Isolate(content.Line(t.Quote)), Open: "openDocument", Link: n.link(t, t.firstComment()),
@@ -262,7 +262,7 @@ func (n *Notice) view(t *Thread, left *int) threadView {
 	*left -= v.size()
 	for i, e := range t.Events[:min(len(t.Events), maxEvents)] {
 		ev := eventView{Headline: e.headline(), Body: collab.Shorten(content.Lines(e.Body), content.MaxShown)}
-		if len(e.Comments) == 0 { // else each comment has its own
+		if len(e.Comments) == 0 { // otherwise each comment has a link
 			ev.Time = n.time(e.Time)
 		}
 		if *left -= ev.size(); *left < 0 && i > 0 {
@@ -288,12 +288,12 @@ func (n *Notice) view(t *Thread, left *int) threadView {
 	return v
 }
 
-// link returns the link to a comment of a thread, or to the thread for 0.
+// link returns the link to a comment of a thread, or to the thread if comment is 0.
 func (n *Notice) link(t *Thread, comment int64) string {
 	return n.Look.LinkTo(n.OrganizationID, t.DocumentID, t.AnnotationID, comment)
 }
 
-// comment renders a comment of a thread: see package content.
+// comment renders a comment. See package content.
 func (n *Notice) comment(t *Thread, c *collab.Comment, mentioned bool) commentView {
 	shown := content.Of(c, content.Reader{UserID: n.To.UserID, Mentioned: mentioned, Words: n.Words})
 	v := commentView{
@@ -309,7 +309,7 @@ func (n *Notice) comment(t *Thread, c *collab.Comment, mentioned bool) commentVi
 	return v
 }
 
-// time is a time for people, "" for none.
+// time formats a time; "" for 0.
 func (n *Notice) time(t collab.Millis) string {
 	if t == 0 {
 		return ""
@@ -317,7 +317,7 @@ func (n *Notice) time(t collab.Millis) string {
 	return n.Words.Time(time.UnixMilli(t))
 }
 
-// firstComment returns the id of the first new comment, 0 for none.
+// firstComment returns the id of the first new comment, or 0.
 func (t *Thread) firstComment() int64 {
 	for _, e := range t.Events {
 		if len(e.Comments) > 0 {
@@ -327,21 +327,21 @@ func (t *Thread) firstComment() int64 {
 	return 0
 }
 
-// name returns the name of the document as one line, as a part of others.
+// name returns the document's name as one line.
 func (t *Thread) name() string {
 	return collab.Isolate(collab.Shorten(content.Line(t.Document), content.MaxName))
 }
 
 func (e *Event) headline() string { return content.Line(collab.Cut(e.Headline, collab.MaxHeadline)) }
 
-// subject returns the subject of a mail that is about that many events.
+// subject returns the subject of an email about the number of events.
 func (n *Notice) subject(events int) string {
 	if len(n.Threads) > 1 {
 		return n.Words.Count("digest", events)
 	}
 	t := &n.Threads[0]
 	text := t.Events[0].headline()
-	if t.AnnotationID != "" && t.Document != "" { // the headlines of notifications are as they were sent
+	if t.AnnotationID != "" && t.Document != "" { // headlines of notifications are unchanged
 		text = n.Words.Text("subject", "headline", collab.Isolate(text), "document", t.name())
 	}
 	text = collab.Shorten(text, maxSubject)
@@ -351,5 +351,5 @@ func (n *Notice) subject(events int) string {
 	return text
 }
 
-// quote puts `> ` before each line, so that no comment looks like a part of the mail.
+// quote prefixes each line with `> `, so that a comment cannot imitate the email.
 func quote(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }

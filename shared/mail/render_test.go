@@ -32,7 +32,7 @@ func newMailer(t testing.TB, unsubscribe string) *Mailer {
 
 const noon = 1772366400000
 
-// comment makes a comment by Ada that tags Bob. Empty text or HTML is absent.
+// comment returns a comment by Ada that tags Bob. Empty text or HTML is absent.
 func comment(id int64, plain, html string) *collab.Comment {
 	c := &collab.Comment{
 		ID: id, From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), CreatedAt: noon + id*60_000,
@@ -113,10 +113,11 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// elements are the HTML elements of a mail.
+// elements are the HTML elements of an email.
 var elements = strings.Fields("html head meta style img title body div h2 h3 span p br a b strong i em u s del code pre blockquote ul ol li")
 
-// checkHTML reads a mail as a browser does: nothing may run, load or cover in it, and all of it lies in one block.
+// checkHTML parses an email like a browser. It must not run, load or cover anything, and must be in
+// one block.
 func checkHTML(t *testing.T, text string) {
 	t.Helper()
 	document, err := html.Parse(strings.NewReader(text))
@@ -153,8 +154,8 @@ func checkHTML(t *testing.T, text string) {
 	}
 }
 
-// TestValuesAreShownAsText: what a value says is read as it was written, in all three parts, and nothing in it is replaced: of the event,
-// of the document, of a comment, of who wrote it and of who is tagged in it.
+// TestValuesAreShownAsText checks that all parts show values unchanged and replace nothing in them:
+// of the event, document, comment, author and tagged users.
 func TestValuesAreShownAsText(t *testing.T) {
 	for _, value := range []string{
 		"{{u2}}", "{{.Subject}}", "{{template \"comment\" .}}", "{actionUser}", "<b>bold</b>", "<script>alert(1)</script>", "a & b &amp; c",
@@ -166,7 +167,8 @@ func TestValuesAreShownAsText(t *testing.T) {
 			return &collab.Comment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)}
 		}
 		n := notice(Event{Headline: value, Body: value, Comments: []*collab.Comment{
-			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")), // each with its author
+			// each with its author
+			c(&value, nil), c(new("{{u3}}"), nil), c(nil, new("<p>{{u3}}</p>")),
 		}})
 		n.Threads[0].Document, n.Threads[0].AnnotationID = value, "a1"
 		got, err := newMailer(t, "").Render(n)
@@ -185,14 +187,14 @@ func TestValuesAreShownAsText(t *testing.T) {
 				shown += strings.Count(node.Data, value)
 			}
 		}
-		if shown != 5+6 { // twice in the title, headline, body, document; the comments
+		if shown != 5+6 { // two each in the title, headline, body, document; the comments
 			t.Errorf("the HTML shows %q %d times, want 11:\n%s", value, shown, got.HTML)
 		}
 		checkHTML(t, got.HTML)
 	}
 }
 
-// TestLanguages renders a mail with all that it can have in each language: the text part and the subject.
+// TestLanguages renders an email with all elements in each language: the text part and the subject.
 func TestLanguages(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	must.Do(t, err)
@@ -250,7 +252,8 @@ func TestSubjectIsOneLine(t *testing.T) {
 	}
 }
 
-// TestDirection: no name turns the direction of what is around it, and no cut divides a character.
+// TestDirection checks that names do not change the direction of other text, and that cuts do not
+// split characters.
 func TestDirection(t *testing.T) {
 	const turned, isolated = "Ann \u202egnorw", "\u2068Ann \u202egnorw\u2069"
 	n := notice(Event{Time: noon, Headline: (&collab.Notification{Headline: "{actionUser} replied", ActionUser: collab.User{UserID: "u", Name: new(turned)}}).RenderHeadline().For(collab.User{})})
@@ -278,7 +281,7 @@ func TestDirection(t *testing.T) {
 	}
 }
 
-// TestMentionByGroup: of a long comment that mentions a group, its members are shown the mention in an email, too.
+// TestMentionByGroup checks that an email shows a long comment's mention of a group to its members.
 func TestMentionByGroup(t *testing.T) {
 	for mentioned, want := range map[bool]bool{true: true, false: false} {
 		c := comment(1, strings.Repeat("word ", 1_000)+"{{team}} decide", "")
@@ -295,7 +298,7 @@ func TestMentionByGroup(t *testing.T) {
 	}
 }
 
-// TestFromName: a mail comes from the name that is set for senders, else from that of the product.
+// TestFromName checks that an email comes from the sender's name, else the product's.
 func TestFromName(t *testing.T) {
 	for _, test := range []struct{ account, deployment, want collab.MailLook }{
 		{collab.MailLook{FromName: "Ann", Product: "Ledger"}, collab.MailLook{FromName: "All", Product: "Suite"}, collab.MailLook{FromName: "Ann"}},
@@ -351,7 +354,7 @@ func TestRenderNothing(t *testing.T) {
 	}
 }
 
-// FuzzComment: whatever a comment holds, the mail stays whole and harmless.
+// FuzzComment checks that an email stays complete and harmless with any comment.
 func FuzzComment(f *testing.F) {
 	for _, seed := range []string{
 		"<p>x</p>", "</div></div><script>1</script>", "<a href='java\nscript:1'>x", "{{u2}}<b title='{{u2}}'>", "<svg><style><img src=x onerror=1>",
@@ -377,8 +380,8 @@ func FuzzComment(f *testing.F) {
 	})
 }
 
-// TestSeveralThreads: a mail about many threads shows each below its document, the newest first, counts what it leaves out, and stays below
-// the size at which programs clip it.
+// TestSeveralThreads checks that an email shows many threads below their documents, newest first,
+// counts omitted ones, and is small enough for email programs.
 func TestSeveralThreads(t *testing.T) {
 	n := notice()
 	n.Threads, n.More = nil, 70

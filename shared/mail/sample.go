@@ -9,13 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Kind is a kind of mail that a preview shows.
+// Kind is a kind of email for previews.
 type Kind string
 
-// The kinds.
+// Kinds.
 const (
 	KindMention      Kind = "mention"
-	KindThread       Kind = "thread" // several events on one thread
+	KindThread       Kind = "thread" // several events in a thread
 	KindDigest       Kind = "digest" // several threads
 	KindNotification Kind = "notification"
 )
@@ -25,7 +25,7 @@ func (Kind) Values() []string {
 	return []string{string(KindMention), string(KindThread), string(KindDigest), string(KindNotification)}
 }
 
-// Preview renders a mail of a kind with made-up comments, in an account's look and words.
+// Preview renders an email with sample comments, in an account's look and words.
 func Preview(kind Kind, look collab.MailLook, w words.Words, now time.Time) (Content, error) {
 	m, err := New(aws.Config{}, Options{From: "no-reply@example.com", Unsubscribe: "https://api.example.com/v2/notifications/unsubscribe"})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// wire stands between the SDK and the server: it keeps the bodies that were sent, and may answer in the server's place or lose its answer.
+// wire is a transport that records request bodies, and may replace or lose responses.
 type wire struct {
 	bodies  [][]byte
 	answers []fault // to the first requests
@@ -36,7 +36,7 @@ type wire struct {
 type fault struct {
 	status int
 	code   string
-	lost   bool // the server gets the request, its answer is lost
+	lost   bool // the server gets the request, its response is lost
 }
 
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
@@ -73,7 +73,7 @@ func config(url string, client aws.HTTPClient) aws.Config {
 	return cfg
 }
 
-// sender returns a mailer whose sender no other test uses, and that may send.
+// sender returns a mailer with a unique, verified sender.
 func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, string) {
 	t.Helper()
 	address := strings.ToLower(rand.Text()) + "@collab.example"
@@ -83,7 +83,6 @@ func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, str
 	return m, m.from.String()
 }
 
-// sentBy returns the mails of a sender.
 func sentBy(t *testing.T, url, from string) []localstack.Mail {
 	t.Helper()
 	mails, err := localstack.Mails(t.Context(), url, localstack.Account)
@@ -91,7 +90,7 @@ func sentBy(t *testing.T, url, from string) []localstack.Mail {
 	var own []localstack.Mail
 	for _, mail := range mails {
 		if mail.From == from {
-			mail.At = 0 // it differs from run to run
+			mail.At = 0 // differs in each run
 			own = append(own, mail)
 		}
 	}
@@ -176,7 +175,8 @@ func TestSendFaults(t *testing.T) {
 		{name: "beyond the limit of a day", faults: []fault{limited, limited, limited, limited}, requests: 4, fails: true, later: true},
 		{name: "internal error", faults: []fault{{status: 500, code: "InternalServiceErrorException"}}, requests: 1, fails: true},
 		{name: "unavailable", faults: []fault{{status: 503, code: "ServiceUnavailable"}}, requests: 1, fails: true},
-		{name: "answer lost", faults: []fault{{lost: true}}, requests: 1, sent: 1, fails: true}, // not sent twice
+		// not sent twice
+		{name: "answer lost", faults: []fault{{lost: true}}, requests: 1, sent: 1, fails: true},
 		{name: "account suspended", faults: []fault{{status: 400, code: "AccountSuspendedException"}}, requests: 1, fails: true},
 		{name: "sending paused", faults: []fault{{status: 400, code: "SendingPausedException"}}, requests: 1, fails: true},
 		{name: "domain not verified", faults: []fault{{status: 400, code: "MailFromDomainNotVerifiedException"}}, requests: 1, fails: true},
@@ -213,7 +213,8 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestUnverifiedSender: nothing is wrong with the mail, so it is kept until the operator has verified the sender.
+// TestUnverifiedSender checks that an email from an unverified sender is kept, because the operator
+// can fix it.
 func TestUnverifiedSender(t *testing.T) {
 	m, err := New(config(localstacktest.MiniStack(t), nil), Options{From: "Nobody <nobody@unverified.example>"})
 	must.Do(t, err)
@@ -222,7 +223,8 @@ func TestUnverifiedSender(t *testing.T) {
 	}
 }
 
-// TestUnverifiedRecipient: in the sandbox of SES a recipient who is not verified gets no mail, ever.
+// TestUnverifiedRecipient checks that in the sandbox of SES, an unverified recipient never gets an
+// email.
 func TestUnverifiedRecipient(t *testing.T) {
 	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
 	must.Do(t, err)
@@ -265,7 +267,8 @@ func TestSendToNoAddress(t *testing.T) {
 	}
 }
 
-// TestSendNormalizes: email goes to an address without the space around it, and with its domain in ASCII.
+// TestSendNormalizes checks that email is sent to an address without surrounding space and with an
+// ASCII domain.
 func TestSendNormalizes(t *testing.T) {
 	url, w := localstacktest.MiniStack(t), new(wire)
 	m, from := sender(t, url, w, "")
@@ -283,7 +286,8 @@ func TestSendNormalizes(t *testing.T) {
 }
 
 func TestCreateIdentityAgain(t *testing.T) {
-	w := &wire{answers: []fault{{status: 400, code: "AlreadyExistsException"}}} // as AWS answers, and MiniStack does not
+	// response of AWS, but not of MiniStack
+	w := &wire{answers: []fault{{status: 400, code: "AlreadyExistsException"}}}
 	if err := CreateIdentity(t.Context(), config(localstacktest.MiniStack(t), w), "service@collab.example"); err != nil {
 		t.Error(err)
 	}

@@ -12,46 +12,48 @@ import (
 	"time"
 )
 
-// Namespace holds all figures.
+// Namespace is the namespace of all figures.
 const Namespace = "CollabData"
 
-// Channels by which an event reaches somebody: a dimension of some figures.
+// Channels of delivery, a dimension of some figures.
 const (
 	Inbox   = "inbox"
 	Email   = "email"
 	Webhook = "webhook"
 )
 
-// Figures. Those by channel are counts of what was sent over it.
+// Figures. Those by channel count deliveries.
 const (
-	Events           = "Events"           // whose delivery was begun
+	Events           = "Events"           // started deliveries
 	Deliveries       = "Deliveries"       // by channel
-	DeliveryRetries  = "DeliveryRetries"  // by channel: failed, and to be tried again
+	DeliveryRetries  = "DeliveryRetries"  // by channel: failed, with a retry to come
 	DeliveryFailures = "DeliveryFailures" // by channel: given up
-	WebhooksDisabled = "WebhooksDisabled" // endpoints that were disabled
-	MailsHeld        = "MailsHeld"        // times that the mails about an event were put off, as the account's quota was used up, or that of SES
-	Unreadable       = "Unreadable"       // entries of the table that this version can't read, and passed over
-	EventsFailed     = "EventsFailed"     // events whose delivery has failed for hours
-	PendingEventAge  = "PendingEventAge"  // seconds that the oldest pending event has been waiting for
-	HintsAge         = "HintsAge"         // seconds from a write of the relay to the run that tells pages of such writes
+	WebhooksDisabled = "WebhooksDisabled" // disabled endpoints
+	// delayed emails, because the quota of the account or of SES was used up
+	MailsHeld       = "MailsHeld"
+	Unreadable      = "Unreadable"      // skipped items that this version cannot read
+	EventsFailed    = "EventsFailed"    // events with a delivery that has failed for hours
+	PendingEventAge = "PendingEventAge" // age of the oldest pending event in seconds
+	HintsAge        = "HintsAge"        // seconds from a write of the relay to the function hints
 )
 
-// Metrics collects figures of a stage until they are flushed. Safe for concurrent use; a nil Metrics drops them.
+// Metrics collects figures of a stage until they are flushed. It is safe for concurrent use. A nil
+// Metrics drops them.
 type Metrics struct {
 	w     io.Writer
 	stage string
 	now   func() time.Time
 
 	mu      sync.Mutex
-	figures map[string]map[string]float64 // by channel, "" for none, and name
+	figures map[string]map[string]float64 // by channel ("" for none) and name
 }
 
-// New returns Metrics that are written to w.
+// New returns Metrics that write to w.
 func New(w io.Writer, stage string, now func() time.Time) *Metrics {
 	return &Metrics{w: w, stage: stage, now: now, figures: map[string]map[string]float64{}}
 }
 
-// Add adds to a figure of a channel, "" for a figure that has none.
+// Add adds to a figure of a channel, or of no channel if it is "".
 func (m *Metrics) Add(name, channel string, n float64) {
 	if m == nil || n == 0 {
 		return
@@ -61,7 +63,7 @@ func (m *Metrics) Add(name, channel string, n float64) {
 	m.of(channel)[name] += n
 }
 
-// PassOver returns what counts and logs an entry of the table that can't be read and is passed over; its error is the cause.
+// PassOver returns a callback that counts and logs an unreadable item. Its argument is the cause.
 func (m *Metrics) PassOver(ctx context.Context, log *slog.Logger) func(error) {
 	return func(err error) {
 		m.Add(Unreadable, "", 1)
@@ -69,7 +71,7 @@ func (m *Metrics) PassOver(ctx context.Context, log *slog.Logger) func(error) {
 	}
 }
 
-// Set sets a figure that has no channel.
+// Set sets a figure without a channel.
 func (m *Metrics) Set(name string, value float64) {
 	if m == nil {
 		return
@@ -91,7 +93,7 @@ type definition struct {
 	Unit string
 }
 
-// Flush writes what was collected since the last time, a line for each channel.
+// Flush writes the figures since the last flush, one line per channel.
 func (m *Metrics) Flush() error {
 	if m == nil {
 		return nil

@@ -1,4 +1,5 @@
-// Package platform is what every program of the service stands on: how it reaches AWS, the time that a request has, and its version.
+// Package platform contains the common parts of programs: AWS clients, the time limits of a
+// request, and the version.
 package platform
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// LoadAWS returns how to reach AWS, as the SDK's own variables and files and the options say.
+// LoadAWS returns the AWS configuration of the SDK's variables and files, and of the options.
 func LoadAWS(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithHTTPClient(connections())}, options...)...)
 	if err != nil {
@@ -20,13 +21,13 @@ func LoadAWS(ctx context.Context, options ...func(*config.LoadOptions) error) (a
 	return cfg, nil
 }
 
-// AWSAt returns how to reach one endpoint, whatever the environment says.
+// AWSAt returns the configuration of one endpoint, independent of the environment.
 func AWSAt(endpoint, region string, credentials aws.CredentialsProvider) aws.Config {
 	return aws.Config{BaseEndpoint: &endpoint, Region: region, Credentials: credentials, HTTPClient: AWSClient{Next: connections()}}
 }
 
-// connections returns a client that keeps as many connections open as the store has calls under way. The SDK's own keeps ten, and dials
-// anew for the others.
+// connections returns a client that keeps as many idle connections as the store makes concurrent
+// calls. The SDK's client keeps ten.
 func connections() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = t.MaxIdleConns })
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// quick answers a request before it has looked for the end of its body.
+// quick responds to a request before it reads the end of its body.
 type quick struct{ asked *http.Request }
 
 func (q *quick) Do(r *http.Request) (*http.Response, error) {
@@ -31,7 +31,7 @@ func (q *quick) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`))}, nil
 }
 
-// TestBodyAfterAnswer does what net/http may do after an answer has come.
+// TestBodyAfterAnswer imitates net/http after a response.
 func TestBodyAfterAnswer(t *testing.T) {
 	q := &quick{}
 	cfg := platform.AWSAt("http://127.0.0.1", "eu-west-1", credentials.NewStaticCredentialsProvider("id", "secret", ""))
@@ -45,7 +45,7 @@ func TestBodyAfterAnswer(t *testing.T) {
 	}
 }
 
-// TestSilentConnection holds that a call which is never answered costs one attempt.
+// TestSilentConnection checks that a hanging call costs one attempt.
 func TestSilentConnection(t *testing.T) {
 	for name, silent := range map[string]func(http.ResponseWriter){
 		"no answer": func(http.ResponseWriter) {},

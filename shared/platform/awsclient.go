@@ -11,31 +11,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// AttemptTime is how long one attempt of a call may take, from its request to the end of its answer, unless WithAttemptTime says otherwise.
-// Then the SDK makes the next attempt on another connection, where its retryer allows one.
+// AttemptTime limits one attempt of a call, including the response, unless WithAttemptTime
+// overrides it. Then the SDK retries on another connection, if its retryer allows it.
 const AttemptTime = 4 * time.Second
 
 type attemptTime struct{}
 
-// WithAttemptTime returns a context in which each attempt of a call may take so long.
+// WithAttemptTime returns a context that limits each attempt of a call.
 func WithAttemptTime(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, attemptTime{}, d)
 }
 
-// AWSClient sends the SDK's requests by another client: each for a limited time, and with a body that can be read to its end after it was
-// closed.
+// AWSClient sends the SDK's requests through another client. It limits the time of each request,
+// and makes bodies readable after they were closed.
 //
-// The SDK waits for an answer as long as its caller: on a connection that has gone silently, until the whole request has no time left.
+// Without it, the SDK waits on a dead connection for as long as its caller does.
 //
-// The SDK closes a request's body as soon as its answer begins. When an answer is quick, net/http may not have looked for the body's end
-// yet: it then meets an error of the SDK's body (smithy-go 1.28, WriteTo after Close), drops the connection, the answer with it, and the
-// SDK repeats a request that was carried out. Read meets none.
+// The SDK closes a request's body when the response begins. If the response is fast, net/http may
+// still read the end of the body. It then gets an error (smithy-go 1.28, WriteTo after Close) and
+// drops the connection with the response, and the SDK repeats a completed request. Read returns no
+// such error.
 type AWSClient struct {
 	Next        aws.HTTPClient
-	AttemptTime time.Duration // instead of the constant, where it is not 0
+	AttemptTime time.Duration // overrides the constant if not 0
 }
 
-// Do sends the request. Its error, and that of reading the answer, is a NoAnswer once the time of the attempt is over.
+// Do sends the request. After the attempt's time, it and reads of the response return a NoAnswer.
 func (c AWSClient) Do(r *http.Request) (*http.Response, error) {
 	most, ok := r.Context().Value(attemptTime{}).(time.Duration)
 	if !ok {
@@ -55,7 +56,7 @@ func (c AWSClient) Do(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// answer is the body of an answer, which is read within the attempt's time.
+// answer is a response body that must be read within the attempt's time.
 type answer struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -75,7 +76,7 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// cause returns why an attempt failed: that its time was over, else its own error.
+// cause returns a NoAnswer if the attempt's time is over, else its own error.
 func cause(ctx context.Context, err error) error {
 	if over, ok := context.Cause(ctx).(NoAnswer); ok {
 		return over
@@ -83,14 +84,14 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// NoAnswer is the error of an attempt whose time was over. The SDK takes it for a failure of the connection. Whether the call was carried
-// out is not known.
+// NoAnswer means that an attempt timed out. The SDK treats it as a connection error. The call may
+// or may not have been executed.
 type NoAnswer struct{ After time.Duration }
 
 func (e NoAnswer) Error() string { return fmt.Sprintf("no answer within %v", e.After) }
 
-// Timeout is true: see net.Error.
+// Timeout returns true. See net.Error.
 func (e NoAnswer) Timeout() bool { return true }
 
-// Temporary is true: see net.Error.
+// Temporary returns true. See net.Error.
 func (e NoAnswer) Temporary() bool { return true }

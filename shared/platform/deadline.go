@@ -2,13 +2,15 @@ package platform
 
 import "time"
 
-// The parts of a request's time, each the most that it takes: first comes the operation, then what follows its end, then the answer.
+// Maximum times of the parts of a request, in order: the operation, the steps after it, and the
+// response.
 const (
-	FunctionTime  = 28 * time.Second                                               // all of it; the gateway waits a second longer
-	OperationTime = FunctionTime - SendTime - SettleTime - ChargeTime - AnswerTime // the operation's context ends then
-	// telling the queue of the operation's events, once; the relay tells it what was not told
+	FunctionTime = 28 * time.Second // total; the gateway waits a second longer
+	// end of the operation's context
+	OperationTime = FunctionTime - SendTime - SettleTime - ChargeTime - AnswerTime
+	// one message about the operation's events; the relay resends it if it fails
 	SendTime   = 3 * time.Second
-	SettleTime = 1 * time.Second // keeping or freeing the Idempotency-Key
+	SettleTime = 1 * time.Second // completing or releasing the Idempotency-Key
 	ChargeTime = time.Second / 2 // charging the account's quota
-	AnswerTime = 1 * time.Second // writing the answer, which the function's end must not cut off
+	AnswerTime = 1 * time.Second // writing the response before the function stops
 )

@@ -2,11 +2,12 @@ package platform
 
 import "runtime/debug"
 
-// Release is the latest release: the newest that CHANGELOG.md lists by number.
+// Release is the newest numbered release in CHANGELOG.md.
 const Release = "0.1.0"
 
-// Version returns the version of this program: the release, then, where it was built in a Git checkout, + and the commit, such as
-// 0.1.0+5dbdd280c1f4; what was not committed shows as .modified after it. Letters, digits, . and + only.
+// Version returns the version of this program: the release, and + and the commit if it was built in
+// a Git checkout, such as 0.1.0+5dbdd280c1f4. Uncommitted changes add .modified. It contains only
+// letters, digits, . and +.
 func Version() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(info)

@@ -25,7 +25,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The release is told in four places.
+// Four places contain the release.
 func TestRelease(t *testing.T) {
 	changes, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

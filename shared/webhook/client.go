@@ -18,14 +18,16 @@ import (
 	"time"
 )
 
-// Limits on one request.
+// Limits of one request.
 const (
 	DefaultTimeout = 15 * time.Second
-	MaxAnswer      = 16 << 10 // bytes of an answer's body that are read, unless ClientOptions say otherwise, and bytes of its headers
+	// bytes of a response's headers, and of its body unless ClientOptions say otherwise
+	MaxAnswer = 16 << 10
 )
 
-// Client posts to servers that others have chosen. It reaches what its Guard allows: the address is checked when it is dialled, so a name
-// that changes its answer gains nothing. It uses no proxy, follows no redirect, and speaks HTTP/1.1. Safe for concurrent use.
+// Client posts to servers chosen by users. It only connects to addresses that its Guard allows, and
+// checks them when it dials, so changing DNS answers do not bypass the guard. It uses no proxy,
+// follows no redirects, and speaks HTTP/1.1. It is safe for concurrent use.
 type Client struct {
 	guard   *Guard
 	timeout time.Duration
@@ -35,17 +37,17 @@ type Client struct {
 	http    *http.Transport
 }
 
-// ClientOptions says how a Client differs from the usual one.
+// ClientOptions configure a Client.
 type ClientOptions struct {
-	Answer   int            // bytes of an answer's body that are read; 0 is MaxAnswer
-	Timeout  time.Duration  // of one request, from the resolution of the name to the end of the answer; 0 is DefaultTimeout
-	Resolver *net.Resolver  // nil: the system's
-	RootCAs  *x509.CertPool // nil: the system's
+	Answer   int            // bytes of a response body to read; 0 means MaxAnswer
+	Timeout  time.Duration  // of one request, including name resolution; 0 means DefaultTimeout
+	Resolver *net.Resolver  // nil means the system's
+	RootCAs  *x509.CertPool // nil means the system's
 
-	Posted func(url string, a Answer, err error) // called after each post, by several goroutines; nil for nothing
+	Posted func(url string, a Answer, err error) // called after each post, concurrently; may be nil
 }
 
-// NewClient returns a client that reaches what the guard allows.
+// NewClient returns a client that connects to addresses allowed by the guard.
 func NewClient(guard *Guard, o ClientOptions) *Client {
 	transport := func(plain bool) *http.Transport {
 		dialer := &net.Dialer{
@@ -61,10 +63,10 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 		return &http.Transport{
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
-			DisableCompression:     true, // no answer grows when it is unpacked
+			DisableCompression:     true, // limits the size of a response
 			MaxResponseHeaderBytes: MaxAnswer,
 			MaxIdleConns:           200,
-			MaxIdleConnsPerHost:    50, // as many as a quick endpoint gets posts at a time, which would connect anew otherwise
+			MaxIdleConnsPerHost:    50, // the concurrent posts of a quick endpoint
 			IdleConnTimeout:        30 * time.Second,
 		}
 	}
@@ -82,28 +84,29 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 	return c
 }
 
-// Answer is what a server answered.
+// Answer is a server's response.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // its first bytes, as many as are read
+	Body   []byte // first bytes, up to the limit
 }
 
-// PostError says that there was no complete answer.
+// PostError means that no complete response arrived.
 type PostError struct {
-	Reason string // for the owner of the endpoint: without addresses, resolvers, and why a name led nowhere
-	Err    error  // for the log
+	// for the endpoint's owner: without addresses, resolvers and details of the network
+	Reason string
+	Err    error // for the log
 }
 
-// Error is the text for the log.
+// Error returns the text for the log.
 func (e *PostError) Error() string { return e.Reason + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *PostError) Unwrap() error { return e.Err }
 
-// Post sends JSON to a URL that CheckURL accepts and reads the answer, whatever its status. The error is a *PostError when the server is
-// to blame, and the context's cause when the context ended first. A request may arrive twice: a connection that has gone stale is
-// replaced by a new one.
+// Post sends JSON to a URL that CheckURL accepts, and returns the response with any status. It
+// returns a *PostError if the server failed, and the context's cause if the context ended first. A
+// request may arrive twice, because a stale connection is replaced.
 func (c *Client) Post(ctx context.Context, url string, header http.Header, body []byte) (Answer, error) {
 	if err := c.guard.CheckURL(url); err != nil {
 		return Answer{}, &PostError{Reason: "the URL " + err.Error(), Err: err}
@@ -131,7 +134,7 @@ func (c *Client) roundTrip(ctx context.Context, url string, header http.Header, 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "collabdata")
-	req.Header["Idempotency-Key"] = nil // not sent: with it the transport sends again when a kept connection has gone stale
+	req.Header["Idempotency-Key"] = nil // not sent: makes the transport retry on a stale connection
 
 	transport := c.https
 	if req.URL.Scheme == "http" {
@@ -144,7 +147,7 @@ func (c *Client) roundTrip(ctx context.Context, url string, header http.Header, 
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, c.answer))
 	if err == nil {
-		err = ctx.Err() // the end of an answer that came because we hung up is no end
+		err = ctx.Err() // we closed the connection
 	}
 	if err != nil {
 		return Answer{}, err
@@ -152,8 +155,8 @@ func (c *Client) roundTrip(ctx context.Context, url string, header http.Header, 
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
 }
 
-// reason says why there was no answer, for the endpoint's owner. A name that does not resolve, one that leads to a refused address and
-// one where nothing listens read the same, so that nobody learns the names of a private network.
+// reason returns why there was no response, for the endpoint's owner. Unknown names, refused
+// addresses and closed ports give the same text, so that names of private networks do not leak.
 func (c *Client) reason(bounded context.Context, err error) string {
 	dial, dialling := errors.AsType[*net.OpError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
@@ -168,7 +171,7 @@ func (c *Client) reason(bounded context.Context, err error) string {
 	return "the connection ended without a complete answer"
 }
 
-// statusText is a status for people: `503 Service Unavailable`.
+// statusText formats a status: `503 Service Unavailable`.
 func statusText(status int) string {
 	text := strconv.Itoa(status)
 	if name := http.StatusText(status); name != "" {

@@ -27,12 +27,12 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// brief is the timeout of requests that are to run into it.
+// brief is the timeout of requests that must time out.
 const brief = 100 * time.Millisecond
 
 func loopback() *Guard { return NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}) }
 
-// receive starts a receiver over TLS and returns it with the options that trust its certificate.
+// receive starts a TLS receiver and returns it with options that trust its certificate.
 func receive(t *testing.T, handle http.HandlerFunc) (*httptest.Server, ClientOptions) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handle)
@@ -157,7 +157,7 @@ func TestDeliverOutcomes(t *testing.T) {
 	}
 }
 
-// hang waits until the sender has gone, which the server learns only once it has read what was sent.
+// hang waits until the sender disconnects, which the server detects only after reading the request.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -187,7 +187,7 @@ func TestDeliverReadsLittle(t *testing.T) {
 	if got := deliver(t, NewClient(loopback(), options), server.URL); got.Outcome != Delivered {
 		t.Errorf("attempt %+v", got)
 	}
-	if n := <-sent; n > 20<<20 { // what the system buffers of a connection on this machine, at most
+	if n := <-sent; n > 20<<20 { // maximum that the system buffers for a local connection
 		t.Errorf("the receiver got rid of %d MB", n>>20)
 	}
 
@@ -201,7 +201,7 @@ func TestDeliverReadsLittle(t *testing.T) {
 func TestDeliverTimesOutBeforeAnswer(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	must.Do(t, err)
-	defer listener.Close() // connections are made and nothing is ever said
+	defer listener.Close() // accepts connections and never responds
 	deaf, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	must.Do(t, err)
 	defer deaf.Close()
@@ -227,7 +227,8 @@ func TestDeliverChecksCertificates(t *testing.T) {
 	}
 }
 
-// TestDeliverAfterStaleConnection: the receiver keeps each connection open after one answer, and closes it when asked again.
+// TestDeliverAfterStaleConnection uses a receiver that keeps each connection open after one
+// response, and closes it at the next request.
 func TestDeliverAfterStaleConnection(t *testing.T) {
 	var connections sync.Map
 	server, options := receive(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -263,8 +264,8 @@ func TestDeliverEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestNoProxy sends from a process of its own, as a process reads the variables once. It sends to a name, as the usual transport uses no
-// proxy for 127.0.0.1.
+// TestNoProxy sends from a separate process, because a process reads the variables once. It sends
+// to a name, because the default transport uses no proxy for 127.0.0.1.
 func TestNoProxy(t *testing.T) {
 	if os.Getenv("WEBHOOK_BEHIND_PROXY") != "" {
 		receiver := httptest.NewServer(answering(204, nil))
@@ -286,7 +287,8 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// TestRefusedWhenDialled calls names that lead to refused addresses, and literal ones. A receiver waits on 127.0.0.1.
+// TestRefusedWhenDialled calls names with refused addresses, and literal addresses. A receiver
+// listens on 127.0.0.1.
 func TestRefusedWhenDialled(t *testing.T) {
 	secure, options := receive(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the receiver got %s", r.URL) })
 	plain := httptest.NewServer(secure.Config.Handler)
@@ -322,7 +324,7 @@ func TestRefusedWhenDialled(t *testing.T) {
 	}
 }
 
-// TestNameThatChangesItsAnswer: what a name led to when the endpoint was registered says nothing.
+// TestNameThatChangesItsAnswer checks that the address of a name at registration is irrelevant.
 func TestNameThatChangesItsAnswer(t *testing.T) {
 	secure, options := receive(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the receiver got %s", r.URL) })
 	url := "https://receiver.example:" + portOf(t, secure.URL)
@@ -343,12 +345,12 @@ func TestNameThatChangesItsAnswer(t *testing.T) {
 	}
 }
 
-// TestReasonsTellNoResolverDetail: a name that does not exist, one that leads to a refused address and one where nothing listens read the
-// same.
+// TestReasonsTellNoResolverDetail checks that unknown names, refused addresses and closed ports
+// give the same reason.
 func TestReasonsTellNoResolverDetail(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	must.Do(t, err)
-	listener.Close() // nothing listens there any more
+	listener.Close() // no server listens there anymore
 	url := "https://db.internal.example:" + portOf(t, "http://"+listener.Addr().String())
 	reasons := make(map[string][]string)
 	for name, client := range map[string]*Client{
@@ -374,7 +376,8 @@ func portOf(t *testing.T, text string) string {
 	return u.Port()
 }
 
-// dnsServer answers for every name: the first address to the first question of its family, and so on; the last one to all that follow.
+// dnsServer answers for every name with its addresses in order, one per question of a family, then
+// repeats the last.
 type dnsServer struct {
 	at       string
 	addrs    []netip.Addr
@@ -383,14 +386,14 @@ type dnsServer struct {
 
 func (s *dnsServer) resolver() *net.Resolver { return resolverAt(s.at) }
 
-// resolverAt returns a resolver that asks the server at an address of UDP.
+// resolverAt returns a resolver that uses the server at a UDP address.
 func resolverAt(address string) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp4", address)
 	}}
 }
 
-// serveDNS starts a name server on 127.0.0.1. Without addresses no name exists.
+// serveDNS starts a name server on 127.0.0.1. Without addresses, no name exists.
 func serveDNS(t *testing.T, addrs ...string) *dnsServer {
 	t.Helper()
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")

@@ -9,22 +9,23 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Surroundings are what the contract's form says beside an event and its subject.
+// Surroundings are the names and preferences in the contract's form of a payload.
 type Surroundings struct {
 	OrganizationName string
 	DocumentName     string
-	Preferences      map[string]collab.Preferences // that hold for the document, by user id: see Involved
+	// effective ones in the document, by user id: see Involved
+	Preferences map[string]collab.Preferences
 }
 
-// contractPayload is the contract's form of a payload.
 type contractPayload struct {
-	Event      string                       `json:"event"`
-	ActionType string                       `json:"actionType"` // the part of Event after its dot
-	Source     string                       `json:"source"`
-	Platform   string                       `json:"platform"`
-	WebhookID  string                       `json:"webhookId"`
-	Data       contractData                 `json:"data"`
-	Users      map[string]map[string]string `json:"usersDocumentNotificationsConfig"` // by user id and channel
+	Event      string       `json:"event"`
+	ActionType string       `json:"actionType"` // the part of Event after its dot
+	Source     string       `json:"source"`
+	Platform   string       `json:"platform"`
+	WebhookID  string       `json:"webhookId"`
+	Data       contractData `json:"data"`
+	// by user id and channel
+	Users map[string]map[string]string `json:"usersDocumentNotificationsConfig"`
 }
 
 type contractData struct {
@@ -41,7 +42,7 @@ type contractData struct {
 type contractAnnotation struct {
 	AnnotationID string `json:"annotationId"`
 	EventAnnotation
-	Comments []EventComment `json:"comments"` // those of the event
+	Comments []EventComment `json:"comments"` // of the event
 }
 
 type contractMetadata struct {
@@ -56,8 +57,10 @@ type contractMetadata struct {
 	PageInfo collab.JSON `json:"pageInfo,omitempty"`
 }
 
-// ContractPayload returns the body of an event's post to an endpoint with the contract's form, of at most MaxPayload bytes and some for
-// names and preferences. The event has a ContractName. Its first comment is the target: where there is no room for it twice, the annotation's list has its id alone.
+// ContractPayload returns the body of an event's post in the contract's form. It has at most
+// MaxPayload bytes plus names and preferences. The event must have a ContractName. The event's
+// first comment is the target. If there is no room for the target twice, the annotation's list only
+// has its id.
 func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundings) ([]byte, error) {
 	data, err := render(ev, s)
 	if err != nil {
@@ -87,7 +90,7 @@ func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundi
 		var kept struct {
 			PageInfo collab.JSON `json:"pageInfo"`
 		}
-		_ = json.Unmarshal(s.Annotation.Kept, &kept) // what is stored was checked
+		_ = json.Unmarshal(s.Annotation.Kept, &kept) // validated when stored
 		p.Data.Metadata.PageInfo = kept.PageInfo
 	}
 	p.Data.Metadata.Organization.OrganizationID, p.Data.Metadata.Organization.OrganizationName = ev.OrganizationID, in.OrganizationName
@@ -110,11 +113,11 @@ func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundi
 	return collab.EncodeJSON(p)
 }
 
-// maxInvolved is how many users a payload has the preferences of.
+// maxInvolved limits the users with preferences in a payload.
 const maxInvolved = 50
 
-// Involved returns the ids of the users whose preferences a payload has: the creator, the assignee, and those who wrote the event's comments
-// or are tagged in them, at most 50.
+// Involved returns the ids of up to 50 users with preferences in a payload: the creator, the
+// assignee, and authors and tagged users of the event's comments.
 func Involved(ev *collab.Event, s Subject) []string {
 	var ids []string
 	add := func(id string) {

@@ -9,25 +9,27 @@ import (
 	"strings"
 )
 
-// MaxURL is the length of the longest endpoint URL, in bytes.
+// MaxURL is the maximum length of an endpoint URL, in bytes.
 const MaxURL = 2_048
 
-// Guard says which addresses may be called. Public addresses may, over https. Addresses in one of the listed ranges may, over http too.
-// All others may not, however they are written.
+// Guard decides which addresses may be called: public addresses over https, and addresses in a
+// listed range over http or https, in any notation.
 //
-// It is written here, as github.com/doyensec/safeurl v0.2.2 lets 15 of the vectors of the tests through (the newer ranges of the
-// registries, 64:ff9b:1::/48, IPv4-compatible and ISATAP addresses), and as its list of allowed ranges shuts out all others.
+// The package github.com/doyensec/safeurl v0.2.2 is no replacement. It accepts 15 of the test
+// vectors (newer ranges of the registries, 64:ff9b:1::/48, IPv4-compatible and ISATAP addresses),
+// and its list of allowed ranges blocks all others.
 type Guard struct {
 	allowed []netip.Prefix
 	special []netip.Prefix
-	unicast netip.Prefix // what IANA has set aside for the public IPv6 Internet
+	unicast netip.Prefix // IANA's range for the public IPv6 Internet
 }
 
-// NewGuard returns a guard that lets public addresses and the listed private ranges through.
+// NewGuard returns a guard that allows public addresses and the listed private ranges.
 func NewGuard(allowed []netip.Prefix) *Guard {
 	g := &Guard{allowed: allowed, unicast: netip.MustParsePrefix("2000::/3")}
 	for _, block := range []string{
-		// IANA IPv4 Special-Purpose Address Registry (RFC 6890), as of 2025-10-09. A block stands for those inside it.
+		// IANA IPv4 Special-Purpose Address Registry (RFC 6890), as of 2025-10-09. A block covers
+		// the blocks inside it.
 		"0.0.0.0/8",       // "this network", RFC 791
 		"10.0.0.0/8",      // private use, RFC 1918
 		"100.64.0.0/10",   // shared address space, RFC 6598
@@ -47,8 +49,8 @@ func NewGuard(allowed []netip.Prefix) *Guard {
 		"240.0.0.0/4",     // reserved, with the limited broadcast, RFC 1112
 		// IANA IPv4 Multicast Address Space Registry.
 		"224.0.0.0/4", // RFC 5771
-		// IANA IPv6 Special-Purpose Address Registry, as of 2025-10-09, where it lies in 2000::/3: all of IPv6 outside that is
-		// refused anyway.
+		// IANA IPv6 Special-Purpose Address Registry, as of 2025-10-09, within 2000::/3. All other
+		// IPv6 addresses are refused anyway.
 		"2001::/23",         // IETF protocol assignments, with Teredo and ORCHID, RFC 2928
 		"2001:db8::/32",     // documentation, RFC 3849
 		"2002::/16",         // 6to4, RFC 3056
@@ -60,8 +62,8 @@ func NewGuard(allowed []netip.Prefix) *Guard {
 	return g
 }
 
-// ParseRanges reads a list of address ranges for NewGuard: CIDR blocks, divided by commas. Empty text is no range. An error names the
-// range that is not one.
+// ParseRanges parses comma-separated CIDR blocks for NewGuard. It returns nil for an empty text,
+// and an error that names an invalid block.
 func ParseRanges(list string) ([]netip.Prefix, error) {
 	var ranges []netip.Prefix
 	for text := range strings.SplitSeq(list, ",") {
@@ -82,10 +84,11 @@ func ParseRanges(list string) ([]netip.Prefix, error) {
 
 var errRefusedAddress = errors.New("the address is private, local or reserved")
 
-// checkAddr refuses an address that may not be called; plain says that it would be over http. Of an IPv6 address that stands for an
-// IPv4 address both must be allowed: to list a range of translated addresses does not open the addresses that they stand for.
+// checkAddr returns an error if an address may not be called. plain means over http. If an IPv6
+// address embeds an IPv4 address, both must be allowed: a listed range of translated addresses does
+// not allow the embedded ones.
 func (g *Guard) checkAddr(addr netip.Addr, plain bool) error {
-	addr = addr.Unmap() // the IPv4-mapped spelling is the IPv4 address itself
+	addr = addr.Unmap() // convert an IPv4-mapped address
 	if plain && !g.listed(addr) || !g.open(addr) {
 		return errRefusedAddress
 	}
@@ -114,7 +117,8 @@ func contains(blocks []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// translated returns the IPv4 addresses that an IPv6 address stands for, and the invalid address where that can't be known.
+// translated returns the IPv4 addresses embedded in an IPv6 address. It returns the invalid address
+// if they are unknown.
 func translated(addr netip.Addr) []netip.Addr {
 	if !addr.Is6() {
 		return nil
@@ -125,7 +129,8 @@ func translated(addr netip.Addr) []netip.Addr {
 	switch {
 	case within("64:ff9b::/96"): // NAT64, RFC 6052
 		return []netip.Addr{v4(b[12:])}
-	case within("64:ff9b:1::/48"): // NAT64 of a network's own, RFC 8215; only the common form, with a prefix of 96 bits, is read
+	// local NAT64, RFC 8215; supports the common form, with a prefix of 96 bits
+	case within("64:ff9b:1::/48"):
 		if [4]byte(b[8:]) != [4]byte{} {
 			return []netip.Addr{{}}
 		}
@@ -136,7 +141,7 @@ func translated(addr netip.Addr) []netip.Addr {
 		return []netip.Addr{v4(b[12:])}
 	case within("2002::/16"): // 6to4, RFC 3056
 		return []netip.Addr{v4(b[2:])}
-	case within("2001::/32"): // Teredo, RFC 4380: the server, and the client with its bits turned round
+	case within("2001::/32"): // Teredo, RFC 4380: the server, and the client with inverted bits
 		return []netip.Addr{v4(b[4:]), v4([]byte{^b[12], ^b[13], ^b[14], ^b[15]})}
 	case b[8]&^2 == 0 && [3]byte(b[9:]) == [3]byte{0, 0x5e, 0xfe}: // ISATAP, RFC 5214, in any network
 		return []netip.Addr{v4(b[12:])}
@@ -144,8 +149,9 @@ func translated(addr netip.Addr) []netip.Addr {
 	return nil
 }
 
-// CheckURL reports the rule that an endpoint's URL breaks, or nil: https, or http where ranges are listed; a public or listed host; any
-// port. It resolves no name: the address of a name is checked when it is dialled. The error's text is for the caller.
+// CheckURL returns an error if an endpoint's URL breaks a rule: https, or http if ranges are
+// listed; a public or listed host; any port. It resolves no names: their addresses are checked when
+// dialling. The error's text is for the caller.
 func (g *Guard) CheckURL(text string) error {
 	if len(text) > MaxURL {
 		return fmt.Errorf("must be at most %d bytes", MaxURL)
@@ -159,10 +165,10 @@ func (g *Guard) CheckURL(text string) error {
 		return errors.New("must begin with https://")
 	}
 	if u.User != nil {
-		return errors.New("must not hold a user name or password")
+		return errors.New("must not contain a user name or password")
 	}
 	if strings.Contains(text, "#") {
-		return errors.New("must not hold a fragment")
+		return errors.New("must not contain a fragment")
 	}
 	if strings.HasSuffix(u.Host, ":") {
 		return errors.New("must not have an empty port")
@@ -194,7 +200,7 @@ func (g *Guard) checkHost(host string, bracketed, plain bool) error {
 		}
 	}
 	switch last := strings.ToLower(labels[len(labels)-1]); {
-	case isNumber(last): // some resolvers take 2130706433, 0x7f.1 or 0177.0.0.1 for an address
+	case isNumber(last): // some resolvers accept 2130706433, 0x7f.1 or 0177.0.0.1 as addresses
 		return errors.New("must write an IPv4 address as four decimal numbers without leading zeros")
 	case last == "localhost" && g.checkAddr(netip.AddrFrom4([4]byte{127, 0, 0, 1}), plain) != nil && g.checkAddr(netip.IPv6Loopback(), plain) != nil:
 		return errors.New(reserved)
@@ -202,7 +208,8 @@ func (g *Guard) checkHost(host string, bracketed, plain bool) error {
 	return nil
 }
 
-// isNumber reports whether the last label of a host makes it an IPv4 address, by the URL Standard of WHATWG.
+// isNumber reports whether the last label of a host makes it an IPv4 address, by the URL Standard
+// of WHATWG.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""

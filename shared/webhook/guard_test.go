@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// registry is every row of IANA's IPv4 and IPv6 Special-Purpose Address Registries as of 2025-10-09, and the multicast blocks, which have
-// registries of their own.
+// registry lists all rows of IANA's IPv4 and IPv6 Special-Purpose Address Registries as of
+// 2025-10-09, and the multicast blocks, which have separate registries.
 var registry = []struct{ block, name string }{
 	{"0.0.0.0/8", "this network"},
 	{"0.0.0.0/32", "this host on this network"},
@@ -68,7 +68,7 @@ var registry = []struct{ block, name string }{
 	{"4000::/3", "not assigned to the public Internet"},
 }
 
-// spellings are the IPv6 addresses that stand for an IPv4 address.
+// spellings returns the IPv6 addresses that embed an IPv4 address.
 func spellings(v4 netip.Addr) map[string]netip.Addr {
 	b := v4.As4()
 	in := func(text string, at int) netip.Addr {
@@ -80,7 +80,8 @@ func spellings(v4 netip.Addr) map[string]netip.Addr {
 	for i := range b {
 		inverted[12+i] = ^b[i]
 	}
-	local := netip.MustParseAddr("64:ff9b:1::").As16() // with a prefix of 64 bits, the address is in bytes 9 to 12
+	// with a prefix of 64 bits, the address is in bytes 9 to 12
+	local := netip.MustParseAddr("64:ff9b:1::").As16()
 	copy(local[9:], b[:])
 	return map[string]netip.Addr{
 		"mapped":               netip.AddrFrom16(v4.As16()),
@@ -98,7 +99,6 @@ func spellings(v4 netip.Addr) map[string]netip.Addr {
 	}
 }
 
-// last returns the last address of a block.
 func last(block netip.Prefix) netip.Addr {
 	b := block.Addr().AsSlice()
 	for i := block.Bits(); i < len(b)*8; i++ {
@@ -190,7 +190,7 @@ func TestGuardAllowsListedRanges(t *testing.T) {
 		{"64:ff9b::a9fe:a9fe", false, false},  // 169.254.169.254 is not listed
 		{"64:ff9b:1:2::808:808", true, true},  //
 		{"64:ff9b:1:2::7f00:1", false, false}, // 127.0.0.1
-		{"64:ff9b:1:2:a:0:8:0", false, false}, // 10.0.0.8 as a prefix of 64 bits has it
+		{"64:ff9b:1:2:a:0:8:0", false, false}, // 10.0.0.8 with a prefix of 64 bits
 		{"2002:a01:203::", false, false},      // 6to4 is not listed, though 10.1.2.3 is
 		{"2600::5efe:10.1.2.3", true, false},  // ISATAP of a listed address
 		{"2600::5efe:169.254.169.254", false, false},
@@ -205,7 +205,8 @@ func TestGuardAllowsListedRanges(t *testing.T) {
 	}
 }
 
-// TestGuardLooksBehindListedTranslations: to list a range of translated addresses opens the public addresses behind it, and no others.
+// TestGuardLooksBehindListedTranslations checks that a listed range of translated addresses only
+// allows embedded public addresses.
 func TestGuardLooksBehindListedTranslations(t *testing.T) {
 	ranges, err := ParseRanges("::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16, 2001::/32, fe80::/10")
 	must.Do(t, err)
@@ -237,7 +238,7 @@ func TestCheckURL(t *testing.T) {
 	strict, local := NewGuard(nil), NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	for _, test := range []struct {
 		url  string
-		rule string // part of the message; "" when it is allowed
+		rule string // part of the message; "" if allowed
 	}{
 		{"https://example.com", ""},
 		{"https://hooks.example.com:8443/a/b?c=d", ""},
@@ -263,12 +264,12 @@ func TestCheckURL(t *testing.T) {
 		{"ftp://example.com/", "must begin with https://"},
 		{"file://example.com/etc/passwd", "must begin with https://"},
 		{"gopher://example.com/", "must begin with https://"},
-		{"https://user@example.com/", "must not hold a user name or password"},
-		{"https://user:pass@example.com/", "must not hold a user name or password"},
-		{"https://@example.com/", "must not hold a user name or password"},
-		{"https://example.com@127.0.0.1/", "must not hold a user name or password"},
-		{"https://example.com/#a", "must not hold a fragment"},
-		{"https://example.com/#", "must not hold a fragment"},
+		{"https://user@example.com/", "must not contain a user name or password"},
+		{"https://user:pass@example.com/", "must not contain a user name or password"},
+		{"https://@example.com/", "must not contain a user name or password"},
+		{"https://example.com@127.0.0.1/", "must not contain a user name or password"},
+		{"https://example.com/#a", "must not contain a fragment"},
+		{"https://example.com/#", "must not contain a fragment"},
 		{"https://example.com:/", "must not have an empty port"},
 		{"https://example.com:0/", "port from 1 to 65535"},
 		{"https://example.com:65536/", "port from 1 to 65535"},
@@ -290,7 +291,8 @@ func TestCheckURL(t *testing.T) {
 		{"https://localhost./", "letters, digits"},
 
 		{"https://2130706433/", "four decimal numbers"},
-		{"https://134744072/", "four decimal numbers"}, // 8.8.8.8: refused too, as resolvers differ on it
+		// 8.8.8.8: refused, because resolvers disagree on it
+		{"https://134744072/", "four decimal numbers"},
 		{"https://017700000001/", "four decimal numbers"},
 		{"https://0x7f000001/", "four decimal numbers"},
 		{"https://0X7F000001/", "four decimal numbers"},
@@ -327,7 +329,7 @@ func TestCheckURL(t *testing.T) {
 		"http://127.0.0.1:9000/":         true,
 		"http://localhost:9000/":         true,
 		"https://localhost/":             true,
-		"http://receiver.example/":       true, // the address is checked when it is dialled
+		"http://receiver.example/":       true, // the address is checked when dialled
 		"https://8.8.8.8/":               true,
 		"http://8.8.8.8/":                false,
 		"http://10.0.0.1/":               false,
@@ -342,7 +344,8 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL: what is accepted names a host that can be dialled, and never a refused address.
+// FuzzCheckURL checks that accepted URLs name a host that can be dialled, and never a refused
+// address.
 func FuzzCheckURL(f *testing.F) {
 	for _, seed := range []string{"https://example.com/", "https://127.0.0.1/", "https://[64:ff9b::7f00:1]:1/", "https://0x7f.1/a", "https://a@b/"} {
 		f.Add(seed)

@@ -6,7 +6,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// MaxPayload is the size of the largest payload, in bytes: that of the largest annotation, comment or notification, and some more.
+// MaxPayload is the maximum size of a payload, in bytes. It exceeds the size of the largest
+// annotation, comment or notification.
 const MaxPayload = 400_000
 
 type payload struct {
@@ -15,27 +16,27 @@ type payload struct {
 	Data      EventData        `json:"data"`
 }
 
-// EventData is what a payload says of its event.
+// EventData describes an event in a payload.
 type EventData struct {
 	OrganizationID *string              `json:"organizationId" doc:"The organization; null for an event that is about the account"`
 	DocumentID     *string              `json:"documentId" doc:"The document; null for an event that is about none"`
 	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
 	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
 	FolderID       string               `json:"folderId,omitempty" doc:"The folder that was deleted"`
-	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"The user who acted, where the request said so: by id and name"`
-	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The annotation as it is now"`
+	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"The acting user, if the request named one: by id and name"`
+	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The current annotation"`
 	Previous       *EventPrevious       `json:"previous,omitempty" doc:"The fields that the event changed, as they were"`
 	Current        *EventPrevious       `json:"current,omitempty" doc:"The fields that the event changed, as it left them"`
-	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added, changed or deleted, as they are now"`
-	Notification   *EventNotification   `json:"notification,omitempty" doc:"The notification as it is now"`
+	Comments       []EventComment       `json:"comments,omitempty" doc:"The added, changed or deleted comments, in their current state"`
+	Notification   *EventNotification   `json:"notification,omitempty" doc:"The current notification"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
-	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user whose data are being deleted"`
+	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user with data being deleted"`
 }
 
-// EventPrevious is the state of what an event changed.
+// EventPrevious is the state before a change.
 type EventPrevious struct {
 	Status     *collab.EventStatus `json:"status,omitempty" doc:"Of status_changed"`
-	AssigneeID *string             `json:"assigneeId,omitempty" doc:"Of assigned: the user's id, empty for nobody"`
+	AssigneeID *string             `json:"assigneeId,omitempty" doc:"Of assigned: the user's id, empty for none"`
 }
 
 // EventAnnotation is an annotation in a payload, without its comments.
@@ -73,15 +74,15 @@ type EventNotification struct {
 	Body           string                 `json:"displayBodyMessage,omitempty"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
 	NotifyAll      bool                   `json:"notifyAll,omitempty" doc:"It is for everyone of the organization"`
-	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"The recipients: at most 200 of them, and none where the payload would be too large"`
+	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"The recipients: at most 200, and none if the payload would be too large"`
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
-// Subject is what an event is about, as it is now.
+// Subject is the current state of an event's subject.
 type Subject struct {
-	Annotation   *collab.Annotation        // nil for one that is gone
-	Comments     map[int64]*collab.Comment // by id: nil for one that is gone; those that are missing were not read, as the payload is full
-	Notification *collab.Notification      // nil for one that is gone
+	Annotation   *collab.Annotation        // nil if deleted
+	Comments     map[int64]*collab.Comment // by id: nil if deleted; missing if the payload was full
+	Notification *collab.Notification      // nil if deleted
 	NotifyUsers  []collab.User
 }
 
@@ -94,7 +95,7 @@ func Payload(ev *collab.Event, s Subject) ([]byte, error) {
 	return encode(ev, data)
 }
 
-// render returns what payloads say of an event, in at most MaxPayload bytes as Payload encodes it.
+// render returns the description of an event, in at most MaxPayload bytes as Payload encodes it.
 func render(ev *collab.Event, s Subject) (EventData, error) {
 	data := EventData{
 		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
@@ -136,7 +137,7 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 			CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
 			CreatedAt: collab.Timestamp(c.CreatedAt),
 		}
-		encoded, encodeErr := json.Marshal(shown) // it escapes more than EncodeJSON
+		encoded, encodeErr := json.Marshal(shown) // escapes more than EncodeJSON
 		if err = encodeErr; len(encoded) <= left {
 			data.Comments[i] = shown
 			left -= len(encoded)
@@ -158,7 +159,7 @@ func annotationOf(a *collab.Annotation) *EventAnnotation {
 	}
 	visibility, err := collab.EncodeJSON(a.Visibility.Answered())
 	if err != nil {
-		panic(err) // it has a JSON form, whatever it holds
+		panic(err) // always encodes
 	}
 	return &EventAnnotation{
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
@@ -185,7 +186,8 @@ func orNull(id string) *string {
 	return &id
 }
 
-// Fields returns the fields of EventData that payloads of a type may have in addition to those that all have.
+// Fields returns the fields of EventData that payloads of a type may have in addition to the common
+// fields.
 func Fields(t collab.EventType) []string {
 	switch t {
 	case collab.AnnotationAdded, collab.CommentAdded, collab.CommentUpdated:

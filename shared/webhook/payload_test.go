@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// example is an event with what it is about.
+// example is an event with its subject.
 type example struct {
 	*collab.Event
 	Subject
 }
 
-// examples is one event of each type, and some of what is gone.
+// examples returns one event of each type, and some with deleted subjects.
 func examples() []example {
 	ada := collab.User{UserID: "u1", Name: new("Ada Lovelace"), Email: new("ada@example.com")}
 	bob := collab.User{UserID: "u2", Name: new("Bob")}
@@ -77,7 +77,7 @@ func examples() []example {
 			e.Actor = bob.Acting()
 			say(e, s, 1772366400000002, "First")
 			say(e, s, 1772366400000003, "Second")
-			s.Comments[1772366400000003] = nil // it is gone
+			s.Comments[1772366400000003] = nil // deleted
 		}),
 		event(collab.CommentUpdated, func(e *collab.Event, s *Subject) {
 			e.Actor = bob.Acting()
@@ -122,7 +122,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestContractPayloads holds the payloads in the contract's form, of the events that have a name there.
+// TestContractPayloads checks the payloads in the contract's form, for events with a name there.
 func TestContractPayloads(t *testing.T) {
 	in := Surroundings{"Acme", "The plan", map[string]collab.Preferences{"u1": {Inbox: collab.PreferAll, Email: collab.PreferMine}}}
 	var all bytes.Buffer
@@ -139,7 +139,8 @@ func TestContractPayloads(t *testing.T) {
 	golden.Check(t, filepath.Join("testdata", "contract.json"), all.String())
 }
 
-// TestPayloadShape: the ids are in every payload, whether what it is about is there or not, each of one type or null.
+// TestPayloadShape checks that ids are in every payload, whether the subject exists or not, each of
+// one type or null.
 func TestPayloadShape(t *testing.T) {
 	for _, e := range examples() {
 		for _, s := range []Subject{e.Subject, {}} {
@@ -169,7 +170,8 @@ func TestPayloadShape(t *testing.T) {
 	}
 }
 
-// TestPayloadText: a comment with a text alone has an empty HTML, and the other way round.
+// TestPayloadText checks that a comment with only a text has an empty HTML, and the other way
+// round.
 func TestPayloadText(t *testing.T) {
 	e := examples()[0]
 	for want, c := range map[string]collab.Comment{
@@ -184,7 +186,8 @@ func TestPayloadText(t *testing.T) {
 	}
 }
 
-// TestLargestPayload: whatever an event is about, its payload is within the limit, and what is sent back of a click is whole.
+// TestLargestPayload checks that every payload is within the limit, and that data returned after a
+// click is complete.
 func TestLargestPayload(t *testing.T) {
 	large := strings.Repeat("<", collab.MaxItemBytes-1_000)
 	object := collab.JSON(`{"x":"` + large + `"}`)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// MaxRetryAfter is the longest time that an endpoint's Retry-After is honoured for: the longest step of the ladder.
+// MaxRetryAfter limits an endpoint's Retry-After to the longest step of the ladder.
 const MaxRetryAfter = 10 * time.Hour
 
-// Attempts is how often a message is posted in all: at once, and after each step of the ladder.
+// Attempts is the number of posts of a message: the first, and one after each step of the ladder.
 const Attempts = 8
 
-// RetryDelay returns how long to wait before the next attempt, when the last of those made so far (1 or more) failed: the step of the
-// ladder 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h, made up to 20 % shorter or longer by random, which is 0 or more and less than 1; and
-// retryAfter where that is longer. It reports false when all attempts are made.
+// RetryDelay returns the wait before the next attempt, after made failed attempts (at least 1). The
+// steps are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h, varied up to 20 % by random, which is in [0,
+// 1). If retryAfter is longer, it returns that. It returns false if no attempts are left.
 func RetryDelay(made int, retryAfter time.Duration, random float64) (time.Duration, bool) {
 	ladder := [Attempts - 1]time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
@@ -27,8 +27,8 @@ func RetryDelay(made int, retryAfter time.Duration, random float64) (time.Durati
 	return max(delay, retryAfter), true
 }
 
-// parseRetryAfter reads a Retry-After header, in seconds or as an HTTP date, that came at the time at. The time is 0 for what can't be
-// read or lies in the past, and at most MaxRetryAfter.
+// parseRetryAfter parses a Retry-After header, in seconds or as an HTTP date, received at a time.
+// It returns 0 if the value is invalid or past, and at most MaxRetryAfter.
 func parseRetryAfter(value string, at time.Time) time.Duration {
 	if strings.Trim(value, "0123456789") == "" && value != "" {
 		seconds, err := strconv.ParseInt(value, 10, 64)

@@ -18,7 +18,7 @@ const (
 	secretBytes  = 32
 )
 
-// NewSecret returns a signing secret: `whsec_` and the base64 of 32 bytes of random.
+// NewSecret returns a signing secret: `whsec_` and the base64 of 32 random bytes.
 func NewSecret(random io.Reader) (string, error) {
 	key := make([]byte, secretBytes)
 	if _, err := io.ReadFull(random, key); err != nil {
@@ -27,7 +27,8 @@ func NewSecret(random io.Reader) (string, error) {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key), nil
 }
 
-// sign returns the headers of Standard Webhooks for one attempt: one signature for each secret, in their order.
+// sign returns the Standard Webhooks headers of one attempt, with one signature for each secret, in
+// order.
 func sign(id string, at time.Time, body []byte, secrets []string) (http.Header, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("webhook: no secret to sign with")
@@ -55,8 +56,8 @@ func sign(id string, at time.Time, body []byte, secrets []string) (http.Header, 
 	return header, nil
 }
 
-// parseSecret returns the key of a secret. The library would take any text for one, even the empty one; the specification asks for 24
-// to 64 bytes. The error does not repeat the secret.
+// parseSecret decodes a secret. The library accepts any text, even "", but the specification
+// requires 24 to 64 bytes. The error does not contain the secret.
 func parseSecret(secret string) ([]byte, error) {
 	encoded, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)

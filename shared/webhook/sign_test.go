@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// published is the example that the reference libraries of Standard Webhooks share.
+// published is the common example of the reference libraries of Standard Webhooks.
 var published = struct {
 	secret, id, body, signature string
 	at                          int64

@@ -1,7 +1,8 @@
-// Package webhook posts events to back ends: payloads by event type, signed as in Standard Webhooks 1.0.0, through a client that reaches only
-// public addresses and those that the deployment lists, retried on a ladder.
+// Package webhook posts events to back ends. Payloads depend on the event type and are signed as in
+// Standard Webhooks 1.0.0. The client only connects to public addresses and to addresses
+// that the deployment lists. It retries failed posts on a ladder.
 //
-// The payloads are described in the reference, the OpenAPI document of package api.
+// The OpenAPI document of package api describes the payloads.
 package webhook
 
 import (
@@ -13,36 +14,37 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Message is what is posted to an endpoint about an event.
+// Message is a post to an endpoint about an event.
 type Message struct {
 	URL     string
-	ID      string   // webhook-id: the same at every attempt, and without a full stop
-	Secrets []string // at least one; each signs, so that a receiver may know either while secrets rotate
+	ID      string   // webhook-id: the same at every attempt, without a full stop
+	Secrets []string // at least one; each signs, so that receivers can rotate secrets
 	Body    []byte
 }
 
-// Outcome is what an attempt means for what comes next.
+// Outcome is the consequence of an attempt.
 type Outcome string
 
-// The outcomes.
+// Outcomes.
 const (
-	Delivered Outcome = "delivered" // a 2xx answer came in time
-	Failed    Outcome = "failed"    // anything else: RetryDelay says when to try again
-	Gone      Outcome = "gone"      // 410: the endpoint is to be disabled
+	Delivered Outcome = "delivered" // a 2xx response arrived in time
+	Failed    Outcome = "failed"    // any other result: see RetryDelay
+	Gone      Outcome = "gone"      // 410: disable the endpoint
 )
 
-// Attempt is what became of one post of a Message.
+// Attempt is the result of one post of a Message.
 type Attempt struct {
-	Outcome    Outcome
-	Status     int           // HTTP status of the answer, 0 for none
-	Reason     string        // why it was not delivered, for the endpoint's owner: names no address and no resolver; "" when it was
-	RetryAfter time.Duration // how long the endpoint asked to be left alone, at most MaxRetryAfter; 0 when it did not
-	Answer     string        // the beginning of what the endpoint answered where it failed, as collab.Legible shows it
-	Err        error         // the cause where there was no answer, for the log
+	Outcome Outcome
+	Status  int // HTTP status of the response; 0 for none
+	// why it failed, for the endpoint's owner: without addresses and resolvers; "" if it succeeded
+	Reason     string
+	RetryAfter time.Duration // wait that the endpoint requested, at most MaxRetryAfter; 0 for none
+	Answer     string        // start of a failed response, as collab.Legible returns it
+	Err        error         // cause of a missing response, for the log
 }
 
-// Deliver posts a message once, signed for the time at. It fails where that is not for the endpoint to answer for: the context ended (the
-// error wraps its cause), or a secret is malformed.
+// Deliver posts a message once, signed for the time at. It returns an error if the endpoint is not
+// at fault: the context ended (the error wraps its cause), or a secret is malformed.
 func (c *Client) Deliver(ctx context.Context, at time.Time, m Message) (Attempt, error) {
 	header, err := sign(m.ID, at, m.Body, m.Secrets)
 	if err != nil {
@@ -58,7 +60,7 @@ func (c *Client) Deliver(ctx context.Context, at time.Time, m Message) (Attempt,
 	return classify(answer, at), nil
 }
 
-// classify says what an answer that came at the time at means.
+// classify returns the result of a response received at a time.
 func classify(answer Answer, at time.Time) Attempt {
 	a := Attempt{Outcome: Failed, Status: answer.Status, Reason: "answered " + statusText(answer.Status)}
 	switch {

@@ -1,4 +1,4 @@
-// Package answer turns the JSON of any answer into tables and facts, for a terminal and for pages.
+// Package answer converts JSON responses to tables and facts, for terminals and pages.
 package answer
 
 import (
@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Value is a JSON value; the members of an object keep their order.
+// Value is a JSON value. Members of objects keep their order.
 type Value struct {
 	Members []Member // of an object; nil for other values
 	Items   []Value  // of an array; nil for other values
@@ -25,7 +25,7 @@ type Member struct {
 	Value Value
 }
 
-// Parse reads a JSON text.
+// Parse parses a JSON text.
 func Parse(text []byte) (Value, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -65,16 +65,16 @@ func parse(d *json.Decoder) (v Value, err error) {
 	return v, err
 }
 
-// Object and Array report what the value is.
+// Object and Array report the kind of the value.
 func (v Value) Object() bool { return v.kind == '{' }
 func (v Value) Array() bool  { return v.kind == '[' }
 
-// Empty reports whether the value says nothing.
+// Empty reports whether the value is null or an empty string, array or object.
 func (v Value) Empty() bool {
 	return v.kind == 0 && (v.Scalar == nil || v.Scalar == "") || v.kind != 0 && len(v.Members)+len(v.Items) == 0
 }
 
-// Get returns a member, the zero Value where there is none.
+// Get returns a member, or the zero Value.
 func (v Value) Get(name string) Value {
 	for _, m := range v.Members {
 		if m.Name == name {
@@ -84,8 +84,8 @@ func (v Value) Get(name string) Value {
 	return Value{}
 }
 
-// String returns the value as a text for people: a user by name and id, what else has a name by that, another object by its members, and a
-// list of objects by how many they are.
+// String formats the value: a user as name and id, a named object as its name, another object as
+// its members, and a list of objects as its length.
 func (v Value) String() string {
 	switch {
 	case v.Array() && len(v.Items) > 0 && v.Items[0].Object() && v.Items[0].Get("userId").Empty():
@@ -127,8 +127,9 @@ type Part struct {
 	Facts   []Member
 }
 
-// Parts returns the data of an answer as tables and facts. An array of objects is a table of what they have, an object of objects is one,
-// too, with their keys under key. Another object is facts, and a table for each list of objects in it.
+// Parts converts the data of a response to tables and facts. An array of objects becomes a table of
+// their members. An object of objects becomes a table with its keys in the column key. Another
+// object becomes facts, and a table for each list of objects in it.
 func Parts(title, key string, v Value) []Part {
 	list := v.Items
 	if v.Object() && len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool { return !m.Value.Object() }) {
@@ -174,7 +175,7 @@ func facts(title, key string, v Value) []Part {
 	return append([]Part{part}, lists...)
 }
 
-// Words returns the name of a member as words: Failing since for failingSince.
+// Words splits the name of a member into words: failingSince becomes "Failing since".
 func Words(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -194,7 +195,7 @@ func Words(name string) string {
 
 var instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 
-// Time returns a time as people read it, in UTC; ok is false where the value is none.
+// Time formats a time in UTC. ok is false if the value is not a time.
 func (v Value) Time() (text string, ok bool) {
 	s, _ := v.Scalar.(string)
 	if !instant.MatchString(s) {
@@ -203,7 +204,8 @@ func (v Value) Time() (text string, ok bool) {
 	return s[:10] + " " + s[11:19], true
 }
 
-// Key returns what the keys of an answer that is an object of objects are: ids of what the path ends with.
+// Key returns the name of the ids that key the objects in a response: it follows from the end of
+// the path.
 func Key(path string) string {
 	for _, of := range [][2]string{
 		{"/comments/", "commentId"}, {"/commentannotations/count/", "documentId"}, {"/commentannotations/", "annotationId"},

@@ -1,5 +1,6 @@
-// Package console serves the operations that an operator may call as pages: any answer as tables and facts, with links by the names of ids,
-// and any request as a form. Views show several answers about one thing.
+// Package console serves the operations of an operator as pages. It shows responses as tables and
+// facts, with links from ids, and requests as forms. Views combine several responses about one
+// thing.
 package console
 
 import (
@@ -23,22 +24,24 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Path is that of the first page; all pages are below it.
+// Path is the path of the first page. All pages are below it.
 const Path = "/console"
 
 //go:embed pages
 var files embed.FS
 
-// Style is what all pages of the project have in common: colours and header (theme.css), elements (style.css), and their icon.
+// Style contains the common styles of the project's pages: colors and header (theme.css), elements
+// (style.css), and the icon.
 //
 //go:embed pages/theme.css pages/style.css pages/icon.svg
 var Style embed.FS
 
-// Policy lets pages load from their own server alone.
+// Policy allows pages to load only from their own server.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// Serve answers with a body that nobody keeps or frames, and that may load what the policy allows.
+// Serve sends a body that cannot be cached or framed, and can only load resources that the policy
+// allows.
 func Serve(w http.ResponseWriter, status int, kind, policy string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
@@ -47,24 +50,24 @@ func Serve(w http.ResponseWriter, status int, kind, policy string, body []byte) 
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the reader is gone
+	_, _ = w.Write(body) // the client has disconnected
 }
 
 // Link is an entry of the header of every page.
 type Link struct{ Path, Name string }
 
-// Config is what the pages are about.
+// Config configures a Console.
 type Config struct {
 	Operator *operator.Operator
-	Explain  func(ctx context.Context, err error) string // says what went wrong
-	Header   []Link                                      // to pages of others on the same server
+	Explain  func(ctx context.Context, err error) string // describes an error for the operator
+	Header   []Link                                      // links to other pages on the same server
 }
 
-// Console serves the pages. Safe for concurrent use.
+// Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
 	templates *template.Template
-	form      string // a change comes with it, so that it is of a page of this process
+	form      string // token that proves that a form is from this process
 	mux       *http.ServeMux
 }
 
@@ -83,12 +86,13 @@ func New(c Config) *Console {
 	}
 	s.mux.HandleFunc("GET "+Path+"/files/{file}", serveFile)
 	s.mux.HandleFunc(Path+"/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, s.newPage(r, nil), collab.Errorf(collab.NotFound, "there is no page at %s", r.URL.Path))
+		s.fail(w, s.newPage(r, nil), collab.Errorf(collab.NotFound, "no page at %s", r.URL.Path))
 	})
 	return s
 }
 
-// ServeHTTP serves the pages. It refuses a request of a page of another site, or of another server on this machine.
+// ServeHTTP serves the pages. It refuses requests from pages of other sites and of other servers on
+// this machine.
 func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
@@ -96,13 +100,13 @@ func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if http.NewCrossOriginProtection().Check(r) != nil || !slices.Contains([]string{"", "same-origin", "none"}, site) {
 		s.refuse(w, r, "Another page led here",
-			"Pages of other sites may neither read nor change this deployment. If somebody sent you the link, go on yourself.")
+			"Pages of other sites cannot read or change this deployment. If you trust the link, open it from here.")
 		return
 	}
 	s.mux.ServeHTTP(w, r)
 }
 
-// refuse answers with a page that says why, and leads a person on.
+// refuse responds with a page with the reason and a link.
 func (s *Console) refuse(w http.ResponseWriter, r *http.Request, title, why string) {
 	p := s.newPage(r, nil)
 	p.Title, p.Note = title, why
@@ -123,11 +127,12 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 	Serve(w, http.StatusOK, kind, Policy, text)
 }
 
-// view is a page about one kind of thing: answers of several operations, each called with what the page's address gives.
+// view is a page about a kind of thing. It shows responses of several operations, each called with
+// the values in the page's address.
 type view struct {
 	name  string
-	id    string   // the name of its id in the address and in answers
-	above []string // names of the ids of what it is in
+	id    string   // name of its id in addresses and responses
+	above []string // names of the ids of its parents
 	reads []string // paths
 }
 
@@ -154,7 +159,7 @@ var views = []view{
 
 var inOrganization = []string{"accountId", "organizationId"}
 
-// viewOf returns the view of what an id of that name names.
+// viewOf returns the view of a kind of id.
 func viewOf(id string) (view, bool) {
 	i := slices.IndexFunc(views, func(v view) bool { return v.id == id })
 	if i < 0 {
@@ -163,16 +168,17 @@ func viewOf(id string) (view, bool) {
 	return views[i], true
 }
 
-// pageSize is how many entries of a list a page shows.
+// pageSize is the number of entries of a list on a page.
 const pageSize = "25"
 
-// arguments returns the texts of a request that an address gives: by the names of fields, and a list of one for a field whose name is that
-// of an id with an s.
+// arguments returns the fields of a request from an address. A field with the name of an id plus s
+// gets a list of one.
 func arguments(e rpc.Endpoint, values url.Values) url.Values {
 	given := url.Values{}
 	for _, f := range request.Fields(e) {
 		switch one := strings.TrimSuffix(f.Name, "s"); {
-		case f.Name == "pageToken" && values.Get("of") != e.Path: // it is of another list on the page
+		// belongs to another list on the page
+		case f.Name == "pageToken" && values.Get("of") != e.Path:
 		case values.Get(f.Name) != "":
 			given[f.Name] = values[f.Name]
 		case f.Kind == request.List && one != f.Name && values.Get(one) != "":
@@ -186,7 +192,6 @@ func arguments(e rpc.Endpoint, values url.Values) url.Values {
 	return given
 }
 
-// view serves the page of a view.
 func (s *Console) view(w http.ResponseWriter, r *http.Request, v view) {
 	p := s.newPage(r, r.URL.Query())
 	p.Title = answer.Words(v.name) + " " + p.values.Get(v.id)
@@ -210,12 +215,12 @@ func (s *Console) view(w http.ResponseWriter, r *http.Request, v view) {
 	s.render(w, http.StatusOK, p)
 }
 
-// takes reports whether the request of an operation has a field.
+// takes reports whether an operation's request has a field.
 func takes(e rpc.Endpoint, field string) bool {
 	return slices.ContainsFunc(request.Fields(e), func(f request.Field) bool { return f.Name == field })
 }
 
-// read adds the answer of an operation to a page.
+// read calls an operation and adds its response to a page.
 func (s *Console) read(p *shown, e rpc.Endpoint, whole bool) error {
 	data, err := request.Data(e, arguments(e, p.values), time.Now())
 	if err != nil {
@@ -228,7 +233,7 @@ func (s *Console) read(p *shown, e rpc.Endpoint, whole bool) error {
 	return s.add(p, e, res, whole)
 }
 
-// add adds the answer of an operation to a page.
+// add adds the response of an operation to a page.
 func (s *Console) add(p *shown, e rpc.Endpoint, res *rpc.Result, whole bool) error {
 	v, err := answer.Parse(res.Data)
 	if err != nil {
@@ -256,10 +261,11 @@ func (s *Console) add(p *shown, e rpc.Endpoint, res *rpc.Result, whole bool) err
 	return nil
 }
 
-// mostExplained bounds how many events of a thread are explained on its page.
+// mostExplained limits the explained events on a thread's page.
 const mostExplained = 25
 
-// comments returns the comments of a thread with the people notified of each, by the newest event about it.
+// comments returns the comments of a thread with the people notified of each comment's newest
+// event.
 func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 	events, _, err := s.ask(p, "/operator/events/get", map[string]any{
 		"accountId": p.values.Get("accountId"), "organizationId": p.values.Get("organizationId"), "documentId": p.values.Get("documentId"),
@@ -304,7 +310,7 @@ func (s *Console) comments(p *shown, list answer.Value) ([]answer.Part, error) {
 	return []answer.Part{part}, nil
 }
 
-// notified says who was notified of an event.
+// notified returns the people notified of an event.
 func (s *Console) notified(p *shown, event string) (string, error) {
 	people, more, err := s.ask(p, "/operator/events/explain", map[string]any{
 		"accountId": p.values.Get("accountId"), "eventId": event, "pageSize": 5,
@@ -330,7 +336,7 @@ func (s *Console) notified(p *shown, event string) (string, error) {
 	return strings.Join(who, "\n"), nil
 }
 
-// ask returns the answer of an operation of the operator, and whether its list goes on.
+// ask calls an operation of the operator. more means that its list continues.
 func (s *Console) ask(p *shown, path string, data map[string]any) (list answer.Value, more bool, err error) {
 	res, err := s.Operator.Call(p.ctx, "", path, data)
 	if err != nil {
@@ -340,7 +346,7 @@ func (s *Console) ask(p *shown, path string, data map[string]any) (list answer.V
 	return list, res.NextPageToken != "", err
 }
 
-// title is the title of what an operation answers.
+// title returns the title of an operation's response.
 func title(e rpc.Endpoint) string {
 	parts := strings.Split(strings.Trim(e.Path, "/"), "/")[1:]
 	if last := parts[len(parts)-1]; last == "get" {
@@ -352,7 +358,7 @@ func title(e rpc.Endpoint) string {
 	text := strings.Join(parts, " ")
 	for from, to := range map[string]string{
 		"commentannotations comments": "comments", "commentannotations": "threads", "usergroups": "groups",
-		"accounts usage": "quotas", "keys": "API keys", "events explain": "who is notified",
+		"accounts usage": "quotas", "keys": "API keys", "events explain": "recipients",
 	} {
 		if text == from {
 			text = to
@@ -361,7 +367,7 @@ func title(e rpc.Endpoint) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// overview serves the first page: the accounts, and what is pending.
+// overview serves the first page: the accounts, and pending work.
 func (s *Console) overview(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(r, r.URL.Query())
 	p.Title = "Accounts"
@@ -383,7 +389,7 @@ func (s *Console) overview(w http.ResponseWriter, r *http.Request) {
 	s.render(w, http.StatusOK, p)
 }
 
-// find serves the page that shows what has an id. Where that is one thing, it leads there.
+// find serves search results for an id. It redirects if there is one.
 func (s *Console) find(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(r, r.URL.Query())
 	p.Title = "Find " + p.values.Get("id")
@@ -394,13 +400,14 @@ func (s *Console) find(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if sec := &p.Sections[0]; len(sec.Rows) == 0 {
-		sec.Empty = "Nothing has it. Look from the page of its account or organization."
+		sec.Empty = "Nothing found. Search from the page of its account or organization."
 	}
 	p.Sections[0].Title = ""
 	s.render(w, http.StatusOK, p)
 }
 
-// operation serves the page of an operation: its form, and its answer where it changes nothing and has what it requires.
+// operation serves the form of an operation. If the operation only reads and has its required
+// fields, it also shows the response.
 func (s *Console) operation(w http.ResponseWriter, r *http.Request, e rpc.Endpoint) {
 	p := s.newPage(r, r.URL.Query())
 	summary, rest := e.Summary()
@@ -419,15 +426,15 @@ func (s *Console) operation(w http.ResponseWriter, r *http.Request, e rpc.Endpoi
 	s.render(w, http.StatusOK, p)
 }
 
-// changes reports whether an operation changes anything.
+// changes reports whether an operation writes.
 func changes(e rpc.Endpoint) bool {
 	return e.Changes || e.Idempotent() || e.Grants&rpc.AddTickets != 0
 }
 
-// maxForm bounds the size of a form, in bytes.
+// maxForm is the maximum size of a form, in bytes.
 const maxForm = 6 << 20
 
-// change asks whether to call an operation, and calls it once that is confirmed.
+// change asks for confirmation of an operation, and calls it when confirmed.
 func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint) {
 	p := s.newPage(r, nil)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -437,7 +444,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 	}
 	p = s.newPage(r, r.PostForm)
 	if !same(p.values.Get("form"), s.form) {
-		s.fail(w, p, collab.Errorf(collab.PermissionDenied, "the form is not of a page of this run of the console: load that page again"))
+		s.fail(w, p, collab.Errorf(collab.PermissionDenied, "the form is from an earlier run of the console: reload the page"))
 		return
 	}
 	p.Title = title(e)
@@ -445,7 +452,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 	data, err := request.Data(e, p.values, time.Now())
 	if err == nil && p.values.Get("confirmed") == "" {
 		p.Form.Confirm = true
-		p.Note = strings.TrimSpace(e.Question + " Call it?")
+		p.Note = strings.TrimSpace(e.Question + " Continue?")
 		s.render(w, http.StatusOK, p)
 		return
 	}
@@ -466,7 +473,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, e rpc.Endpoint)
 	s.render(w, http.StatusOK, p)
 }
 
-// fail answers with a page that says what is wrong.
+// fail responds with a page that shows an error.
 func (s *Console) fail(w http.ResponseWriter, p *shown, err error) {
 	p.Title, p.Sections, p.Bad = "The operation failed", nil, s.Explain(p.ctx, err)
 	if collab.CodeOf(err) == collab.NotFound {

@@ -23,13 +23,12 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// world is a table with pages over it.
 type world struct {
 	*Console
 	t *testing.T
 }
 
-// newWorld returns a table that has an account with a document, and threads whose texts are markup.
+// newWorld returns a table with an account, a document, and threads with markup in all texts.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	cfg, sqs := storetest.Config(t), localstacktest.Config(localstacktest.MiniStack(t))
@@ -63,7 +62,6 @@ func (w *world) call(account, path, data string) *rpc.Result {
 	return res
 }
 
-// served is the answer of a request.
 type served struct {
 	*httptest.ResponseRecorder
 	text string
@@ -79,7 +77,7 @@ func get(h http.Handler, path string) served {
 	return serve(h, httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-// TestPages looks at a page of each kind: what it shows, and where it leads.
+// TestPages checks the content and links of a page of each kind.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	const org = "accountId=acct&organizationId=org"
@@ -106,14 +104,14 @@ func TestPages(t *testing.T) {
 		{"/user?" + org + "&userId=bob", 200, []string{"Bob", "Notifications config", "Auth permissions"}},
 		{"/webhook?accountId=acct&webhookId=hook", 200, []string{"Webhook hook"}},
 		{"/find?id=doc&" + org, 200, []string{"document", `/console/document?accountId=acct&documentId=doc&organizationId=org`}},
-		{"/find?id=nothing", 200, []string{"Nothing has it."}},
+		{"/find?id=nothing", 200, []string{"Nothing found."}},
 		{"/operator/pending/get", 200, []string{"job", "event"}},
 		{"/operator/keys/add?accountId=acct", 200, []string{`method="post"`, `name="accountId" value="acct"`}},
 		{"/v2/organizations/get?accountId=acct&pageSize=1", 200, []string{"Organization name"}},
 		{"/account?accountId=none", 404, []string{`account "none" does not exist`}},
 		{"/organization?accountId=none&organizationId=org", 404, []string{`account "none" does not exist`}},
 		{"/event?accountId=acct&eventId=none", 404, []string{`event "none" does not exist`}},
-		{"/nowhere", 404, []string{"there is no page at /console/nowhere"}},
+		{"/nowhere", 404, []string{"no page at /console/nowhere"}},
 		{"/files/style.css", 200, nil},
 		{"/files/page.html", 404, nil},
 	} {
@@ -132,7 +130,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestChanges calls an operation by its form: it asks, then says what was done, or why not, and keeps what was given.
+// TestChanges calls an operation through its form: the page asks for confirmation, reports success
+// or an error, and keeps the input.
 func TestChanges(t *testing.T) {
 	w := newWorld(t)
 	post := func(path string, values url.Values) served {
@@ -168,7 +167,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestSession lets in the browser that opened the printed address, once, and no page of another site.
+// TestSession checks that only the first browser with the printed address has access, and no page
+// of another site.
 func TestSession(t *testing.T) {
 	w := newWorld(t)
 	s := NewSession(w.Console, "8790")

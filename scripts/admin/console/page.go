@@ -13,15 +13,14 @@ import (
 	"collabdata/shared/app/operator"
 )
 
-// shown is a page.
 type shown struct {
 	*Console
 	ctx    context.Context
 	path   string
-	values url.Values // of its address, or of its form
+	values url.Values // of its address or form
 
 	Title, Note, Details string
-	Good, Bad            string // what was done, what went wrong
+	Good, Bad            string // success and error messages
 	Sections             []section
 	Form                 *form
 }
@@ -33,7 +32,7 @@ func (s *Console) newPage(r *http.Request, values url.Values) *shown {
 	return &shown{Console: s, ctx: r.Context(), path: r.URL.Path, values: values}
 }
 
-// section is a part of an answer, or links.
+// section is a part of a response, or links.
 type section struct {
 	Title, Empty, Bad string
 	Columns           []string
@@ -43,7 +42,7 @@ type section struct {
 	Folded            bool
 }
 
-// asFacts turns the table of one row, of what a view is about, into facts without a title.
+// asFacts converts a table with one row, about a view's subject, to facts without a title.
 func (s *section) asFacts() {
 	s.Title = ""
 	if len(s.Rows) != 1 {
@@ -61,29 +60,29 @@ type fact struct {
 	Cell Cell
 }
 
-// Cell is a value as a page shows it.
+// Cell is a value on a page.
 type Cell struct {
 	Text  string
 	Href  string
 	Class string
 }
 
-// Get returns a value that the page's address gives.
+// Get returns a value of the page's address.
 func (p *shown) Get(name string) string { return p.values.Get(name) }
 
-// Scope names what of the address says where an id is looked for.
+// Scope returns the names in the address that limit the search for an id.
 func (p *shown) Scope() []string {
 	return slices.DeleteFunc(slices.Clone(inOrganization), func(name string) bool { return p.Get(name) == "" })
 }
 
-// ScopeText says of what an id may be.
+// ScopeText describes the kinds of ids that a search accepts.
 func (p *shown) ScopeText() string {
 	return [...]string{
 		"Id of an account or API key", "Id of an organization, event, webhook or job", "Id of a document, folder, thread or user",
 	}[len(p.Scope())]
 }
 
-// Above leads to what the page is in.
+// Above returns links to the page's parents.
 func (p *shown) Above() (list []Cell) {
 	for _, v := range views {
 		if id := p.Get(v.id); id != "" && slices.Contains([]string{"accountId", "organizationId", "folderId", "documentId", "annotationId"}, v.id) {
@@ -93,7 +92,7 @@ func (p *shown) Above() (list []Cell) {
 	return list
 }
 
-// to is the address of the page of a view about an id, in what this page is in.
+// to returns the address of a view of an id, within this page's parents.
 func (p *shown) to(v view, id string) string {
 	q := url.Values{v.id: {id}}
 	for _, name := range v.above {
@@ -102,7 +101,7 @@ func (p *shown) to(v view, id string) string {
 	return Path + "/" + v.name + "?" + q.Encode()
 }
 
-// at is the address of a page that is given the ids of this one.
+// at returns the address of a page with the ids of this one.
 func (p *shown) at(path string) string {
 	q := url.Values{}
 	for _, v := range views {
@@ -121,7 +120,7 @@ func (p *shown) link(e rpc.Endpoint) Cell {
 	return Cell{Text: text, Href: p.at(Path + e.Path)}
 }
 
-// operations are links to the operations whose requests may name what a view is about.
+// operations returns links to operations that accept the view's id.
 func (p *shown) operations(v view) (list []Cell) {
 	for _, e := range operator.Endpoints() {
 		if takes(e, v.id) || takes(e, v.id+"s") || v.id == "accountId" && e.Audience != rpc.Operator && !takes(e, "organizationId") {
@@ -131,17 +130,17 @@ func (p *shown) operations(v view) (list []Cell) {
 	return list
 }
 
-// ids are the names under which answers of operations hold an id that others name more fully.
+// ids maps short names of ids in responses to their full names.
 var ids = map[string]map[string]string{
 	"id": {
 		"/v2/organizations/get": "organizationId", "/v2/organizations/documents/get": "documentId", "/v2/notifications/get": "notificationId",
 	},
 }
 
-// section returns a part of an answer as a page shows it.
+// section converts a part of a response.
 func (p *shown) section(e rpc.Endpoint, part answer.Part) section {
 	sec := section{Title: part.Title, Empty: "There are none."}
-	said := func(i int) bool { // by the page itself, in each row
+	said := func(i int) bool { // shown by the page in each row
 		of := p.Get(fullName(e, part.Columns[i]))
 		return of != "" && len(part.Rows) > 1 && !slices.ContainsFunc(part.Rows, func(row []answer.Value) bool { return row[i].String() != of })
 	}
@@ -185,7 +184,8 @@ func fullName(e rpc.Endpoint, name string) string {
 	return name
 }
 
-// cell returns a value as a page shows it. An id leads to its page, found by the ids next to it and those of the page.
+// cell converts a value. An id becomes a link to its page, with the ids next to it and those of the
+// page.
 func (p *shown) cell(name string, v answer.Value, in url.Values) Cell {
 	c := Cell{Text: v.String()}
 	if text, ok := v.Time(); ok {
@@ -215,7 +215,7 @@ func (p *shown) cell(name string, v answer.Value, in url.Values) Cell {
 	return c
 }
 
-// class is how a value looks: a state that is good, or bad.
+// class returns the style of a value: good or bad for known states.
 func class(name string, v answer.Value) string {
 	switch v.Scalar {
 	case true:
@@ -230,12 +230,11 @@ func class(name string, v answer.Value) string {
 	return ""
 }
 
-// form is the form of an operation.
 type form struct {
 	Action, Token, Label string
 	Post, Confirm        bool
 	Question, Bad        string
-	Account              *string // given where the operation is called in the name of one
+	Account              *string // set if the operation is called in the name of an account
 	Inputs               []input
 }
 
@@ -256,7 +255,7 @@ func (s *Console) newForm(e rpc.Endpoint, given url.Values, account string) *for
 	}
 	for _, of := range request.Fields(e) {
 		if of.Name == "pageToken" {
-			continue // the link More has it
+			continue // the link More contains it
 		}
 		in := input{
 			Name: of.Name, Label: answer.Words(of.Name), Help: of.Help, Kind: "text", Values: of.Values, Required: of.Required,

@@ -11,28 +11,28 @@ import (
 	"sync/atomic"
 )
 
-// Session lets in the first browser that opens an address that was printed.
+// Session admits the first browser that opens the printed address.
 type Session struct {
 	Console *Console
-	Port    string // the server's
-	first   string // the token of the address
+	Port    string // of the server
+	first   string // token in the address
 	cookie  string
 	used    atomic.Bool
 }
 
-// NewSession returns a session of a server on a port of this machine's loopback address.
+// NewSession returns a session of a server on a port of the loopback address.
 func NewSession(c *Console, port string) *Session {
 	return &Session{Console: c, Port: port, first: rand.Text(), cookie: rand.Text()}
 }
 
-// Address is what to open, once.
+// Address returns the URL to open once.
 func (s *Session) Address() string {
 	return "http://" + net.JoinHostPort("127.0.0.1", s.Port) + Path + "/begin?" + url.Values{"token": {s.first}}.Encode()
 }
 
-// ServeHTTP serves the pages to the browser that has opened the address, as the server is called on this machine.
+// ServeHTTP serves the pages to the browser that opened the address, under a local host name.
 func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := "collabdata-console-" + s.Port // cookies know no ports
+	name := "collabdata-console-" + s.Port // cookies are not separated by port
 	host, port, err := net.SplitHostPort(r.Host)
 	if ip, parseErr := netip.ParseAddr(host); err != nil || port != s.Port || host != "localhost" && (parseErr != nil || !ip.IsLoopback()) {
 		http.Error(w, "this server is called by its address on this machine alone", http.StatusForbidden)
@@ -51,7 +51,7 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c, err := r.Cookie(name); err != nil || !same(c.Value, s.cookie) {
-		if strings.HasPrefix(r.URL.Path, Path+"/files/") { // of the page that says so
+		if strings.HasPrefix(r.URL.Path, Path+"/files/") { // styles of the error page
 			s.Console.ServeHTTP(w, r)
 			return
 		}

@@ -1,4 +1,5 @@
-// Package request makes the data of an operation's request of texts: of the words of a command line, or of the fields of a form.
+// Package request builds the data of an operation's request from texts: the arguments of a command
+// line or the fields of a form.
 package request
 
 import (
@@ -15,16 +16,16 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Kind is how a field is written as text.
+// Kind is the textual form of a field.
 type Kind int
 
-// The kinds.
+// Kinds.
 const (
 	Text Kind = iota
 	Number
 	YesNo
 	List // of texts
-	Time // a date, a time, or a span such as 90d before or after now
+	Time // a date, a time, or a duration such as 90d before or after now
 	JSON
 )
 
@@ -34,11 +35,11 @@ type Field struct {
 	Help     string
 	Required bool
 	Kind     Kind
-	Values   []string // that it may have; nil for any
-	past     bool     // a span counts back from now
+	Values   []string // allowed values; nil for any
+	past     bool     // a duration counts back from now
 }
 
-// Fields returns the fields of an operation's request, the required ones first.
+// Fields returns the fields of an operation's request, required ones first.
 func Fields(e rpc.Endpoint) []Field {
 	var list []Field
 	for _, f := range rpc.ShapeOf(reflect.StructOf([]reflect.StructField{{Name: "Data", Type: e.Operation.Request, Tag: `json:"data"`}})).Object.Fields[0].Shape.Object.Fields {
@@ -79,8 +80,8 @@ func Fields(e rpc.Endpoint) []Field {
 	return list
 }
 
-// Data returns the data of a request from texts by the names of fields; a field without a text is left out. It fails with INVALID_ARGUMENT
-// for a text that is not of its field's kind.
+// Data returns the data of a request from texts by field. It omits empty fields. It returns
+// INVALID_ARGUMENT if a text does not match its field's kind.
 func Data(e rpc.Endpoint, values url.Values, now time.Time) (map[string]any, error) {
 	data := map[string]any{}
 	for _, f := range Fields(e) {
@@ -129,7 +130,7 @@ func (f Field) value(texts []string, now time.Time) (any, error) {
 	return text, nil
 }
 
-// moment reads a time in milliseconds; one without a zone is in UTC.
+// moment parses a time. It uses UTC if there is no zone.
 func (f Field) moment(text string, now time.Time) (collab.Millis, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05"} {
 		if at, err := time.Parse(layout, text); err == nil {

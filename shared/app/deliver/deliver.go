@@ -1,5 +1,6 @@
-// Package deliver puts together what delivers events: the function that takes the messages of both queues. It is apart from package app as
-// it links what renders mail, which no endpoint needs.
+// Package deliver assembles the function that delivers events. It handles the messages of both
+// queues. It is separate from package app because it links the renderer of emails, which no
+// endpoint needs.
 package deliver
 
 import (
@@ -7,7 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"time"
-	_ "time/tzdata" // Lambda has none
+	_ "time/tzdata" // Lambda has no time zones
 
 	"collabdata/shared/delivery"
 	"collabdata/shared/mail"
@@ -26,26 +27,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Config is what the delivery is put together from.
+// Config configures the delivery.
 type Config struct {
-	DynamoDB    aws.Config // how to reach the table
-	SQS         aws.Config // how to reach the queues
-	SES         aws.Config // how to reach the mail service
-	Table       string     // the table's name
+	DynamoDB    aws.Config // access to the table
+	SQS         aws.Config // access to the queues
+	SES         aws.Config // access to SES
+	Table       string     // name of the table
 	EventsURL   string     // URL of the events queue
 	WebhooksURL string     // URL of the webhooks queue
 
-	Mail          mail.Options          // a From of "" sends none
-	MailDelay     time.Duration         // of accounts that set none; 0 for collab.MailDelay
-	PrivateRanges []netip.Prefix        // where webhooks and permission providers may be, in addition to public addresses
-	Calls         webhook.ClientOptions // how; the zero value is for use, others for tests
+	Mail      mail.Options  // sends no email if From is ""
+	MailDelay time.Duration // default delay of accounts; 0 means collab.MailDelay
+	// allowed targets of webhooks and permission providers besides public addresses
+	PrivateRanges []netip.Prefix
+	Calls         webhook.ClientOptions // the zero value for use, others for tests
 
-	Metrics *metrics.Metrics // nil for none
+	Metrics *metrics.Metrics // may be nil
 	Log     *slog.Logger
-	Now     func() time.Time // nil for the clock
+	Now     func() time.Time // time.Now if nil
 }
 
-// New puts the delivery together. It calls nothing. The error says what is wrong with Mail.
+// New assembles the delivery. It makes no calls. It returns an error if c.Mail is invalid.
 func New(c Config) (*delivery.Deliverer, error) {
 	if c.Now == nil {
 		c.Now = time.Now

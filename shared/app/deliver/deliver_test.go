@@ -39,7 +39,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// output collects what several write.
+// output collects concurrent writes.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -59,7 +59,7 @@ func (o *output) String() string {
 
 var org = collab.OrganizationRef{Account: "acme", Organization: "org"}
 
-// config returns a deployment of its own, with the account acme and its organization org.
+// config returns a new deployment with the account acme and its organization org.
 func config(t testing.TB, out io.Writer) deliver.Config {
 	t.Helper()
 	cloud := localstacktest.Config(localstacktest.MiniStack(t))
@@ -81,7 +81,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	return c
 }
 
-// receive starts a receiver of webhooks, adds it to the account, and returns the ids that are posted to it.
+// receive starts a receiver of webhooks, adds it to the account, and returns the posted ids.
 func receive(t *testing.T, c deliver.Config) <-chan string {
 	t.Helper()
 	posts := make(chan string, 10)
@@ -118,7 +118,8 @@ func inboxLen(t *testing.T, c deliver.Config) int {
 	return len(list)
 }
 
-// TestHandler holds the answer to a batch: a list of the messages to come again, empty but never null, and metrics in a line each.
+// TestHandler checks the response to a batch: a list of failed messages, empty but never null. It
+// also checks the lines of metrics.
 func TestHandler(t *testing.T) {
 	var out output
 	c := config(t, &out)
@@ -145,7 +146,8 @@ func TestHandler(t *testing.T) {
 	if inboxLen(t, c) != 1 {
 		t.Error("nothing is in the inbox")
 	}
-	messages, err := queue.New(c.SQS, c.EventsURL, c.Log).Receive(t.Context(), 1, queue.MaxWait) // of which each has a message of its own
+	// each has its own message
+	messages, err := queue.New(c.SQS, c.EventsURL, c.Log).Receive(t.Context(), 1, queue.MaxWait)
 	must.Do(t, err)
 	if got := run(messages[0].Text); got != `{"batchItemFailures":[]}` {
 		t.Errorf("answered %s", got)
@@ -206,7 +208,8 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestLocal: the local server delivers what is recorded, sent or not, and ends with its context.
+// TestLocal checks that the local server delivers recorded events, sent or not, and ends with its
+// context.
 func TestLocal(t *testing.T) {
 	var out output
 	c := config(t, &out)
@@ -237,7 +240,7 @@ func TestLocal(t *testing.T) {
 		must.Do(t, err)
 		return at == nil
 	}
-	for !done(sent) { // else the relay would send it again
+	for !done(sent) { // otherwise the relay would resend it
 	}
 	mu.Lock()
 	ahead = 3 * time.Minute
@@ -247,7 +250,7 @@ func TestLocal(t *testing.T) {
 	}
 	for !done(lost) {
 	}
-	for n := 0; n < 2; { // each mail has a message of its own
+	for n := 0; n < 2; { // each email has its own message
 		mails, err := localstack.Mails(t.Context(), *c.SES.BaseEndpoint, localstack.Account)
 		must.Do(t, err)
 		n = 0

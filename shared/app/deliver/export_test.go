@@ -1,4 +1,4 @@
 package deliver
 
-// Exports for the tests of this package, which use the local server's worker.
+// Exports for tests of this package, which use the local server's worker.
 var NewHandler, FromEnvironment = newHandler, fromEnvironment

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Serve runs the function that takes the messages of both queues. It does not return.
+// Serve runs the function that handles the messages of both queues. It does not return.
 func Serve() {
 	app.Run(func(ctx context.Context, e *app.Environment) (any, error) {
 		c, err := fromEnvironment(ctx, e)
@@ -29,7 +29,6 @@ func Serve() {
 	})
 }
 
-// fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 	c := Config{
 		Table: e.Required("TABLE_NAME"), EventsURL: e.Required("EVENTS_QUEUE_URL"), WebhooksURL: e.Required("WEBHOOKS_QUEUE_URL"),
@@ -46,14 +45,16 @@ func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 	return c, err
 }
 
-// newHandler returns the handler of a batch of messages, all handled at the same time. It answers which of them failed.
+// newHandler returns a handler that handles the messages of a batch concurrently. It returns the
+// ids of failed ones.
 func newHandler(c Config) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	d, err := New(c)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
-		response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // a list, even when it is empty
+		// SQS requires a list, even an empty one
+		response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		for _, m := range batch.Records {

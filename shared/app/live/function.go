@@ -26,7 +26,7 @@ func Serve() {
 	})
 }
 
-// ServeHints runs the function that takes the table's stream. It does not return.
+// ServeHints runs the function that reads the table's stream. It does not return.
 func ServeHints() {
 	run(func(c Config) any {
 		_, hints := New(c)
@@ -34,7 +34,7 @@ func ServeHints() {
 	})
 }
 
-// taker returns the handler of the table's stream. It reports the age of each heartbeat that comes.
+// taker returns the handler of the table's stream. It reports the age of each heartbeat.
 func taker(hints *rules.Hints, m *metrics.Metrics) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, batch events.DynamoDBEvent) error {
 		list := written(batch)
@@ -58,7 +58,6 @@ func run(handler func(Config) any) {
 	})
 }
 
-// fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *app.Environment) (Config, error) {
 	c := Config{Stage: e.Required("STAGE"), Table: e.Required("TABLE_NAME"), PrivateRanges: e.PrivateRanges()}
 	liveURL := e.Required("LIVE_URL")
@@ -74,7 +73,7 @@ type (
 	answer = events.APIGatewayProxyResponse
 )
 
-// routes returns the handler of the routes: $connect, $disconnect, and $default for every message.
+// routes handles the routes $connect, $disconnect, and $default for messages.
 func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) (answer, error) {
 	return func(ctx context.Context, r routed) (answer, error) {
 		answer := answer{StatusCode: http.StatusOK}
@@ -96,7 +95,6 @@ func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) 
 	}
 }
 
-// written returns the keys of the items that a batch of the stream is about.
 func written(batch events.DynamoDBEvent) []keys.Key {
 	list := make([]keys.Key, len(batch.Records))
 	for i, r := range batch.Records {

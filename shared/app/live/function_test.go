@@ -25,7 +25,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRoutes: the gateway's events begin, answer and end connections, and a connection without a ticket is refused.
+// TestRoutes checks that the gateway's events start, answer and end connections, and that a
+// connection requires a ticket.
 func TestRoutes(t *testing.T) {
 	w := newWorld(t)
 	route := live.Routes(w.pages, slog.New(slog.DiscardHandler))
@@ -56,7 +57,7 @@ func TestRoutes(t *testing.T) {
 	if diff := cmp.Diff([]string{bye}, w.gateway.posted); diff != "" {
 		t.Errorf("an old connection's ping is answered by (-want +got):\n%s", diff)
 	}
-	for range 2 { // the gateway may say so twice
+	for range 2 { // the gateway may repeat it
 		if got := call(`{"requestContext": {"eventType": "DISCONNECT", "routeKey": "$disconnect", "connectionId": "c1"}}`); got != http.StatusOK {
 			t.Errorf("the end gives %d", got)
 		}
@@ -66,7 +67,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestHeartbeat: the function of the stream reports the age of heartbeats, which tell no page anything.
+// TestHeartbeat checks that heartbeats only report their age and send no hints.
 func TestHeartbeat(t *testing.T) {
 	w := newWorld(t)
 	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan"], "inbox": true`)
@@ -91,7 +92,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestWritten reads a batch of the stream as Lambda hands it over.
+// TestWritten parses a batch of the stream in Lambda's form.
 func TestWritten(t *testing.T) {
 	var batch events.DynamoDBEvent
 	err := json.Unmarshal([]byte(`{"Records": [{"eventName": "MODIFY", "eventSource": "aws:dynamodb", "dynamodb": {"ApproximateCreationDateTime": 1795413687.0,
@@ -116,7 +117,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestGateway: what API Gateway answers is read, and asked for twice at most.
+// TestGateway checks that responses of API Gateway are handled, with at most two attempts.
 func TestGateway(t *testing.T) {
 	for _, test := range []struct {
 		status int

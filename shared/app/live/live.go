@@ -1,5 +1,6 @@
-// Package live puts together what tells pages of changes: the functions of their connections, and of the table's stream. It is apart from
-// package app as it links the gateway's client, which no endpoint needs.
+// Package live assembles the functions that send changes to pages: one for connections, one for the
+// table's stream. It is separate from package app because it links the client of the gateway, which
+// no endpoint needs.
 package live
 
 import (
@@ -20,20 +21,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Config is what they are put together from.
+// Config configures the functions.
 type Config struct {
-	Stage         string     // which deployment this is
-	DynamoDB      aws.Config // how to reach the table
-	Table         string     // the table's name
+	Stage         string     // name of the deployment
+	DynamoDB      aws.Config // access to the table
+	Table         string     // name of the table
 	Gateway       rules.Gateway
-	PrivateRanges []netip.Prefix // where permission providers may be beside public addresses
+	PrivateRanges []netip.Prefix // allowed permission providers besides public addresses
 	Log           *slog.Logger
-	Now           func() time.Time // nil for the clock
+	Now           func() time.Time // time.Now if nil
 }
 
 const lap = 334 * time.Millisecond // three hints a second
 
-// New puts them together. It calls nothing.
+// New assembles the functions. It makes no calls.
 func New(c Config) (*rules.Pages, *rules.Hints) {
 	if c.Now == nil {
 		c.Now = time.Now

@@ -33,8 +33,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world is a deployment of its own, with the accounts acme and other, each with the organization org, and in that the documents plan and
-// budget.
+// world is a deployment with the accounts acme and other, each with the organization org and the
+// documents plan and budget.
 type world struct {
 	service  *app.Service
 	kept     connections.Store
@@ -47,7 +47,7 @@ type world struct {
 	clock    *clock
 }
 
-// clock is the time, moved on.
+// clock is a manual clock.
 type clock struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -65,7 +65,7 @@ func (c *clock) move(d time.Duration) {
 	c.ahead += d
 }
 
-// written holds the keys of the items that were written.
+// written holds the keys of written items.
 type written struct {
 	mu   sync.Mutex
 	keys []keys.Key
@@ -77,7 +77,7 @@ func (w *written) add(list ...keys.Key) {
 	w.keys = append(w.keys, list...)
 }
 
-// take returns the keys of what was written since the last call.
+// take returns the keys written since the last call.
 func (w *written) take() []keys.Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *written) take() []keys.Key {
 	return list
 }
 
-// faultyGateway is a hub that may fail to post, and notes what it is asked.
+// faultyGateway is a hub that records posts and may fail.
 type faultyGateway struct {
 	*sockets.Hub
 	mu     sync.Mutex
@@ -134,7 +134,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// send sends a request of an account, and returns the answer's status and body.
+// send sends a request of an account, and returns the response's status and body.
 func (w *world) send(account, path, data string) (int, string) {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(`{"data": `+data+`}`))
 	r.Header.Set("Content-Type", "application/json")
@@ -181,7 +181,7 @@ func (w *world) connect(t testing.TB, account, user, watches string) page {
 	return p
 }
 
-// read returns the next message, "" for none as the connection has ended.
+// read returns the next message, or "" if the connection has ended.
 func (p page) read(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -201,7 +201,7 @@ func (p page) write(t testing.TB, text string) {
 	must.Do(t, p.Write(t.Context(), websocket.MessageText, []byte(text)))
 }
 
-// expect reports what a page reads if it is something else.
+// expect reports a different message.
 func (p page) expect(t testing.TB, want ...string) {
 	t.Helper()
 	for _, text := range want {
@@ -211,14 +211,14 @@ func (p page) expect(t testing.TB, want ...string) {
 	}
 }
 
-// still reports a page that was sent anything, or is not connected.
+// still reports a message or an ended connection.
 func (p page) still(t testing.TB) {
 	t.Helper()
 	p.write(t, `{"ping": true}`)
 	p.expect(t, pong)
 }
 
-// take tells of what was written.
+// take sends hints about the writes.
 func (w *world) take(t testing.TB) {
 	t.Helper()
 	must.Do(t, w.hints.Take(t.Context(), w.written.take()))
@@ -238,7 +238,8 @@ const (
 	bye   = `{"bye":true}`
 )
 
-// TestHints: pages hear of the documents that they show, once for many changes, and of what they have seen, and of their inbox.
+// TestHints checks that pages get hints about their documents, one for many changes, about their
+// read states, and about their inbox.
 func TestHints(t *testing.T) {
 	w := newWorld(t)
 	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan", "budget"], "inbox": true`)
@@ -291,7 +292,8 @@ func TestHints(t *testing.T) {
 	heard(map[string][]page{plan: {bob}})
 }
 
-// TestSpread: a hint to many pages says over which time they are to look, and the next hint about the document comes after that.
+// TestSpread checks that a hint to many pages contains a time to spread their polls, and that the
+// next hint about the document follows later.
 func TestSpread(t *testing.T) {
 	w := newWorld(t)
 	for i := range 150 {
@@ -312,7 +314,7 @@ func TestSpread(t *testing.T) {
 	ann.expect(t, `{"changed":{"documentId":"plan","within":503}}`, `{"changed":{"documentId":"budget"}}`)
 }
 
-// await waits for what comes about.
+// await waits for a condition.
 func (w *world) await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -322,7 +324,6 @@ func (w *world) await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// connections are those of a user of acme.
 func (w *world) connections(t testing.TB, user string) []collab.Connection {
 	t.Helper()
 	list, err := w.kept.Connections(t.Context(), "acme", "org", user)
@@ -330,7 +331,7 @@ func (w *world) connections(t testing.TB, user string) []collab.Connection {
 	return list
 }
 
-// TestTickets: a ticket is for one connection, begun in time, by those who may.
+// TestTickets checks that a ticket allows one connection, in time, by authorized users.
 func TestTickets(t *testing.T) {
 	w := newWorld(t)
 	refused := func(what, url string) {
@@ -342,7 +343,7 @@ func TestTickets(t *testing.T) {
 	url := w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`)
 	var wins sync.Map
 	var wg sync.WaitGroup
-	for i := range 4 { // at the same time
+	for i := range 4 { // concurrently
 		wg.Go(func() {
 			if _, err := dial(t, url); err == nil {
 				wins.Store(i, true)
@@ -372,7 +373,7 @@ func TestTickets(t *testing.T) {
 	w.clock.move(time.Minute)
 	refused("a late one", late)
 
-	const lag = 10 * time.Second // for which another process may believe what was
+	const lag = 10 * time.Second // lifetime of caches in other processes
 	before := w.ticket(t, "acme", "ann", `"documentIds": ["plan", "budget"]`)
 	w.post(t, "acme", "/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": true}`)
 	w.clock.move(lag)
@@ -398,8 +399,8 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// TestPages: a page that says anything but ping, or that too often, is ended; one that reads nothing, or is half closed, is in nobody's
-// way.
+// TestPages checks that the service closes connections with messages other than ping or too many
+// pings, and that unresponsive or half-closed pages do not delay others.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	watch := `"documentIds": ["plan"]`
@@ -409,7 +410,8 @@ func TestPages(t *testing.T) {
 		`{"changed": {"documentId": "plan"}}`, strings.Repeat("x", 40_000),
 	} {
 		p := w.connect(t, "acme", "bad", watch)
-		_ = p.Write(t.Context(), websocket.MessageText, []byte(text)) // the server may end it before it has read all
+		// the server may close it early
+		_ = p.Write(t.Context(), websocket.MessageText, []byte(text))
 		p.expect(t, "")
 	}
 	binary := w.connect(t, "acme", "bad", watch)
@@ -447,8 +449,8 @@ func TestPages(t *testing.T) {
 	good.expect(t, bye, "")
 }
 
-// TestGatewayFails: what the gateway refuses is lost for that connection alone; one that has ended is forgotten, unless it is so young that
-// the gateway may not know of it yet.
+// TestGatewayFails checks that a failed post only affects its connection. An ended connection is
+// deleted, unless it is so new that the gateway may not know it yet.
 func TestGatewayFails(t *testing.T) {
 	w := newWorld(t)
 	good := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
@@ -484,7 +486,7 @@ func TestGatewayFails(t *testing.T) {
 
 type kept = rules.Connections
 
-// unreadable is the connections where the table cannot be read while err is set.
+// unreadable wraps the connections with a table that fails while err is set.
 type unreadable struct {
 	kept
 	err error
@@ -497,7 +499,8 @@ func (u *unreadable) Watchers(ctx context.Context, acct, org, doc, user string) 
 	return u.kept.Watchers(ctx, acct, org, doc, user)
 }
 
-// TestRepeated: records that are lost tell nobody, a batch that failed is taken again, and one that comes twice is told twice.
+// TestRepeated checks lost, failed and repeated batches: they send no hints, are retried, and send
+// hints twice.
 func TestRepeated(t *testing.T) {
 	w := newWorld(t)
 	p := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
@@ -516,8 +519,8 @@ func TestRepeated(t *testing.T) {
 	p.still(t)
 }
 
-// TestKilled: wherever the process is killed that tells of changes, once the stream has given its batch to another, who watches has heard of it,
-// a connection that is gone is no longer told, and never counted off twice.
+// TestKilled kills the process that sends hints at each call. After another process handles the
+// batch, watchers have their hint, ended connections get no more, and none is subtracted twice.
 func TestKilled(t *testing.T) {
 	w := newWorld(t)
 	plans := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("plan")
@@ -546,25 +549,26 @@ func TestKilled(t *testing.T) {
 		dying := *w.hints
 		dying.Connections = connections.Store{Table: storetest.Killed(t, w.kept.Table, kills)}
 		err := dying.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")})
-		done = err == nil && connected().Account == before.Account-1 // it has done all
+		done = err == nil && connected().Account == before.Account-1 // it has completed
 		must.Do(t, w.hints.Take(t.Context(), []keys.Key{keys.Annotation(plans, "a")}))
 		ann.expect(t, plan)
 		after := connected()
 		if after.Documents["plan"] != before.Documents["plan"]-1 {
 			t.Errorf("killed after %d calls: %d watch, %d before one was gone", kills, after.Documents["plan"], before.Documents["plan"])
 		}
-		// One that was killed before it counted leaves one more for the time that a connection may last.
+		// A process killed before counting leaves an extra connection until the end of its maximum
+		// lifetime.
 		if after.Account != before.Account-1 && after.Account != before.Account || done && after.Account != before.Account-1 {
 			t.Errorf("killed after %d calls: %d are counted, %d before one was gone", kills, after.Account, before.Account)
 		}
 	}
-	if kills < 6 { // a query, the connection read, its three items deleted, the count
+	if kills < 6 { // a query, a read of the connection, three deletes, the count
 		t.Errorf("it was over after %d calls", kills)
 	}
 }
 
-// TestBounds: beyond the bounds there is no ticket, and no connection by an earlier one; connections whose end nobody noticed count no
-// longer than they can have lasted.
+// TestBounds checks that above the limits, there are no tickets, and no connections with earlier
+// tickets. Lost connections count only for their maximum lifetime.
 func TestBounds(t *testing.T) {
 	w := newWorld(t)
 	put := func(n int, user func(i int) string, document string) {
@@ -612,7 +616,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestFlood: however many tickets a person uses at one moment, no more connections than the bound are kept.
+// TestFlood checks that concurrent use of many tickets cannot exceed the limit of connections.
 func TestFlood(t *testing.T) {
 	w := newWorld(t)
 	urls := make([]string, 60)
@@ -634,7 +638,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestLifetime: a connection that is older than 30 minutes is told nothing.
+// TestLifetime checks that a connection older than 30 minutes gets no hints.
 func TestLifetime(t *testing.T) {
 	w := newWorld(t)
 	old := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
@@ -645,8 +649,8 @@ func TestLifetime(t *testing.T) {
 	old.expect(t, bye, "")
 }
 
-// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it. The cost of the write itself is in
-// TestCosts of package app.
+// TestUnits checks that a write without watchers costs half a read unit and no write. TestCosts of
+// package app covers the write itself.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
@@ -667,7 +671,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestLap: hints about a document come at most three times a second.
+// TestLap checks that there are at most three hints per second about a document.
 func TestLap(t *testing.T) {
 	w := newWorld(t)
 	_, hints := live.New(live.Config{})

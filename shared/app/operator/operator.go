@@ -1,5 +1,6 @@
-// Package operator puts together an operator's side of a deployment: the operator's own operations, and those of the API in the name of an
-// account. It is apart from package app as it links what explains deliveries, which no endpoint needs.
+// Package operator assembles an operator's access to a deployment: the operator's own operations,
+// and those of the API in the name of an account. It is separate from package app because it links
+// the explanation of deliveries, which no endpoint needs.
 package operator
 
 import (
@@ -24,21 +25,21 @@ import (
 	"collabdata/shared/store/inbox"
 )
 
-// Config says which deployment.
+// Config configures an Operator.
 type Config struct {
 	App      app.Config
-	CheckURL func(string) error // returns the rule that a permission provider's URL breaks
+	CheckURL func(string) error // validates the URL of a permission provider
 }
 
-// Operator calls operations of a deployment in this process. Safe for concurrent use.
+// Operator calls operations of a deployment in process. It is safe for concurrent use.
 type Operator struct {
-	service  *app.Service // reads and writes disabled organizations and documents as if they were enabled
+	service  *app.Service // treats disabled organizations and documents as enabled
 	own      *operator.Service
-	server   *rpc.Server             // of own
-	transfer map[string]http.Handler // by path: see operator.Transfer
+	server   *rpc.Server             // for own operations
+	transfer map[string]http.Handler // by path, see operator.Transfer
 }
 
-// New returns the operator of a deployment. It calls nothing.
+// New returns the operator of a deployment. It makes no calls.
 func New(c Config) *Operator {
 	s := app.New(c.App)
 	d := s.Directory
@@ -63,13 +64,13 @@ func New(c Config) *Operator {
 	return o
 }
 
-// noMailer stands for the deployment's mail service where it is explained who would get a mail.
+// noMailer replaces the email service in explanations of recipients.
 type noMailer struct{}
 
-// Send sends nothing.
 func (noMailer) Send(context.Context, mail.Notice) error { return errors.ErrUnsupported }
 
-// Endpoints returns the operations that an operator calls: first the operator's own, then those of the API, each in its latest version.
+// Endpoints returns the operator's own operations, then the latest version of each operation of the
+// API.
 func Endpoints() []rpc.Endpoint {
 	list := operator.Endpoints()
 	for _, e := range api.Endpoints() {
@@ -80,7 +81,7 @@ func Endpoints() []rpc.Endpoint {
 	return list
 }
 
-// Endpoint returns the row of a path.
+// Endpoint returns the endpoint of a path.
 func Endpoint(path string) (e rpc.Endpoint, ok bool) {
 	for _, e := range Endpoints() {
 		if e.Path == path {
@@ -90,8 +91,8 @@ func Endpoint(path string) (e rpc.Endpoint, ok bool) {
 	return e, false
 }
 
-// identity returns that of an account's back end. The account's settings refuse nothing. If quiet,
-// webhooks get only events that a request asks for.
+// identity returns the identity of an account's back end, with settings that refuse nothing. If
+// quiet is true, webhooks only get events that a request asks for.
 func (o *Operator) identity(ctx context.Context, account string, quiet bool) (collab.Identity, error) {
 	a, err := o.service.Accounts.Account(ctx, account)
 	s := a.Settings
@@ -99,7 +100,7 @@ func (o *Operator) identity(ctx context.Context, account string, quiet bool) (co
 	return collab.Identity{Account: a.ID, Settings: s}, err
 }
 
-// ServeHTTP serves the operator's own operations, for tests of their answers.
+// ServeHTTP serves the operator's own operations, for tests.
 func (o *Operator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e, ok := Endpoint(r.URL.Path)
 	if !ok || e.Audience != rpc.Operator {
@@ -112,7 +113,7 @@ func (o *Operator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.Handler(o.server, rpc.Services{o.own}).ServeHTTP(w, r.WithContext(ctx))
 }
 
-// Cause returns the cause of a failure, for an operator, who may know more than a caller is told.
+// Cause returns the cause of an error, including details that callers of the API do not see.
 func Cause(err error) string {
 	failure, ok := errors.AsType[*collab.Error](err)
 	switch {
@@ -124,8 +125,8 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// Call calls an operation with the data of its request: an operation of the operator's own, or one of
-// the API in the name of an account. It fails like rpc.Server.Call.
+// Call calls one of the operator's operations, or an operation of the API in the name of an
+// account. Its errors are those of rpc.Server.Call.
 func (o *Operator) Call(ctx context.Context, account, path string, data any) (*rpc.Result, error) {
 	e, ok := Endpoint(path)
 	if !ok {
@@ -141,9 +142,9 @@ func (o *Operator) Call(ctx context.Context, account, path string, data any) (*r
 	return o.service.Call(ctx, e, id, data)
 }
 
-// Transfer returns what serves exports from an account and imports to it: the API in the account's
-// name, whose settings refuse nothing, and operator.Transfer. No webhook gets an event that a
-// request did not ask for.
+// Transfer serves exports and imports of an account. Its handler serves operator.Transfer and the
+// API in the account's name, with settings that refuse nothing. Webhooks only get events that a
+// request asks for.
 func (o *Operator) Transfer(ctx context.Context, account string) (http.Handler, error) {
 	id, err := o.identity(ctx, account, true)
 	if err != nil {
@@ -168,14 +169,14 @@ func (o *Operator) Client(ctx context.Context, account string) (*client.Client, 
 	return client.New(client.Config{
 		BaseURL:  "http://in.process",
 		HTTP:     &http.Client{Transport: inProcess{h}},
-		Attempts: 100, Timeout: 10 * time.Minute, // it waits while an account is at its quotas
+		Attempts: 100, Timeout: 10 * time.Minute, // waits while the account exceeds its quotas
 	}), nil
 }
 
 // inProcess sends requests to a handler.
 type inProcess struct{ http.Handler }
 
-// RoundTrip returns the handler's answer.
+// RoundTrip returns the handler's response.
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := &answer{status: http.StatusOK, header: http.Header{}}
 	p.ServeHTTP(w, r)
@@ -185,7 +186,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
 }
 
-// answer is what a handler answers.
+// answer records the response of a handler.
 type answer struct {
 	status int
 	header http.Header

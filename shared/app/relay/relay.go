@@ -1,4 +1,4 @@
-// Package relay makes the function that sends due pending work to the queues.
+// Package relay assembles the function that sends due pending work to the queues.
 package relay
 
 import (
@@ -26,7 +26,6 @@ func Serve() {
 	})
 }
 
-// fromEnvironment returns the relay that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, e *app.Environment, out io.Writer) (*pending.Relay, error) {
 	table, stage := e.Required("TABLE_NAME"), e.Required("STAGE")
 	events, webhooks := e.Required("EVENTS_QUEUE_URL"), e.Required("WEBHOOKS_QUEUE_URL")
@@ -47,7 +46,7 @@ func fromEnvironment(ctx context.Context, e *app.Environment, out io.Writer) (*p
 	}, nil
 }
 
-// handler runs the relay once for each event of the schedule.
+// handler runs the relay for each event of the schedule.
 func handler(r *pending.Relay) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := r.Run(ctx)

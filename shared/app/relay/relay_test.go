@@ -20,7 +20,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestServe runs the function as its environment describes it, on an event whose message was lost.
+// TestServe runs the function with its environment, on an event with a lost message.
 func TestServe(t *testing.T) {
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": localstacktest.DynamoDB(t), "AWS_ENDPOINT_URL_SQS": localstacktest.MiniStack(t),
@@ -55,7 +55,7 @@ func TestServe(t *testing.T) {
 		PendingEventAge float64
 		Stage           string
 	}
-	for line := range bytes.Lines(out.Bytes()) { // the log is among them
+	for line := range bytes.Lines(out.Bytes()) { // includes the log
 		if err := json.Unmarshal(line, &figures); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}

@@ -1,10 +1,11 @@
-// Builds the package: dist/index.js for bundlers, which bring Lit and DOMPurify themselves, and dist/elements.min.js for a script tag, with both.
-// The code that shows HTML is a file of its own beside each, loaded when it is needed.
+// Builds the package: dist/index.js for bundlers, which provide Lit and DOMPurify, and
+// dist/elements.min.js for script tags, with both. The code that shows HTML is a separate file next
+// to each, loaded on demand.
 import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
 
-// squeeze takes the white space out of styles and templates.
+// squeeze removes white space from styles and templates.
 const squeeze = {
   name: 'squeeze',
   setup({onLoad}) {
@@ -19,7 +20,7 @@ const squeeze = {
     });
   },
 };
-// apart leaves what shows HTML to a file of that name.
+// apart imports the code that shows HTML from a file of that name.
 const apart = (path) => ({name: 'apart', setup: ({onResolve}) => {
   onResolve({filter: /^\.\/html\.js$/}, () => ({path, external: true}));
   onResolve({filter: /catalogs\/..\.json$/}, ({kind, path}) => kind === 'dynamic-import' ? {path: `./${path.slice(-7, -5)}.js`, external: true} : undefined);
@@ -32,17 +33,17 @@ for (const entry of ['index', 'html']) {
 const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, and DOMPurify (c) Cure53, Apache-2.0: NOTICES.txt of collabdata-elements */'};
 await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
 
-// The catalogs of other languages, for both.
+// Catalogs of other languages, for both.
 const catalogs = '../../words/catalogs';
 for (const file of (await readdir(catalogs)).filter((f) => f !== 'en.json')) {
   const contents = `export {elements} from './${file}'`;
   await build({stdin: {contents, resolveDir: catalogs}, bundle: true, format: 'esm', charset: 'utf8', minify: true, outfile: `dist/${file}`.replace(/json$/, 'js')});
 }
-// The types name no file that the package has not.
+// Types must not refer to files outside the package.
 const [types, english] = await Promise.all(['dist/src/texts.d.ts', `${catalogs}/en.json`].map((file) => readFile(file, 'utf8')));
 await writeFile('dist/src/texts.d.ts', types.replace(/import .*en\.json';/, `declare const english: ${JSON.stringify(JSON.parse(english).elements)};`));
 
-// The notices of the package: its licence, and those of the code in the files with .min.
+// Licenses of the package and of the bundled code.
 const notice = async (name) => `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`;
 const notices = await Promise.all(['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'dompurify'].map(notice));
 await writeFile('dist/NOTICES.txt', `elements.min.js and html.min.js have parts of these packages.\n\n${notices.join('\n\n')}`);

@@ -1,4 +1,5 @@
-// Example adds threads, pages through them, meets a conflict and verifies a webhook, on the local server that make run starts:
+// Example adds threads, pages through them, handles a conflict and verifies a webhook, on the local
+// server of make run:
 //
 //	go run ./shared/client/example
 package main
@@ -18,7 +19,7 @@ import (
 )
 
 func main() {
-	url := flag.String("url", "http://127.0.0.1:8080", "where the service is")
+	url := flag.String("url", "http://127.0.0.1:8080", "base URL of the service")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -29,7 +30,7 @@ func main() {
 }
 
 func run(ctx context.Context, c *client.Client) error {
-	// A receiver of webhooks, which believes what is signed with its secret.
+	// A webhook receiver that trusts events signed with its secret.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func run(ctx context.Context, c *client.Client) error {
 		events <- event
 	}))
 
-	// 120 threads in one call, each with a comment; the first tells the webhook.
+	// 120 threads in one call, each with a comment. The first is posted to the webhook.
 	add := &client.CommentAnnotationsAddRequest{
 		OrganizationID: "go-example", CreateOrganization: true,
 		DocumentID: "plan-" + rand.Text(), CreateDocument: true,
@@ -71,7 +72,7 @@ func run(ctx context.Context, c *client.Client) error {
 	}
 	fmt.Println(len(added), "threads added")
 
-	// A conflict is a failure of its item: the others are added.
+	// A conflict is a failure of one item: the others are added.
 	add.CommentAnnotations = add.CommentAnnotations[:1]
 	again, err := c.CommentAnnotations.Add(ctx, add)
 	if err != nil {
@@ -81,7 +82,7 @@ func run(ctx context.Context, c *client.Client) error {
 		fmt.Println("thread-001 already exists")
 	}
 
-	// An update leaves what it does not name, and clears what it says.
+	// An update keeps omitted fields and clears cleared ones.
 	_, err = c.CommentAnnotations.Update(ctx, &client.CommentAnnotationsUpdateRequest{
 		OrganizationID: add.OrganizationID, DocumentID: add.DocumentID, AnnotationIDs: []string{"thread-001"},
 		UpdatedData: &client.UpdatedData{Status: client.Set(client.StatusChange{ID: "RESOLVED"}), AssignedTo: client.Clear[client.UserChange]()},
@@ -90,7 +91,7 @@ func run(ctx context.Context, c *client.Client) error {
 		return err
 	}
 
-	// All threads of the document, 50 a page.
+	// All threads of the document, 50 per page.
 	count := 0
 	get := &client.CommentAnnotationsGetRequest{OrganizationID: add.OrganizationID, DocumentID: add.DocumentID, PageSize: 50}
 	for _, err := range c.CommentAnnotations.Get(ctx, get) {

@@ -15,7 +15,7 @@ import (
 	"collabdata/shared/client"
 )
 
-// outcome is what became of an item of a bulk call.
+// outcome is the result of an item of a bulk call.
 type outcome struct {
 	Success   bool        `json:"success"`
 	Unchanged bool        `json:"unchanged"` // it existed
@@ -23,11 +23,11 @@ type outcome struct {
 	Code      client.Code `json:"code"`
 }
 
-// outcomes are those of the items of a bulk call, in their order. Operations answer them as an
-// array, or as an object by id.
+// outcomes are the results of a bulk call's items, in order. Operations return an array, or an
+// object by id.
 type outcomes []outcome
 
-// UnmarshalJSON reads both.
+// UnmarshalJSON reads both forms.
 func (o *outcomes) UnmarshalJSON(text []byte) error {
 	if jsontext.Value(text).Kind() == '[' {
 		return json.Unmarshal(text, (*[]outcome)(o))
@@ -40,14 +40,14 @@ func (o *outcomes) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Paths of the operations that name no organization beside what they are about.
+// Paths of operations that need no organization besides the subject.
 const (
 	addOrganizations     = "/v2/organizations/add"
 	disableOrganizations = "/v2/organizations/access/disablestate/update"
 	addPermissions       = "/v2/auth/permissions/add"
 )
 
-// call runs an operation for all that the request names. It fails as that does, and as the first item that failed.
+// call calls a bulk operation. It returns the operation's error, or that of the first failed item.
 func (i *importer) call(path string, request map[string]any) error {
 	if path != addOrganizations && path != disableOrganizations && path != addPermissions {
 		request["organizationId"] = i.org
@@ -65,7 +65,7 @@ func (i *importer) call(path string, request map[string]any) error {
 	return nil
 }
 
-// get runs an operation that lists, and calls each for all objects that it answers.
+// get calls a list operation, and each for all objects in its response.
 func (i *importer) get(path string, request map[string]any, each func(object)) error {
 	request["organizationId"] = i.org
 	for {
@@ -85,7 +85,7 @@ func (i *importer) get(path string, request map[string]any, each func(object)) e
 	}
 }
 
-// refuses reports whether an error says that the service does not take what was sent, and will not.
+// refuses reports whether an error is permanent.
 func refuses(err error) bool {
 	switch client.CodeOf(err) {
 	case client.CodeInvalidArgument, client.CodeNotFound, client.CodeFailedPrecondition, client.CodeAlreadyExists:
@@ -94,7 +94,7 @@ func refuses(err error) bool {
 	return false
 }
 
-// one counts a line by what became of it. It fails where the import is not to go on.
+// one counts a line by the result. It returns an error if the import must stop.
 func (i *importer) one(l *line, err error) error {
 	if err == nil {
 		i.added(l)
@@ -111,8 +111,8 @@ func (i *importer) one(l *line, err error) error {
 	return nil
 }
 
-// bulk sends lines as the items of a request, as items does, and counts those that were added. The fields that they have in common are in
-// the request beside them, some further ones nowhere.
+// bulk sends lines as the items of a request and counts added ones. It moves common fields from the
+// items to the request, and drops some of them.
 func (i *importer) bulk(
 	path, name string, batch []*line, common []string, further ...string,
 ) (added []*line, err error) {
@@ -131,10 +131,12 @@ func (i *importer) bulk(
 	return added, err
 }
 
-// place is a mistake in an item of a request: the item's number, and the field in it.
+// place matches a mistake in an item of a request: the item's number, and the field in it.
 var place = regexp.MustCompile(`^data\.\w+\[(\d+)\]\.?(.*)$`)
 
-// items sends lines as the items of a request: again, without those that are refused, until each was added or refused. It fails where the import is not to go on. within, where it is not nil, finds the line that a field of an item is in.
+// items sends lines as the items of a request. It repeats the request without refused lines until
+// each line is added or refused. It returns an error if the import must stop. within finds the line
+// of an item's field; it may be nil.
 func (i *importer) items(
 	path string, base map[string]any, name string, batch []*line, body func(*line) jsontext.Value,
 	within func(l *line, field string) (*line, string),
@@ -180,14 +182,14 @@ func (i *importer) items(
 	return added, nil
 }
 
-// mistakes refuses the lines whose mistakes an error names, or all where it names none, and returns the others. It fails with an error
-// that refuses nothing.
+// mistakes refuses the lines with mistakes that an error names, or all lines if it names none, and
+// returns the others. It returns the error if it is temporary.
 func (i *importer) mistakes(batch []*line, err error, within func(*line, string) (*line, string)) (left []*line, _ error) {
 	if !refuses(err) {
 		return nil, err
 	}
 	wrong := map[*line]bool{}
-	seen := map[int]bool{} // items of which a mistake was taken out: what others name may have moved
+	seen := map[int]bool{} // items without one mistake: others may refer to moved positions
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		for _, d := range e.Details {
 			found := place.FindStringSubmatch(d.Field)
@@ -216,7 +218,7 @@ func (i *importer) mistakes(batch []*line, err error, within func(*line, string)
 	return slices.DeleteFunc(slices.Clone(batch), func(l *line) bool { return wrong[l] }), nil
 }
 
-// pause waits before items are sent again, and reports whether the import goes on.
+// pause waits before a retry, and reports whether the import continues.
 func (i *importer) pause(try int) bool {
 	select {
 	case <-time.After(min(time.Duration(try)*100*time.Millisecond, 5*time.Second)):

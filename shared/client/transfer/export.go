@@ -14,23 +14,25 @@ import (
 	"collabdata/shared/client"
 )
 
-// ExportOptions say how an organization is exported. The zero value exports all of it, as an operator of this service may.
+// ExportOptions configure an export. The zero value exports everything, which requires an operator
+// of this service.
 type ExportOptions struct {
-	// Documented exports by the documented operations alone, and without the reach of an operator.
-	// The file then has no groups, preferences, read states, removals and unsubscribed users, and
-	// only the line of a disabled document. Export refuses a disabled organization.
+	// Documented only uses documented operations, without an operator's rights. The file then lacks
+	// groups, preferences, read states, removals and unsubscribed users, and the content of
+	// disabled documents. Export returns an error for a disabled organization.
 	Documented bool
 
-	Progress func(Progress)    // is called now and then; may be nil
-	Skipped  func(text string) // is called with what cannot be read and why, which is then not in the file; may be nil
+	Progress func(Progress) // called from time to time; may be nil
+	// called with each unreadable thing and the reason; the file omits it; may be nil
+	Skipped func(text string)
 }
 
-// most is how many ids a request may name.
+// most is the maximum number of ids in a request.
 const most = 30
 
-// Export writes an organization to w as a file of this package. It reads by the operations of c: each thread is in the file as it was when it
-// was read, and the whole is no snapshot of one moment. It holds the folders, the ids of documents, and one page of an answer at a time. It
-// fails with the error of the operation that failed, or of w.
+// Export writes an organization to w as a file of this package. It reads through the operations of
+// c, thread by thread, so the file is not a snapshot. It keeps the folders, the ids of documents,
+// and one page of a response in memory. It returns the error of a failed operation or of w.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
 	e := exporter{ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), ExportOptions: o, inFolder: map[string]string{}, listed: map[string]bool{}}
 	err := e.run()
@@ -40,7 +42,6 @@ func Export(ctx context.Context, c *client.Client, organization string, w io.Wri
 	return err
 }
 
-// exporter is one export.
 type exporter struct {
 	ExportOptions
 	ctx context.Context
@@ -50,8 +51,8 @@ type exporter struct {
 
 	progress Progress
 	folders  []object
-	inFolder map[string]string // folders of documents, where these do not say so themselves
-	listed   map[string]bool   // ids of groups that have a line
+	inFolder map[string]string // folders of documents, if documents do not contain them
+	listed   map[string]bool   // ids of groups with a line
 }
 
 func (e *exporter) run() error {
@@ -76,7 +77,7 @@ func (e *exporter) writeFolders() error {
 	return nil
 }
 
-// write writes a line of a kind: of an answer, what the operation that adds it takes.
+// write writes a line of a kind: the fields of a response that the add operation takes.
 func (e *exporter) write(kind Kind, answer object) error {
 	if err := writeLine(e.out, kind, forms[kind].keepMembers(answer)); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (e *exporter) write(kind Kind, answer object) error {
 	return nil
 }
 
-// Pages of an operation that lists: items, or groups of them by a key.
+// Pages of a list: items, or groups of items by key.
 type (
 	items  = []jsontext.Value
 	groups = client.Keyed[items]
@@ -137,7 +138,7 @@ func (e *exporter) organization() error {
 	return e.write(Organization, further(enabled(renamed(o, "id", "organizationId")), "createdAt", "lastUpdated"))
 }
 
-// getOrganization returns an organization as it is answered, nil where it does not exist.
+// getOrganization returns an organization, or nil if it does not exist.
 func getOrganization(ctx context.Context, c *client.Client, id string) (object, error) {
 	list, _, err := client.Call[items](ctx, c, "/v2/organizations/get", map[string]any{"organizationIds": []string{id}})
 	if err != nil || len(list) == 0 {
@@ -146,7 +147,7 @@ func getOrganization(ctx context.Context, c *client.Client, id string) (object, 
 	return parse(list[0]), nil
 }
 
-// enabled returns what was answered of an organization or a document without its state, unless it is disabled.
+// enabled removes the state from an organization or document, unless it is disabled.
 func enabled(o object) object {
 	if isTrue(o, "disabled") {
 		return o
@@ -154,7 +155,7 @@ func enabled(o object) object {
 	return without(o, "disabled")
 }
 
-// renamed returns an object with a member under another name.
+// renamed renames a member of an object.
 func renamed(o object, name, to string) object {
 	o = slices.Clone(o)
 	for i := range o {
@@ -165,7 +166,7 @@ func renamed(o object, name, to string) object {
 	return o
 }
 
-// further returns what was answered of something with further fields, without what the service says of it itself.
+// further removes the service's own fields from an object with further fields.
 func further(o object, own ...string) object {
 	o = without(o, own...)
 	for i := range o {
@@ -174,7 +175,7 @@ func further(o object, own ...string) object {
 	return o
 }
 
-// readFolders reads the folders, parents before those in them.
+// readFolders reads the folders, parents first.
 func (e *exporter) readFolders() error {
 	err := e.items("/v2/organizations/folders/get", map[string]any{}, func(f object) error {
 		e.folders = append(e.folders, f)
@@ -189,7 +190,7 @@ func depth(folder object) int {
 	return len(itemsOf(ancestors))
 }
 
-// ownAccess returns what was answered of a folder or a document without the access type that it has from above.
+// ownAccess removes an inherited access type from a folder or document.
 func ownAccess(o object) object {
 	if isTrue(o, "inheritAccessFromParent") {
 		return without(o, "accessType")
@@ -197,7 +198,7 @@ func ownAccess(o object) object {
 	return o
 }
 
-// documents writes the documents, each few of them before their threads.
+// documents writes the documents in small groups, each before its threads.
 func (e *exporter) documents() error {
 	if e.Documented {
 		if err := e.findFolders(); err != nil {
@@ -225,14 +226,15 @@ func (e *exporter) documents() error {
 			}
 			return nil
 		})
-		// A page of documents takes as long as their threads: the token of the next one may have expired. Then the list begins again.
+		// Writing the threads of a page takes time: the token of the next page may have expired.
+		// Then restart the list.
 		if failed != nil || client.CodeOf(err) != client.CodeInvalidArgument || len(written) == before {
 			return err
 		}
 	}
 }
 
-// findFolders notes which documents are in folders, as the documented service does not say so of a document.
+// findFolders finds the documents of folders, which the documented service omits in documents.
 func (e *exporter) findFolders() error {
 	for _, f := range e.folders {
 		folder := textOf(f, "folderId")
@@ -288,8 +290,7 @@ func (e *exporter) writeDocuments(list []object) error {
 	})
 }
 
-// records writes who gets no mail and who was taken out of the organization, or who was taken out
-// of documents.
+// records writes unsubscribed and removed users of the organization, or removed users of documents.
 func (e *exporter) records(documents []string) error {
 	if e.Documented {
 		return nil
@@ -301,14 +302,14 @@ func (e *exporter) records(documents []string) error {
 	return e.items(getRecords, request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
 }
 
-// levels writes the levels that users have set for an annotation.
+// levels writes the levels of users for an annotation.
 func (e *exporter) levels(document string, a object) error {
 	for _, name := range []string{"subscribedUsers", "unsubscribedUsers"} {
 		users, _ := a.Get(name)
 		for _, user := range parse(users) {
 			level := with(with(parse(user.Value), "documentId", quoted(document)), "userId", quoted(user.Key))
 			if textOf(level, "level") == "" {
-				continue // another service says so of who wrote in the annotation
+				continue // another service returns it for participants
 			}
 			id, _ := a.Get("annotationId")
 			if err := e.write(Level, with(level, "annotationId", id)); err != nil {
@@ -348,8 +349,7 @@ func (e *exporter) thread(document string, a object) error {
 	return nil
 }
 
-// groupsOf writes the groups that a comment mentions, if no operation lists groups. It writes each
-// once.
+// groupsOf writes each mentioned group once, if no operation lists groups.
 func (e *exporter) groupsOf(c object) error {
 	tags, _ := c.Get("taggedUserContacts")
 	for _, v := range itemsOf(tags) {
@@ -366,13 +366,12 @@ func (e *exporter) groupsOf(c object) error {
 	return nil
 }
 
-// annotationOf returns what was answered of an annotation, as a line has it.
+// annotationOf converts a response to the annotation of a line.
 func annotationOf(document string, a object) object {
 	return with(plain(a), "documentId", quoted(document))
 }
 
-// plain returns an annotation without what it has by default: the type and the visibility of those
-// that an operation adds without one.
+// plain removes default values from an annotation: the type and the visibility.
 func plain(a object) object {
 	if v, _ := a.Get("visibility"); textOf(parse(v), "type") == "public" {
 		a = without(a, "visibility")
@@ -383,8 +382,8 @@ func plain(a object) object {
 	return restricted(a)
 }
 
-// restricted returns an annotation that names its creator where its visibility names nobody, as after all others were forgotten: requests
-// name somebody.
+// restricted adds the creator to an empty visibility, because requests need a user. It is empty if
+// all its users were erased.
 func restricted(a object) object {
 	v, _ := a.Get("visibility")
 	visibility := parse(v)
@@ -396,12 +395,12 @@ func restricted(a object) object {
 	return with(a, "visibility", value(with(visibility, "userIds", array(items{quoted(creator)}))))
 }
 
-// erasedUser stands where a person was whose data were deleted: nobody sees anything as this user.
+// erasedUser replaces an erased user. Nobody can see anything as this user.
 const erasedUser = "erased-user"
 
-// itemsOf returns the items of an array, nil for anything else.
+// itemsOf returns the items of an array, or nil.
 func itemsOf(v jsontext.Value) (items []jsontext.Value) {
-	_ = json.Unmarshal(v, &items) // as documented
+	_ = json.Unmarshal(v, &items)
 	return items
 }
 
@@ -415,7 +414,7 @@ func (e *exporter) users() error {
 	for _, f := range e.folders {
 		folder := textOf(f, "folderId")
 		err := pages(e, path, map[string]any{"folderId": folder}, func(page items) error { return e.granted("folder", folder, page) })
-		if client.CodeOf(err) == client.CodeNotFound { // it was deleted meanwhile
+		if client.CodeOf(err) == client.CodeNotFound { // deleted during the export
 			continue
 		}
 		if err != nil {
@@ -433,8 +432,8 @@ func (e *exporter) users() error {
 	})
 }
 
-// granted writes users of the organization, a folder or a document, after the ends of their grants:
-// so no import gives access without one.
+// granted writes users of the organization, a folder or a document after the ends of their grants,
+// so that an import never gives access without an end.
 func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 	list := make([]object, len(users))
 	for i, u := range users {
@@ -465,7 +464,8 @@ func (e *exporter) granted(of, id string, users []jsontext.Value) error {
 	return nil
 }
 
-// withEnds returns users of a folder or a document with the ends of their grants there, without those who may not see it any more.
+// withEnds adds the ends of grants to users of a folder or document. It removes users without
+// access.
 func (e *exporter) withEnds(of, id string, users []object) (list []object, err error) {
 	type permissions = map[string]client.Keyed[client.Permission]
 	for few := range slices.Chunk(users, most) {
@@ -493,7 +493,6 @@ func (e *exporter) withEnds(of, id string, users []object) (list []object, err e
 	return list, nil
 }
 
-// groups writes the groups.
 func (e *exporter) groups() error {
 	if e.Documented {
 		return nil
@@ -513,7 +512,7 @@ func (e *exporter) people() error {
 	err := e.items("/v2/notifications/config/users/get", map[string]any{}, func(p object) error {
 		if config, _ := p.Get("config"); len(parse(config)) == 0 {
 			if p = without(p, "config"); textOf(p, "mailFrequency") == "" {
-				return nil // everything was set back
+				return nil // everything was reset
 			}
 		}
 		return e.write(Preference, p)

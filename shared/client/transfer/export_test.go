@@ -1,6 +1,6 @@
 package transfer
 
-// Fields returns the fields that lines of a kind may have, each with those around it: from.userId,
+// Fields returns the possible fields of a kind's lines, with their parents: from.userId,
 // attachments.name.
 func Fields(k Kind) (names []string) {
 	var add func(of *shape, prefix string)

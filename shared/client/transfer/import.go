@@ -15,25 +15,24 @@ import (
 	"collabdata/shared/client"
 )
 
-// ImportOptions say how a file is imported. The zero value imports all of it as it is.
+// ImportOptions configure an import. The zero value imports everything unchanged.
 type ImportOptions struct {
-	Documents map[string]string // new ids of documents, by those that the file has
+	Documents map[string]string // new ids of documents, by ids in the file
 
-	Progress func(Progress) // is called now and then, never twice at once; may be nil
-	Refused  func(Refusal)  // is called with each line that the service does not take; may be nil
+	Progress func(Progress) // called from time to time, never concurrently; may be nil
+	Refused  func(Refusal)  // called with each refused line; may be nil
 }
 
-// Refusal is a line that the service did not take, and why. Nothing of the line was changed.
+// Refusal is a refused line and the reason. The import changed nothing for this line.
 type Refusal struct {
-	Line    int64 // of the file, from 1
+	Line    int64 // in the file, from 1
 	Kind    Kind
-	ID      string // of what it is about
-	Field   string // that breaks a rule; "" where it is none of the line
+	ID      string // of the subject
+	Field   string // with the mistake; "" if it is not in a field
 	Message string
 }
 
-// Result is the number of lines of each kind that an import added, that existed, and that were
-// refused.
+// Result counts added, existing and refused lines by kind.
 type Result struct {
 	Added, Unchanged, Refused map[Kind]int64
 }
@@ -46,29 +45,29 @@ func (r *Result) Sum() (added, unchanged, refused int64) {
 	return added, unchanged, refused
 }
 
-// Check reads a file to its end, and fails with a *LineError for the first line that Import would stop at.
+// Check reads a whole file. It returns a *LineError for the first line that Import would stop at.
 func Check(r io.Reader, o ImportOptions) error {
 	i := &importer{ImportOptions: o}
 	return i.lines(r, func(*line) error { return nil })
 }
 
-// Import adds what a file of this package holds to the account of c: with its ids, times and
-// authors, and nobody is notified of it. Only webhooks of an account with the setting allEvents get
-// the threads and comments. c is a client of an operator.
+// Import adds the contents of a file to the account of c, with their ids, times and authors. It
+// notifies nobody. Webhooks get threads and comments only if the account has the setting allEvents.
+// c must be a client of an operator.
 //
-// Import may be repeated, also after one that was ended at any place: it adds what is missing, and
-// fields that a user, a grant, a preference or the organization lacks. Data that exist with another
-// value stay, and the line is refused, and with it the lines of a refused folder, document or
-// annotation, as other people might see them there. Of read states and removals the later ones
-// hold. Comments bring back authors who were taken out before, so Import adds the removals at their
-// lines and, once more, at its end. Then it disables the documents and the organization that are
-// disabled in the file.
+// Import may be repeated, also after an interruption. It adds missing things, and missing fields of
+// users, grants, preferences and the organization. It refuses a line if the thing exists with
+// another value. It also refuses lines in a refused folder, document or annotation, because other
+// people might see them. Later read states and removals take precedence. Adding comments restores
+// removed authors, so Import adds removals at their lines and again at the end. Finally, it
+// disables documents and the organization as in the file.
 //
-// Import holds MaxLine bytes, or less than 20 MB of shorter lines, and the lines of removals and
-// disabled documents.
+// Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines, plus the lines of
+// removals and disabled documents.
 //
-// It fails with a *LineError for a line that is none of a file; what is before it is added then. It fails with the error of an operation
-// that failed for now, or for all of the account; it may be repeated then. It does not fail where the service refuses a line: see Refusal.
+// Import returns a *LineError if a line is malformed; earlier lines are added. It returns an
+// operation's error if the failure is temporary or concerns the whole account; then it may be
+// repeated. Refused lines are not an error: see Refusal.
 func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions) (*Result, error) {
 	i := &importer{
 		ImportOptions: o, c: c, slots: make(chan struct{}, maxRequests),
@@ -95,15 +94,14 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	return i.result, err
 }
 
-// Bounds of what is sent at once.
+// Limits of requests.
 const (
-	maxBatchLines = 400     // of one request
-	maxBatchBytes = 1 << 20 // of one request, except a larger line that stands alone
-	maxRequests   = 8       // side by side
-	maxTries      = 20      // of items that fail for now
+	maxBatchLines = 400     // of a request
+	maxBatchBytes = 1 << 20 // of a request, unless it has one larger line
+	maxRequests   = 8       // concurrent
+	maxTries      = 20      // for items with temporary failures
 )
 
-// importer is one import.
 type importer struct {
 	ImportOptions
 	ctx  context.Context
@@ -111,15 +109,15 @@ type importer struct {
 	c    *client.Client
 	org  string
 
-	next     []*line // that are sent together
-	bytes    int     // of them
-	last     step    // of what was sent last
+	next     []*line // lines of the next request
+	bytes    int     // bytes of next
+	last     step    // last sent step
 	removals []*line
-	disabled []*line // documents that are
-	closed   bool    // the organization is
+	disabled []*line // disabled documents
+	closed   bool    // the organization is disabled
 	running  sync.WaitGroup
 	slots    chan struct{}
-	folders  map[string]object // that are there, once they are known
+	folders  map[string]object // existing ones; nil until read
 
 	mu       sync.Mutex
 	result   *Result
@@ -127,10 +125,10 @@ type importer struct {
 	refused  map[thing]bool
 }
 
-// lines reads the lines of a file, with documents renamed.
+// lines reads the lines of a file and renames documents.
 func (i *importer) lines(r io.Reader, take func(*line) error) error {
 	in := newLines(r)
-	named := map[string]bool{} // documents that were renamed
+	named := map[string]bool{} // renamed documents
 	for {
 		text, torn := in.next()
 		if torn == io.EOF {
@@ -166,13 +164,13 @@ func (i *importer) lines(r io.Reader, take func(*line) error) error {
 	return nil
 }
 
-// step is what lines are added by: all of one are added before those of the next.
+// step groups lines: all lines of a step are added before those of the next.
 type step struct {
 	kind Kind
-	rest bool // comments whose annotation is in an earlier batch
+	rest bool // comments of an annotation in an earlier batch
 }
 
-// take puts a line into a batch, and sends the one before that is full, or that is of something else.
+// take adds a line to the batch. If the line does not fit, it sends the batch first.
 func (i *importer) take(l *line) error {
 	if i.ctx.Err() != nil {
 		return context.Cause(i.ctx)
@@ -193,7 +191,7 @@ func (i *importer) take(l *line) error {
 	return nil
 }
 
-// organization adds the organization, or what it lacks.
+// organization adds the organization or its missing fields.
 func (i *importer) organization(l *line) error {
 	i.org, i.closed = l.id, isTrue(l.object, "disabled")
 	l.object = without(l.object, "disabled")
@@ -218,7 +216,7 @@ func (i *importer) organization(l *line) error {
 	return nil
 }
 
-// ways are how lines of a kind are added: at most so many by one request, which have some fields in common.
+// ways define how to add lines of each kind: the maximum per request, and common fields.
 var ways = map[Kind]struct {
 	most int
 	same []string
@@ -239,7 +237,7 @@ var ways = map[Kind]struct {
 	ReadState:    {maxBatchLines, nil, records("readStates")},
 }
 
-// records returns what adds lines as records of a kind that the request has under a name.
+// records returns a function that adds lines as records under a name in the request.
 func records(name string) func(*importer, []*line) error {
 	return func(i *importer, batch []*line) error {
 		_, err := i.bulk("/operator/records/add", name, batch, nil)
@@ -247,13 +245,14 @@ func records(name string) func(*importer, []*line) error {
 	}
 }
 
-// removeAgain adds the removals that comments of the file have undone.
+// removeAgain repeats the removals that comments of the file have undone.
 func (i *importer) removeAgain() error {
 	left := slices.DeleteFunc(i.removals, func(l *line) bool { return i.refused[thing{kind: Document, id: l.document()}] })
 	for batch := range slices.Chunk(left, maxBatchLines) {
 		again := importer{
 			ctx: i.ctx, c: i.c, org: i.org, refused: map[thing]bool{},
-			result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}}, // they are counted
+			// already counted
+			result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}},
 		}
 		if err := records("removals")(&again, batch); err != nil {
 			return err
@@ -262,14 +261,14 @@ func (i *importer) removeAgain() error {
 	return nil
 }
 
-// fits reports whether a line may be sent with those of the batch.
+// fits reports whether a line can be sent with the batch.
 func (i *importer) fits(l *line) bool {
 	if len(i.next) == 0 {
 		return true
 	}
 	first := i.next[0]
 	with := first
-	if l.kind == Comment && first.kind == Annotation { // after the annotation, whatever is between
+	if l.kind == Comment && first.kind == Annotation { // follows its annotation
 		with = i.next[len(i.next)-1]
 	} else if l.kind != first.kind {
 		return false
@@ -318,13 +317,13 @@ func (i *importer) send() {
 	})
 }
 
-// thing is what other lines may belong to.
+// thing can own other lines.
 type thing struct {
 	kind         Kind
-	document, id string // document of an annotation alone
+	document, id string // document only for an annotation
 }
 
-// owners returns what a line belongs to.
+// owners returns the things that a line belongs to.
 func (l *line) owners() (list []thing) {
 	in := textOf(l.object, "folderId")
 	switch l.kind {
@@ -342,7 +341,7 @@ func (l *line) owners() (list []thing) {
 	return list
 }
 
-// allowed refuses lines that belong to something that was refused, and returns the others.
+// allowed refuses lines of refused owners, and returns the others.
 func (i *importer) allowed(list []*line) (allowed []*line) {
 	for _, l := range list {
 		i.mu.Lock()
@@ -358,7 +357,7 @@ func (i *importer) allowed(list []*line) (allowed []*line) {
 	return allowed
 }
 
-// added counts lines that were added.
+// added counts added lines.
 func (i *importer) added(list ...*line) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -367,8 +366,8 @@ func (i *importer) added(list ...*line) {
 	}
 }
 
-// there counts a line of something that exists, or refuses it if that differs. It reports which.
-func (i *importer) there(l *line, differing []string) bool {
+// existing counts an existing line, or refuses it if fields differ. It reports whether it counted it.
+func (i *importer) existing(l *line, differing []string) bool {
 	if len(differing) > 0 {
 		i.refuse(l, "", fmt.Sprintf("already exists with a different %s; left unchanged", strings.Join(differing, ", ")))
 		return false
@@ -377,15 +376,15 @@ func (i *importer) there(l *line, differing []string) bool {
 	return true
 }
 
-// unchanged counts a line of something that exists.
+// unchanged counts an existing line.
 func (i *importer) unchanged(l *line) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.result.Unchanged[l.kind]++
 }
 
-// lacks reports whether something as it was found lacks fields of its line, or does not exist.
-// Otherwise it counts the line, or refuses it if a field differs.
+// lacks reports whether an existing thing lacks fields of its line, or does not exist. Otherwise it
+// counts the line, or refuses it if a field differs.
 func (i *importer) lacks(l *line, found object, exists bool) bool {
 	if !exists {
 		return true
@@ -395,11 +394,11 @@ func (i *importer) lacks(l *line, found object, exists bool) bool {
 	if len(other) == 0 && len(names) > 0 {
 		return true
 	}
-	i.there(l, other)
+	i.existing(l, other)
 	return false
 }
 
-// refuse refuses a line, and with it what belongs to it.
+// refuse refuses a line and the lines that belong to it.
 func (i *importer) refuse(l *line, field, message string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -415,9 +414,9 @@ func (i *importer) refuse(l *line, field, message string) {
 	}
 }
 
-// otherwise returns the names of the fields that a folder or a document has otherwise than its line: all that the line has, and what decides
-// who sees it.
-func otherwise(l *line, found object) []string {
+// differingFields returns the names of fields that differ between a line and its folder or document: all
+// fields of the line, and fields that decide about access.
+func differingFields(l *line, found object) []string {
 	names := differing(l.object, found)
 	for _, name := range []string{"accessType", "folderId", "parentFolderId"} {
 		v, there := found.Get(name)
@@ -428,7 +427,7 @@ func otherwise(l *line, found object) []string {
 	return names
 }
 
-// addFolders adds folders, in their order.
+// addFolders adds folders in order.
 func (i *importer) addFolders(batch []*line) error {
 	const path = "/v2/organizations/folders/get"
 	if i.folders == nil {
@@ -440,10 +439,11 @@ func (i *importer) addFolders(batch []*line) error {
 	}
 	var missing []*line
 	for _, l := range batch {
-		if found, there := i.folders[l.id]; len(i.allowed([]*line{l})) == 0 { // as its parent was refused just now
+		// its parent was just refused
+		if found, there := i.folders[l.id]; len(i.allowed([]*line{l})) == 0 {
 			continue
 		} else if there {
-			i.there(l, otherwise(l, found))
+			i.existing(l, differingFields(l, found))
 		} else {
 			missing = append(missing, l)
 		}
@@ -452,7 +452,7 @@ func (i *importer) addFolders(batch []*line) error {
 	return err
 }
 
-// documents adds documents of one folder, and sets the access types that are their own.
+// documents adds documents of one folder, and sets their own access types.
 func (i *importer) documents(batch []*line) error {
 	there := map[string]object{}
 	err := i.get(documentsGet, map[string]any{"documentIds": idsOf(batch)}, func(found object) {
@@ -468,9 +468,9 @@ func (i *importer) documents(batch []*line) error {
 			missing = append(missing, l)
 			continue
 		}
-		_, own := found.Get("accessType") // perhaps it was added, and an import was ended before it was set
-		names := slices.DeleteFunc(otherwise(l, found), func(name string) bool { return name == "disabled" || name == "accessType" && !own })
-		if i.there(l, names) {
+		_, own := found.Get("accessType") // an interrupted import may not have set it
+		names := slices.DeleteFunc(differingFields(l, found), func(name string) bool { return name == "disabled" || name == "accessType" && !own })
+		if i.existing(l, names) {
 			same = append(same, l)
 		}
 	}
@@ -498,7 +498,7 @@ func (i *importer) documents(batch []*line) error {
 	return nil
 }
 
-// disable disables what is disabled in the file: documents that were not refused, and the organization.
+// disable disables documents, unless refused, and the organization as in the file.
 func (i *importer) disable() error {
 	list := slices.DeleteFunc(i.disabled, func(l *line) bool { return i.refused[thing{kind: Document, id: l.id}] })
 	for few := range slices.Chunk(list, most) {
@@ -521,7 +521,7 @@ func idsOf[L interface{ name() string }](list []L) []string {
 	return ids
 }
 
-// users adds users of one level, or what they lack.
+// users adds users of one level, or their missing fields.
 func (i *importer) users(batch []*line) error {
 	level := map[string]any{}
 	for _, name := range []string{"documentId", "folderId"} {
@@ -536,8 +536,8 @@ func (i *importer) users(batch []*line) error {
 	return err
 }
 
-// usersWithout returns lines of users of a level, or of their grants on it, that do not exist or
-// lack fields. It refuses those of users who were taken out, as an add would bring them back.
+// usersWithout returns lines of users or grants on a level that do not exist or lack fields. It
+// refuses removed users, because adding would restore them.
 func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []*line, _ error) {
 	for few := range slices.Chunk(batch, most) {
 		there := map[string]object{}
@@ -570,15 +570,14 @@ func (i *importer) usersWithout(batch []*line, level map[string]any) (missing []
 	return missing, nil
 }
 
-// atLevel returns a line of a user or a grant without its level.
+// atLevel returns a line of a user or grant without its level.
 func (l *line) atLevel() *line {
 	at := *l
 	at.object = without(l.object, "documentId", "folderId", "type", "id")
 	return &at
 }
 
-// removed returns which users of lines were taken out of the organization, or of the document of a
-// level.
+// removed returns users that were removed from the organization, or from the document of a level.
 func (i *importer) removed(list []*line, level map[string]any) (map[string]bool, error) {
 	removed := map[string]bool{}
 	if len(list) == 0 {
@@ -592,14 +591,13 @@ func (i *importer) removed(list []*line, level map[string]any) (map[string]bool,
 	return removed, err
 }
 
-// withMember returns a request with one more member.
+// withMember adds a member to a copy of a request.
 func withMember(request map[string]any, name string, v any) map[string]any {
 	request = maps.Clone(request)
 	request[name] = v
 	return request
 }
 
-// userIDs returns the users of lines.
 func userIDs(list []*line) []string {
 	ids := make([]string, len(list))
 	for n, l := range list {
@@ -608,7 +606,7 @@ func userIDs(list []*line) []string {
 	return ids
 }
 
-// grants gives grants on one resource.
+// grants adds grants on one resource.
 func (i *importer) grants(batch []*line) error {
 	level := map[string]any{}
 	if of := textOf(batch[0].object, "type"); of != "organization" {

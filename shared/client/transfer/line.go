@@ -14,19 +14,19 @@ import (
 type line struct {
 	number int64 // from 1
 	kind   Kind
-	id     string // of what it is about, beside its document
-	object        // its fields, without the kind
+	id     string // of the subject, within its document
+	object        // fields, without the kind
 	size   int    // bytes
 }
 
-// LineError is a line that no import takes.
+// LineError is a malformed line.
 type LineError struct {
 	Line  int64  // from 1
-	Field string // "" for the line as a whole
+	Field string // "" for the whole line
 	Rule  string // that the field breaks
 }
 
-// Error names the line, the field and its rule.
+// Error returns the line, the field and the rule.
 func (e *LineError) Error() string {
 	if e.Field == "" {
 		return fmt.Sprintf("line %d %s", e.Line, e.Rule)
@@ -34,7 +34,7 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Field, e.Rule)
 }
 
-// parseLine reads a line. It fails with a *LineError.
+// parseLine parses a line. It returns a *LineError.
 func parseLine(number int64, text []byte) (*line, error) {
 	fail := func(field, format string, args ...any) (*line, error) {
 		return nil, &LineError{Line: number, Field: field, Rule: fmt.Sprintf(format, args...)}
@@ -67,7 +67,7 @@ func parseLine(number int64, text []byte) (*line, error) {
 	if l.kind == Unsubscribed {
 		l.id = cmp.Or(textOf(l.object, "userId"), textOf(l.object, "address"))
 	}
-	if f.open { // see escapeKind
+	if f.open {
 		for i, m := range l.object {
 			if name, escaped := cutEscape(m.Key); escaped {
 				l.object[i].Key = name
@@ -80,7 +80,7 @@ func parseLine(number int64, text []byte) (*line, error) {
 	return l, nil
 }
 
-// cutEscape is the inverse of escapeKind, for a name that it returned.
+// cutEscape is the inverse of escapeKind.
 func cutEscape(name string) (string, bool) {
 	if name != "" && name[0] == '_' && escapeKind(name) != name {
 		return name[1:], true
@@ -90,10 +90,9 @@ func cutEscape(name string) (string, bool) {
 
 func (l *line) name() string { return l.id }
 
-// document returns the document that a line names, "" for none.
 func (l *line) document() string { return textOf(l.object, "documentId") }
 
-// rename puts one document in the place of another.
+// rename replaces the document of the line.
 func (l *line) rename(documents map[string]string) (old string) {
 	name := "documentId"
 	if l.kind == Grant && textOf(l.object, "type") == "document" {
@@ -115,10 +114,9 @@ func (l *line) rename(documents map[string]string) (old string) {
 	return old
 }
 
-// errTorn is that of a last line that was not written to its end.
+// errTorn means that the last line is incomplete.
 var errTorn = errors.New("ends in its middle: the export did not come to its end")
 
-// lines reads the lines of a file.
 type lines struct {
 	r      *bufio.Reader
 	number int64 // of the last line, from 1
@@ -126,8 +124,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, MaxLine)} }
 
-// next returns the next line without its end, until next is called again. It fails with io.EOF after the last, and with errTorn, beside the
-// text, where that has no end.
+// next returns the next line without its end. The text is valid until the next call. It returns
+// io.EOF after the last line, and errTorn with the text if the last line has no end.
 func (l *lines) next() (text []byte, err error) {
 	text, err = l.r.ReadSlice('\n')
 	if len(text) == 0 {

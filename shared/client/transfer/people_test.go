@@ -22,7 +22,6 @@ import (
 
 const addAcme = `"organizations": [{"organizationId": "acme"}]`
 
-// ask returns the data that an operation answers.
 func ask(t *testing.T, c *client.Client, path, data string) string {
 	t.Helper()
 	answer, _, err := client.Call[jsontext.Value](t.Context(), c, path, jsontext.Value("{"+data+"}"))
@@ -30,7 +29,7 @@ func ask(t *testing.T, c *client.Client, path, data string) string {
 	return string(answer)
 }
 
-// refusals imports a file, and returns the lines that were refused.
+// refusals imports a file, and returns the refused lines.
 func refusals(t *testing.T, c *client.Client, file string) (list []string) {
 	t.Helper()
 	_, err := transfer.Import(t.Context(), c, strings.NewReader(file), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
@@ -41,7 +40,7 @@ func refusals(t *testing.T, c *client.Client, file string) (list []string) {
 	return list
 }
 
-// mails reports which of some users of acme get mails, by an address each.
+// mails reports which users of acme get emails, each at one address.
 func (s *service) mails(t *testing.T, account string, users ...string) (list []string) {
 	t.Helper()
 	all := collab.Map(users, func(id string) collab.User { return collab.User{UserID: id, Email: new(id + "@example.com")} })
@@ -50,8 +49,8 @@ func (s *service) mails(t *testing.T, account string, users ...string) (list []s
 	return slices.DeleteFunc(slices.Clone(users), func(id string) bool { return off[id] })
 }
 
-// TestMovedPeople: after a move, users get mails when they want, follow and mute what they did, and
-// those who were taken out see nothing. Comments that mention a group come, too.
+// TestMovedPeople checks that a move keeps email times, follows, mutes and removals of users, and
+// comments that mention a group.
 func TestMovedPeople(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -85,14 +84,14 @@ func TestMovedPeople(t *testing.T) {
 	}
 }
 
-// plainAnswer returns an answer without the API key that it names.
+// plainAnswer removes the API key from a response.
 func plainAnswer(answer string) string {
 	return strings.NewReplacer(`"one-key"`, `""`, `"two-key"`, `""`).Replace(answer)
 }
 
-// TestUnsubscribedFirst: an import that ends at any of its first requests has ended mails before it
-// adds users, comments or anything else of a person. The earliest time stays, and an organization
-// of the same account that is exported, too, has the addresses.
+// TestUnsubscribedFirst checks that an import unsubscribes addresses before it adds any personal
+// data, even if it ends at any of its first requests. The earliest time stays. A later exported
+// organization of the account has the addresses, too.
 func TestUnsubscribedFirst(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -131,8 +130,8 @@ func TestUnsubscribedFirst(t *testing.T) {
 	}
 }
 
-// TestRemovals: a removal holds whatever an import adds after it, comes again after a kill, and
-// takes nothing from a user who is back.
+// TestRemovals checks that a removal overrides later additions of an import, is repeated after a
+// kill, and does not affect a user who is back.
 func TestRemovals(t *testing.T) {
 	const file = `{"kind":"organization","organizationId":"acme"}
 {"kind":"removal","userId":"bob","removedAt":1700000000000}
@@ -221,7 +220,7 @@ func TestRemovals(t *testing.T) {
 	})
 }
 
-// TestRemovedSince: a file from before users were taken out brings none of them back.
+// TestRemovedSince checks that an older file does not restore removed users.
 func TestRemovedSince(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")
@@ -247,7 +246,7 @@ func TestRemovedSince(t *testing.T) {
 	same(t, "after the import", want, export(t, c, transfer.ExportOptions{}))
 }
 
-// TestBadRecords: a record that is none is refused with its field and rule.
+// TestBadRecords checks that an invalid record is refused with its field and rule.
 func TestBadRecords(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")
@@ -281,7 +280,7 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// TestRecordPages: pages of records of any size are those of one large page, each record once.
+// TestRecordPages checks that pages of any size contain each record once.
 func TestRecordPages(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")
@@ -312,8 +311,8 @@ func TestRecordPages(t *testing.T) {
 	}
 }
 
-// TestOtherwisePeople: what an account has otherwise of users, grants, groups, levels and
-// preferences stays, and is named. What it lacks is added.
+// TestOtherwisePeople checks that differing users, grants, groups, levels and preferences are
+// unchanged and reported, and that missing ones are added.
 func TestOtherwisePeople(t *testing.T) {
 	const file = `{"kind":"organization","organizationId":"acme","organizationName":"Acme","tier":1}
 {"kind":"group","groupId":"g","groupName":"G","userIds":["ann","bob"]}
@@ -385,8 +384,8 @@ func TestOtherwisePeople(t *testing.T) {
 	}
 }
 
-// TestAnotherIncarnation: what belonged to a deleted document is not in the file of one that was
-// added under its id.
+// TestAnotherIncarnation checks that data of a deleted document is not exported with a later one of
+// its id.
 func TestAnotherIncarnation(t *testing.T) {
 	s := serve(t)
 	c := s.account(t, "one")

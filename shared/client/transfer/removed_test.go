@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestRestoreBringsNobodyBack holds that a document which comes back from a file, with an old comment of a user
-// who was taken out of the organization, shows that user nothing.
+// TestRestoreBringsNobodyBack checks that a user who was removed from the organization cannot see a
+// document restored from a file with their old comment.
 func TestRestoreBringsNobodyBack(t *testing.T) {
 	c := serve(t).account(t, "one")
 	call(t, c, "/v2/organizations/add", `"organizations": [{"organizationId": "acme"}]`)

@@ -26,7 +26,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestKinds: each kind of item has a line in the file, or a reason why not.
+// TestKinds checks that each kind of item has a line in the file, or a reason for its absence.
 func TestKinds(t *testing.T) {
 	lines := map[transfer.Kind]bool{}
 	for _, k := range keys.Kinds() {
@@ -46,7 +46,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// stored are types of which items of a kind are made.
+// stored are the types of items, by kind.
 var stored = map[string][]reflect.Type{
 	keys.AnOrganization:           {reflect.TypeFor[collab.Organization]()},
 	"folder":                      {reflect.TypeFor[collab.Folder]()},
@@ -63,8 +63,8 @@ var stored = map[string][]reflect.Type{
 	"seen of a thread":            {reflect.TypeFor[collab.Seen]()},
 }
 
-// own are attributes that a file does not carry, by kind, "" for all: they are about the writing of
-// an item, and no operation sets them.
+// own are attributes that a file omits, by kind ("" for all): they concern the writing of an item,
+// and no operation sets them.
 var own = map[string][]string{
 	"":                            {keys.AddedBy, keys.Birth, keys.Writer, keys.Rev, keys.Incarnation, keys.DeletedAt, keys.Emptying},
 	keys.AnOrganization:           {keys.CreatedAt, keys.LastUpdated},
@@ -76,13 +76,14 @@ var own = map[string][]string{
 	keys.AFolderGrant:             {keys.CreatedAt, keys.LastUpdated},
 	keys.AnOrganizationPreference: {keys.LastUpdated},
 	keys.APreference:              {keys.LastUpdated},
-	keys.AThread:                  {keys.LastUpdated, "upd", "orgu"}, // the file has the latest of the thread and its comments
-	"seen of a thread":            {"da"},                            // has the mark of the request that added the thread
+	// the file has the latest of the thread and its comments
+	keys.AThread:       {keys.LastUpdated, "upd", "orgu"},
+	"seen of a thread": {"da"}, // mark of the request that added the thread
 }
 
-// TestRoundTrip: an organization with every kind of item, every field of a line and every attribute
-// that is stored. It is exported, imported into another account and exported again: files and
-// tables are equal. Imported again, every line is unchanged.
+// TestRoundTrip exports an organization with every kind of item, every field of a line and every
+// stored attribute, imports it into another account, and exports it again. Files and tables must be
+// equal. A second import must change nothing.
 func TestRoundTrip(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -90,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 	s.unsubscribe(t, "one", "ann", "nobody else")
 	call(t, one, "/v2/organizations/access/disablestate/update", `"organizationIds": ["acme"], "disabled": true`)
 	file := export(t, one, transfer.ExportOptions{})
-	var order []transfer.Kind // in which kinds come first: it must let an import add each line
+	var order []transfer.Kind // kinds by their first lines, which an import must support
 	for line := range strings.Lines(file) {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(line, `{"kind":"`), `"`)
 		if k := transfer.Kind(kind); !slices.Contains(order, k) {
@@ -113,7 +114,8 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	first := load(t, two, file, transfer.ImportOptions{})
-	if added, unchanged, _ := first.Sum(); added+unchanged != int64(strings.Count(file, "\n")) || unchanged > 5 { // users without a name, after their grants
+	// users without a name, after their grants
+	if added, unchanged, _ := first.Sum(); added+unchanged != int64(strings.Count(file, "\n")) || unchanged > 5 {
 		t.Errorf("the import says %+v", first)
 	}
 	same(t, "exported again", file, export(t, two, transfer.ExportOptions{}))
@@ -154,12 +156,12 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// dropped reports whether a file does not carry an attribute.
+// dropped reports whether a file omits an attribute.
 func dropped(kind, attribute string) bool {
 	return slices.Contains(own[""], attribute) || slices.Contains(own[kind], attribute)
 }
 
-// fieldsOf returns the names of the fields of a file's lines, as transfer.Fields has them.
+// fieldsOf returns the names of the fields of a file's lines, as in transfer.Fields.
 func fieldsOf(t *testing.T, file string) map[transfer.Kind]map[string]bool {
 	t.Helper()
 	all := map[transfer.Kind]map[string]bool{}
@@ -190,11 +192,11 @@ func fieldsOf(t *testing.T, file string) map[transfer.Kind]map[string]bool {
 	return all
 }
 
-// incarnation is what keys add to the ids of an organization, a folder or a document.
+// incarnation matches the incarnation in keys of organizations, folders and documents.
 var incarnation = regexp.MustCompile(`![0-9a-z]+`)
 
-// table returns the exported items of an account, by kind and key, without what dropped reports:
-// keys have no account and no incarnations.
+// table returns the exported items of an account, by kind and key, without dropped attributes,
+// accounts and incarnations.
 func (s *service) table(t *testing.T, account string) map[string]map[string]any {
 	t.Helper()
 	plain := func(text string) string {
@@ -229,7 +231,7 @@ func (s *service) table(t *testing.T, account string) map[string]map[string]any 
 	return all
 }
 
-// TestRecordsAreLines: a line of a kind that is a record has the fields of its request.
+// TestRecordsAreLines checks that a record's line has the fields of its request.
 func TestRecordsAreLines(t *testing.T) {
 	for kind, of := range map[transfer.Kind]reflect.Type{
 		transfer.Unsubscribed: reflect.TypeFor[operator.UnsubscribedRecord](), transfer.Removal: reflect.TypeFor[operator.RemovalRecord](),

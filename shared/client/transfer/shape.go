@@ -9,15 +9,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// shape is what a request takes at one place: read off the client's types, so that a field that an operation gains is one of the file's.
+// shape is the form of a request's value. It is read from the client's types, so that new fields of
+// operations are also fields of the file.
 type shape struct {
-	fields map[string]*shape // of an object; nil for what is taken as it is
-	open   bool              // and further ones
+	fields map[string]*shape // of an object; nil for any value
+	open   bool              // allows further fields
 	items  *shape            // of an array
 	time   bool              // milliseconds since epoch
 }
 
-// shapeOf returns the shape of a type, which does not hold itself, without some of its fields.
+// shapeOf returns the shape of a type without some of its fields. The type must not be recursive.
 func shapeOf[T any](without ...string) *shape {
 	s := shapeOfType(reflect.TypeFor[T]())
 	for _, name := range without {
@@ -54,7 +55,8 @@ func shapeOfType(t reflect.Type) *shape {
 	return s
 }
 
-// keep returns what a request takes of an answer: without null and unknown members, with times in milliseconds.
+// keep converts a response to a request: it removes null and unknown members, and converts times to
+// milliseconds.
 func (s *shape) keep(v jsontext.Value) jsontext.Value {
 	switch kind := v.Kind(); {
 	case s.time && kind == '"':
@@ -74,7 +76,7 @@ func (s *shape) keep(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// keepMembers is keep for the members of an object.
+// keepMembers is keep for an object.
 func (s *shape) keepMembers(o object) object {
 	kept := make(object, 0, len(o))
 	for _, m := range o {
@@ -90,18 +92,19 @@ func (s *shape) keepMembers(o object) object {
 	return kept
 }
 
-// differing returns the names of the members of one object that another does not have, or has otherwise.
+// differing returns the names of members of o that are missing or different in there.
 func differing(o, there object) (names []string) {
 	for _, m := range o {
-		if v, ok := there.Get(m.Key); !ok || !within(m.Value, v) {
+		if v, ok := there.Get(m.Key); !ok || !contains(m.Value, v) {
 			names = append(names, m.Key)
 		}
 	}
 	return names
 }
 
-// within reports whether a value says nothing that another does not: what an object has, the other has, too.
-func within(v, there jsontext.Value) bool {
+// contains reports whether there equals v or, for an object, has every member of v with a
+// contained value.
+func contains(v, there jsontext.Value) bool {
 	if v.Kind() != there.Kind() {
 		return false
 	}
@@ -109,7 +112,7 @@ func within(v, there jsontext.Value) bool {
 	case '{':
 		return len(differing(parse(v), parse(there))) == 0
 	case '[':
-		return slices.EqualFunc(itemsOf(v), itemsOf(there), within)
+		return slices.EqualFunc(itemsOf(v), itemsOf(there), contains)
 	}
 	a, b := v.Clone(), there.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)

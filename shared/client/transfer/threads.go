@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/client"
 )
 
-// Paths of operations that are called at several places.
+// Paths of operations with several callers.
 const (
 	documentsGet      = "/v2/organizations/documents/get"
 	addAnnotations    = "/v2/commentannotations/add"
@@ -21,17 +21,17 @@ const (
 	getRecords        = "/operator/records/get"
 )
 
-// maxComments is how many comments one request may add to an annotation.
+// maxComments is the maximum number of comments that one request adds.
 const maxComments = 90
 
-// thread is an annotation with those of its comments that came in the same batch.
+// thread is an annotation with its comments in the same batch.
 type thread struct {
 	*line
-	inline []*line // that are added with it
-	rest   []*line // that are added to it
+	inline []*line // added with it
+	rest   []*line // added later
 }
 
-// threads adds annotations of one document with the comments after them.
+// threads adds annotations of one document with their comments.
 func (i *importer) threads(batch []*line) error {
 	var list []*thread
 	for _, l := range batch {
@@ -54,7 +54,7 @@ func (i *importer) threads(batch []*line) error {
 	return nil
 }
 
-// fewThreads asks which of at most 30 annotations are there, compares these, and adds the others.
+// fewThreads looks up at most 30 annotations, compares existing ones, and adds the others.
 func (i *importer) fewThreads(list []*thread) error {
 	there := map[string]object{}
 	request := map[string]any{
@@ -71,7 +71,7 @@ func (i *importer) fewThreads(list []*thread) error {
 		switch {
 		case err != nil:
 			i.refuse(t.line, "", client.MessageOf(err))
-			i.allowed(slices.Concat(t.inline, t.rest)) // none is
+			i.allowed(slices.Concat(t.inline, t.rest)) // refuses all
 		case is:
 			if err := i.compareThread(t, found); err != nil {
 				return err
@@ -93,14 +93,15 @@ func (i *importer) fewThreads(list []*thread) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range byLine { // those that were refused
+	for _, t := range byLine { // refused ones
 		i.allowed(slices.Concat(t.inline, t.rest))
 	}
 	return nil
 }
 
-// fitsInline reports whether a comment may be added with its annotation, as there a request takes no attachments and no texts of tags. The
-// author of the first one would see a narrowed thread until an update says who created it.
+// fitsInline reports whether a comment can be added with its annotation. Such a request accepts no
+// attachments and no texts of tags. Until an update sets the creator, the author of the first
+// comment could see a restricted thread.
 func fitsInline(t *thread, c *line) bool {
 	_, attachments := c.Get("attachments")
 	_, narrowed := t.Get("visibility")
@@ -113,7 +114,7 @@ func fitsInline(t *thread, c *line) bool {
 	return !slices.ContainsFunc(itemsOf(tags), func(tag jsontext.Value) bool { _, has := parse(tag).Get("text"); return has })
 }
 
-// statusByUpdate reports whether no operation adds an annotation with its status, so that an update sets it: one without an icon.
+// statusByUpdate reports whether only an update can set the status: one without an icon.
 func statusByUpdate(a object) bool {
 	member, _ := a.Get("status")
 	status, defaults := parse(member), []string{"", "OPEN", "IN_PROGRESS", "RESOLVED"}
@@ -122,7 +123,7 @@ func statusByUpdate(a object) bool {
 	return !svg && !icon && !slices.Contains(defaults, textOf(status, "id"))
 }
 
-// byUpdate are the fields of the annotation that the operation which adds it does not set.
+// byUpdate returns the fields of the annotation that the add operation does not set.
 func (t *thread) byUpdate() []string {
 	names := []string{"documentId", "from", "statusUpdatedByUserId", "resolvedByUserId"}
 	if statusByUpdate(t.object) {
@@ -131,7 +132,7 @@ func (t *thread) byUpdate() []string {
 	return names
 }
 
-// asSent returns the annotation with its comments as the operation that adds it takes it.
+// asSent returns the annotation with its comments for the add operation.
 func (t *thread) asSent() jsontext.Value {
 	a := without(t.object, t.byUpdate()...)
 	if len(t.inline) > 0 {
@@ -140,8 +141,8 @@ func (t *thread) asSent() jsontext.Value {
 	return value(a)
 }
 
-// asSent returns comments as a request takes them. One whose line does not say when it was added
-// was added when it was made: it is not new to anybody.
+// asSent returns comments for a request. A comment without an added time gets the time of its
+// creation, so that it is not new.
 func asSent(comments []*line) jsontext.Value {
 	list := make([]jsontext.Value, len(comments))
 	for n, c := range comments {
@@ -156,7 +157,8 @@ func asSent(comments []*line) jsontext.Value {
 	return array(list)
 }
 
-// find returns the line that a field of an annotation to add is in, and the field in it. A comment is then not among those to add any more.
+// find returns the line and field of a mistake in an annotation. If the line is a comment, find
+// removes it from the inline comments.
 func (t *thread) find(field string) (*line, string) {
 	place, in, _ := strings.Cut(strings.TrimPrefix(field, "commentData["), "]")
 	n, err := strconv.Atoi(place)
@@ -168,8 +170,8 @@ func (t *thread) find(field string) (*line, string) {
 	return c, strings.TrimPrefix(in, ".")
 }
 
-// complete adds what an annotation that is there is without: what an update alone sets, unless it has that, and then its further comments.
-// found is it as it was found, nil for one that was just added.
+// complete adds to an existing annotation the missing fields that only an update sets, then further
+// comments. found is the existing annotation, or nil if it was just added.
 func (i *importer) complete(t *thread, found object) error {
 	if found == nil {
 		i.added(append([]*line{t.line}, t.inline...)...)
@@ -187,7 +189,7 @@ func (i *importer) complete(t *thread, found object) error {
 	return i.comments(i.allowed(t.rest))
 }
 
-// change returns what an update is to set of an annotation that was added, and is otherwise as found; nil for nothing.
+// change returns the update of an annotation, or nil if found needs none.
 func (t *thread) change(found object) jsontext.Value {
 	var change object
 	set := func(name string, v jsontext.Value) { change = with(change, name, v) }
@@ -195,20 +197,20 @@ func (t *thread) change(found object) jsontext.Value {
 	for _, m := range t.object {
 		there, _ := found.Get(m.Key)
 		switch m.Key {
-		case "documentId": // names it
+		case "documentId": // identifies it
 		case "from":
 			if found == nil && len(t.inline) > 0 {
 				there, _ = t.inline[0].Get("from")
 			}
-			if found == nil && len(t.inline) == 0 || !within(m.Value, there) || !within(there, m.Value) {
-				set("from", over(there, m.Value))
+			if found == nil && len(t.inline) == 0 || !contains(m.Value, there) || !contains(there, m.Value) {
+				set("from", mergePatch(there, m.Value))
 			}
 		case "suggestion":
-			if textOf(parse(m.Value), "status") != "pending" && !within(m.Value, there) {
+			if textOf(parse(m.Value), "status") != "pending" && !contains(m.Value, there) {
 				set("suggestion", m.Value)
 			}
 		default:
-			if slices.Contains(open, m.Key) && !within(m.Value, there) {
+			if slices.Contains(open, m.Key) && !contains(m.Value, there) {
 				set(m.Key, m.Value)
 			}
 		}
@@ -222,8 +224,8 @@ func (t *thread) change(found object) jsontext.Value {
 	return value(change)
 }
 
-// over returns what makes one object of another where the members of an update are merged into it.
-func over(there, v jsontext.Value) jsontext.Value {
+// mergePatch returns the patch that changes there to v if an update merges it.
+func mergePatch(there, v jsontext.Value) jsontext.Value {
 	made := parse(v)
 	for _, m := range parse(there) {
 		if _, stays := made.Get(m.Key); !stays {
@@ -233,8 +235,8 @@ func over(there, v jsontext.Value) jsontext.Value {
 	return value(made)
 }
 
-// compareThread sees to an annotation that is there already: it is as the file has it, or was not completed when an import was ended, or is
-// refused. Comments that are missing are added, unless it is refused.
+// compareThread compares an existing annotation with the file: it is equal, or incomplete after an
+// interrupted import, or refused. Missing comments are added unless it is refused.
 func (i *importer) compareThread(t *thread, answer object) error {
 	found := object(forms[Annotation].keepMembers(annotationOf(t.document(), answer)))
 	open := append(t.byUpdate(), "suggestion")
@@ -244,14 +246,14 @@ func (i *importer) compareThread(t *thread, answer object) error {
 		comments, _ := answer.Get("comments")
 		t.rest = i.missing(t.rest, itemsOf(comments))
 	}
-	if !i.there(t.line, wrong) {
-		i.allowed(t.rest) // none is
+	if !i.existing(t.line, wrong) {
+		i.allowed(t.rest) // refuses all
 		return nil
 	}
 	return i.complete(t, found)
 }
 
-// missing counts comments that are among those of an annotation, and returns the others.
+// missing counts existing comments, and returns the others.
 func (i *importer) missing(list []*line, answers []jsontext.Value) (missing []*line) {
 	byID := map[string]object{}
 	for _, v := range answers {
@@ -262,7 +264,7 @@ func (i *importer) missing(list []*line, answers []jsontext.Value) (missing []*l
 	for _, l := range list {
 		id, _ := l.Get("commentId")
 		if found, there := byID[string(id)]; there {
-			i.there(l, differing(without(l.object, "documentId", "annotationId"), found))
+			i.existing(l, differing(without(l.object, "documentId", "annotationId"), found))
 		} else {
 			missing = append(missing, l)
 		}
@@ -270,7 +272,7 @@ func (i *importer) missing(list []*line, answers []jsontext.Value) (missing []*l
 	return missing
 }
 
-// comments adds comments to an annotation: those that are not there.
+// comments adds missing comments to an annotation.
 func (i *importer) comments(list []*line) error {
 	for few := range slices.Chunk(list, maxComments) {
 		if err := i.fewComments(few); err != nil {
@@ -310,7 +312,7 @@ func (i *importer) fewComments(list []*line) error {
 			}
 			missing = append(missing, i.missing(few, found)...)
 		}
-		if len(missing) == len(list) { // they came and went
+		if len(missing) == len(list) { // they appeared and were deleted
 			return err
 		}
 		list = missing

@@ -1,35 +1,35 @@
-// Package transfer takes an organization out of a deployment as a file, and puts such a file into one: another account, another deployment,
-// or this service after one that has the same operations.
+// Package transfer exports an organization to a file, and imports a file into another account,
+// another deployment, or from another service with the same operations.
 //
 // # The file
 //
-// It has JSON objects, one a line, each a thing of the organization: its kind, and the fields of the operation that adds it, as they are
-// there. Times are in milliseconds since epoch. A line has at most MaxLine bytes. Import adds them in their order.
+// Each line is a JSON object that describes one thing: its kind, and the fields of the operation
+// that adds it. Times are in milliseconds since epoch. A line has at most MaxLine bytes. Import
+// adds lines in order.
 //
 //	kind          the fields of                 and
 //	organization  organizations/add             the first line, and the only one of its kind; disabled
 //	unsubscribed                                userId, or the hash of an address of the account; unsubscribedAt
 //	folder        organizations/folders/add     after its parent
-//	group         organizations/usergroups/add  userIds: at most 500 a line, the same group may have several; before comments that mention it
-//	document      organizations/documents/add   folderId, accessType where it has one of its own, disabled
-//	removal                                     userId, documentId unless the user was taken out of the organization; removedAt
+//	group         organizations/usergroups/add  userIds: at most 500 per line, a group may have several lines; before its mentions
+//	document      organizations/documents/add   folderId, its own accessType, disabled
+//	removal                                     userId, documentId unless removed from the organization; removedAt
 //	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
 //	comment       comments/add                  documentId and annotationId; after its annotation
-//	level                                       documentId, userId, annotationId unless it is of the document; level: all, mentions or none
+//	level                                       documentId, userId, annotationId if for one; level: all, mentions or none
 //	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
 //	user          users/add                     documentId or folderId of the user's level
-//	preference    notifications/config/set      userId, and documentId where it is for one
-//	readState     commentannotations/read/set   documentId, userId, and annotationId where it is of one; readAt
+//	preference    notifications/config/set      userId, documentId if for a document
+//	readState     commentannotations/read/set   documentId, userId, annotationId if for an annotation; readAt
 //
-// A further field of an organization or a document that is called kind has one _ more in front of its name, and so has one that is called
-// so with any number of _ in front.
+// A further field with the name kind, or kind after underscores, gets one more leading underscore
+// in an organization or a document.
 //
-// A file leaves out deleted things; notifications, events and webhooks; the times of folders,
-// documents and users, which no operation sets. The table of kinds in package keys gives a reason
-// for each.
+// A file omits deleted things; notifications, events and webhooks; and times of folders, documents
+// and users, which no operation sets. The table of kinds in package keys gives the reasons.
 //
-// Every file has all unsubscribed addresses of its account, as their hashes do not show who of them
-// is in the organization.
+// Every file has all unsubscribed addresses of its account, because their hashes do not identify
+// the users of the organization.
 package transfer
 
 import (
@@ -44,13 +44,13 @@ import (
 	"collabdata/shared/client"
 )
 
-// MaxLine is the most bytes that a line may have.
+// MaxLine is the maximum length of a line, in bytes.
 const MaxLine = 5 << 20
 
-// Kind is what a line is about.
+// Kind is the subject of a line.
 type Kind string
 
-// The kinds.
+// Kinds.
 const (
 	Organization Kind = "organization"
 	Folder       Kind = "folder"
@@ -67,21 +67,21 @@ const (
 	Level        Kind = "level"
 )
 
-// Kinds returns all kinds, in the order in which they come first in an exported file.
+// Kinds returns all kinds, in the order of their first lines in an exported file.
 func Kinds() []Kind {
 	return []Kind{
 		Organization, Unsubscribed, Removal, Folder, Group, Document, Level, Annotation, Comment, Grant, User, Preference, ReadState,
 	}
 }
 
-// Progress is how far an export or an import has come.
+// Progress is the progress of an export or import.
 type Progress struct {
 	Organization string // that it is about
-	Lines        int64  // of the file, from its beginning: they are written, or each is added, was there, or was refused
-	Kind         Kind   // of the last of them
+	Lines        int64  // from the beginning: written, or added, existing or refused
+	Kind         Kind   // of the last line
 }
 
-// The following are the fields of lines: those of the operation, without what names the organization, and what it is told beside.
+// Fields of lines: those of the operation, without the organization and the operation's options.
 type (
 	organizationLine struct {
 		client.NewOrganization
@@ -154,10 +154,10 @@ type (
 	}
 )
 
-// form is what the lines of a kind are made of.
+// form describes the lines of a kind.
 type form struct {
 	*shape
-	ids []string // of its fields, those that a line must have; the last one names the thing
+	ids []string // required fields; the last one identifies the thing
 }
 
 var forms = map[Kind]form{
@@ -176,14 +176,14 @@ var forms = map[Kind]form{
 	Level:        {shapeOf[levelLine](), []string{"documentId", "level", "userId"}},
 }
 
-// notInLines are fields of operations that lines do not have: comments are lines of their own,
-// nobody is notified, and the last one is another name of visibility.
+// notInLines are fields of operations that lines omit: comments have their own lines, an import
+// notifies nobody, and the last one is another name of visibility.
 var notInLines = []string{"commentData", "comments", "triggerNotification", "triggerActivities", "visibilityConfig"}
 
-// object is a JSON object, with its members in their order.
+// object is a JSON object with ordered members.
 type object = client.Keyed[jsontext.Value]
 
-// parse returns a value as an object, nil where it is none.
+// parse returns a value as an object, or nil.
 func parse(value jsontext.Value) (o object) {
 	if value.Kind() != '{' || json.Unmarshal(value, &o) != nil {
 		return nil
@@ -222,7 +222,7 @@ func quoted(text string) jsontext.Value {
 	return b
 }
 
-// textOf returns the text of a member, "" where it is none.
+// textOf returns a member as text, or "".
 func textOf(o object, name string) (text string) {
 	member, _ := o.Get(name)
 	if member.Kind() == '"' {
@@ -232,23 +232,22 @@ func textOf(o object, name string) (text string) {
 	return text
 }
 
-// isTrue reports whether a member is true.
 func isTrue(o object, name string) bool {
 	member, _ := o.Get(name)
 	return member.Kind() == 't'
 }
 
-// with returns an object in which a member of a name has a value.
+// with sets a member in a copy of an object.
 func with(o object, name string, v jsontext.Value) object {
 	return append(without(o, name), client.Member[jsontext.Value]{Key: name, Value: v})
 }
 
-// without returns an object without the members of some names.
+// without removes members from a copy of an object.
 func without(o object, names ...string) object {
 	return slices.DeleteFunc(slices.Clone(o), func(m client.Member[jsontext.Value]) bool { return slices.Contains(names, m.Key) })
 }
 
-// escapeKind returns the name that a further field has in a line, where kind is the line's own. See cutEscape.
+// escapeKind returns the name of a further field in a line, because kind is taken. See cutEscape.
 func escapeKind(name string) string {
 	if strings.TrimLeft(name, "_") == "kind" {
 		return "_" + name
@@ -256,7 +255,6 @@ func escapeKind(name string) string {
 	return name
 }
 
-// writeLine writes a line.
 func writeLine(w io.Writer, kind Kind, fields object) error {
 	line := object{{Key: "kind", Value: quoted(string(kind))}}
 	text := append(value(append(line, fields...)), '\n')

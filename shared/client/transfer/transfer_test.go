@@ -31,7 +31,6 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// service is a deployment of the tests.
 type service struct {
 	*app.Service
 	url      string
@@ -39,10 +38,10 @@ type service struct {
 	cold     atomic.Bool
 }
 
-// restart has the operator forget what its process knows.
+// restart clears the operator's caches.
 func (s *service) restart() { s.cold.Store(true) }
 
-// serve serves a service with a table of its own, whose credentials are in these headers.
+// serve serves a service with its own table and these headers of credentials.
 func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
 	s := &service{Service: apitest.Start(t, func(c *app.Config) { c.Headers = append(headers, credentials.Headers{})[0] })}
@@ -68,7 +67,7 @@ func serve(t testing.TB, headers ...credentials.Headers) *service {
 	return s
 }
 
-// account makes an account, and returns an operator's client of it.
+// account adds an account, and returns an operator's client of it.
 func (s *service) account(t testing.TB, id string) *client.Client {
 	t.Helper()
 	account := collab.Account{ID: id, Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}}
@@ -83,7 +82,7 @@ func (s *service) client(url, account string, transport http.RoundTripper) *clie
 	})
 }
 
-// call calls an operation, which succeeds for every item.
+// call calls an operation, which must succeed for every item.
 func call(t testing.TB, c *client.Client, path, data string) {
 	t.Helper()
 	answer, _, err := client.Call[jsontext.Value](t.Context(), c, path, jsontext.Value("{"+data+"}"))
@@ -92,7 +91,7 @@ func call(t testing.TB, c *client.Client, path, data string) {
 	}
 }
 
-// everything adds an organization of every kind of thing.
+// everything adds an organization with every kind of thing.
 func everything(t testing.TB, c *client.Client) {
 	t.Helper()
 	call(t, c, "/v2/organizations/add", `"organizations": [{"organizationId": "acme", "organizationName": "Acme <&> \u2028", "kind": "customer", "_kind": 1, "tier": {"level": 1.50}}]`)
@@ -155,11 +154,11 @@ func everything(t testing.TB, c *client.Client) {
 	}
 }
 
-// details are all fields of a user object but the id.
+// details are all fields of a user object except the id.
 const details = `"name": "Fay", "email": "fay@example.com", "photoUrl": "https://example.com/f.png", "organizationId": "elsewhere", "color": "#111", "textColor": "#222",
 	"initial": "F", "plan": "free", "type": "guest", "isReadOnly": true, "isAnonymous": false, "isGuest": true, "isAdmin": false, "groupId": "x", "clientGroupId": "y"`
 
-// fillEverything adds what the API has of fields that everything else leaves out.
+// fillEverything adds the API's fields that everything omits.
 func fillEverything(t testing.TB, c *client.Client) {
 	t.Helper()
 	const fay = `{"userId": "fay", ` + details + `}`
@@ -189,7 +188,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["ida"], "mailFrequency": "daily", "mailHour": 0`)
 	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "whole", "userId": "hal", "read": true, "annotationIds": ["whole"]`)
 
-	// Users who were taken out: one wrote and follows, one has a place in a group since.
+	// Removed users: one wrote and follows, one was later added to a group.
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "of jon", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "jon"}}]}]`)
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "jon"}, {"userId": "kim"}]`)
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "whole", "users": [{"userId": "ida"}, {"userId": "ann"}]`)
@@ -200,7 +199,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/organizations/usergroups/users/add", `"organizationId": "acme", "organizationUserGroupId": "g", "userIds": ["kim"]`)
 }
 
-// unsubscribe ends the mails to users of acme, who may have no other line, and to their addresses.
+// unsubscribe unsubscribes users of acme and their addresses. The users may have no other line.
 func (s *service) unsubscribe(t testing.TB, account string, users ...string) {
 	t.Helper()
 	for _, u := range users {
@@ -210,7 +209,6 @@ func (s *service) unsubscribe(t testing.TB, account string, users ...string) {
 	}
 }
 
-// export exports acme.
 func export(t testing.TB, c *client.Client, o transfer.ExportOptions) string {
 	t.Helper()
 	var file strings.Builder
@@ -218,7 +216,7 @@ func export(t testing.TB, c *client.Client, o transfer.ExportOptions) string {
 	return file.String()
 }
 
-// load imports a file, of which the service takes every line.
+// load imports a file without refused lines.
 func load(t testing.TB, c *client.Client, file string, o transfer.ImportOptions) *transfer.Result {
 	t.Helper()
 	o.Refused = func(r transfer.Refusal) { t.Errorf("refused: %+v", r) }
@@ -227,7 +225,7 @@ func load(t testing.TB, c *client.Client, file string, o transfer.ImportOptions)
 	return result
 }
 
-// same fails where two files differ but for the order of their lines.
+// same reports differences of two files, ignoring the order of lines.
 func same(t *testing.T, what, want, got string) {
 	t.Helper()
 	if diff := gocmp.Diff(slices.Sorted(strings.Lines(want)), slices.Sorted(strings.Lines(got))); diff != "" {
@@ -235,7 +233,8 @@ func same(t *testing.T, what, want, got string) {
 	}
 }
 
-// TestImportKilled: an import that is killed after any request, and repeated, adds all, and nothing twice.
+// TestImportKilled checks that an import killed after any request, and repeated, adds everything
+// once.
 func TestImportKilled(t *testing.T) {
 	s := serve(t)
 	one := s.account(t, "one")
@@ -249,7 +248,8 @@ func TestImportKilled(t *testing.T) {
 		var sent atomic.Int64
 		killed := s.client(s.operator, "two", roundTrip(func(r *http.Request) (*http.Response, error) {
 			answer, err := http.DefaultTransport.RoundTrip(r)
-			if !strings.HasSuffix(r.URL.Path, "/get") && sent.Add(1) == requests { // it is carried out, and nobody hears of it
+			// executed, but without a response
+			if !strings.HasSuffix(r.URL.Path, "/get") && sent.Add(1) == requests {
 				kill()
 			}
 			return answer, err
@@ -269,7 +269,7 @@ func TestImportKilled(t *testing.T) {
 	same(t, "after it was killed", file, export(t, two, transfer.ExportOptions{}))
 }
 
-// TestDisabled: what is disabled goes out and in as an operator reaches it; else it is said that it cannot.
+// TestDisabled checks that an operator can export and import disabled things; others get an error.
 func TestDisabled(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -282,7 +282,7 @@ func TestDisabled(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "only an operator imports: ") {
 		t.Errorf("a back end imports: %v", err)
 	}
-	load(t, two, file, transfer.ImportOptions{}) // is disabled in the end
+	load(t, two, file, transfer.ImportOptions{}) // disables at the end
 	same(t, "imported", file, export(t, two, transfer.ExportOptions{}))
 
 	call(t, one, "/v2/organizations/access/disablestate/update", `"organizationIds": ["acme"], "disabled": true`)
@@ -304,7 +304,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestRefused: what the service does not take is said, line by line, and all else is added.
+// TestRefused checks that refused lines are reported one by one, and all others are added.
 func TestRefused(t *testing.T) {
 	c := serve(t).account(t, "one")
 	file := `{"kind":"organization","organizationId":"acme"}
@@ -351,7 +351,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestOtherwiseThere: what is there otherwise than the file has it stays, and is said.
+// TestOtherwiseThere checks that existing things that differ from the file are unchanged and
+// reported.
 func TestOtherwiseThere(t *testing.T) {
 	s := serve(t)
 	one, two := s.account(t, "one"), s.account(t, "two")
@@ -385,7 +386,8 @@ func TestOtherwiseThere(t *testing.T) {
 	same(t, "after the second import", want, export(t, two, transfer.ExportOptions{}))
 }
 
-// TestPrivate: what is private in the file is read by nobody else in the account, whatever is there under the same ids.
+// TestPrivate checks that private data of the file does not leak to others in the account, whatever
+// exists under its ids.
 func TestPrivate(t *testing.T) {
 	const (
 		add     = "/v2/commentannotations/add"
@@ -473,7 +475,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestBadLines: a line that is none of a file is named with its field and rule, before anything of the file is added.
+// TestBadLines checks that a malformed line is reported with its field and rule, before anything is
+// added.
 func TestBadLines(t *testing.T) {
 	const first = `{"kind":"organization","organizationId":"acme"}` + "\n"
 	for _, test := range []struct{ file, want string }{
@@ -501,7 +504,7 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// TestCopy: what the documented operations of a service with other header names answer comes over.
+// TestCopy imports from the documented operations of a service with other header names.
 func TestCopy(t *testing.T) {
 	there := serve(t, credentials.Headers{Key: "x-other-key", Token: "x-other-token"})
 	there.account(t, "one")
@@ -536,12 +539,12 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// awkward stands in front of a service and answers as another one might: with small pages, fields that nobody knows, null where there is
-// nothing; it is down, asks to wait, hangs up, and forgets its page tokens after six requests.
+// awkward is a service with unusual behavior: small pages, unknown fields, null for missing values,
+// outages, requests to wait, closed connections, and page tokens that expire after six requests.
 type awkward struct {
 	service  http.Handler
 	requests int64
-	tokens   map[string]int64 // how many requests there were when one was given
+	tokens   map[string]int64 // number of requests when the token was issued
 	expired  int
 }
 
@@ -600,7 +603,7 @@ func (a *awkward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// nulls are fields that a service may answer as null, by a field that says what has them.
+// nulls are fields that may be null, by a field of the same object.
 var nulls = map[string][]string{
 	"annotationId": {"location", "assignedTo", "context", "newField", "suggestion", "resolvedByUserId", "commentsTruncated"},
 	"commentId":    {"commentHtml", "commentText", "attachments", "newField", "agent"},
@@ -609,7 +612,7 @@ var nulls = map[string][]string{
 	"documentName": {"folderId"},
 }
 
-// adorned returns data as a service with more fields answers it: null in the place of nothing.
+// adorned returns data of a service with more fields and with null for missing values.
 func adorned(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -640,8 +643,8 @@ func adorned(v any) any {
 	return v
 }
 
-// TestCopyOfAnother: a copy goes on where the other service is down for a moment, asks to wait or has forgotten a page token, and takes nothing
-// that it does not know.
+// TestCopyOfAnother checks that a copy survives outages, delays and expired page tokens, and
+// ignores unknown fields.
 func TestCopyOfAnother(t *testing.T) {
 	s := serve(t)
 	own := s.account(t, "one")
@@ -663,7 +666,7 @@ func TestCopyOfAnother(t *testing.T) {
 	same(t, "copied", canonical(t, want), canonical(t, got))
 }
 
-// canonical returns a file with the members of each line in one order.
+// canonical sorts the members of each line of a file.
 func canonical(t *testing.T, file string) string {
 	t.Helper()
 	var all strings.Builder
@@ -675,8 +678,9 @@ func canonical(t *testing.T, file string) string {
 	return all.String()
 }
 
-// withoutOwn returns a file without what no documented operation says: groups, preferences, read
-// states, removals, unsubscribed users, followers of documents, grants that have ended, and what is in a disabled document.
+// withoutOwn removes lines that no documented operation returns: groups, preferences, read states,
+// removals, unsubscribed users, followers of documents, ended grants, and the content of disabled
+// documents.
 func withoutOwn(file string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(file) {

@@ -1,5 +1,5 @@
-// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, emails that are due, and
-// webhook endpoints with deliveries whose time has come.
+// Package pending resends pending work to the queues: events with lost messages or failed
+// deliveries, due emails, and webhook endpoints with due deliveries.
 package pending
 
 import (
@@ -23,24 +23,25 @@ import (
 )
 
 const (
-	portion     = 200             // entries read at once; an account with more continues after the others' turns
-	portionTime = 5 * time.Second // to postpone a portion: a call that is never answered costs no more
-	sendTime    = 5 * time.Second // to send it
-	concurrency = 16              // calls at the same time for a portion
+	portion     = 200             // entries per read; accounts with more take turns
+	portionTime = 5 * time.Second // to postpone a portion, so that a hanging call costs no more
+	sendTime    = 5 * time.Second // to send a portion
+	concurrency = 16              // concurrent calls for a portion
 
-	endsBefore = 12 * time.Second // of a run that are left when it begins no further portion
-	longest    = time.Minute      // a run
+	endsBefore = 12 * time.Second // time left when a run starts no further portion
+	longest    = time.Minute      // duration of a run
 
-	firstWait  = 2 * time.Minute // from a message to the next about the same work; it doubles each time
+	// between the first two messages about the same work; doubles each time
+	firstWait  = 2 * time.Minute
 	lastWait   = time.Hour
 	failedWait = 24 * time.Hour  // between attempts at an email that has failed for hours
-	parkedWait = 9 * time.Minute // parked work is looked at in every tenth minute
+	parkedWait = 9 * time.Minute // between checks of parked work, in every tenth minute
 
-	longQueue = 1_000 // messages that wait
-	longShare = 50    // messages to a long queue in a run, of each account and kind
+	longQueue = 1_000 // waiting messages
+	longShare = 50    // messages to a long queue per run, account and kind
 )
 
-// Store is what the relay needs of the table. Package outbox documents the methods.
+// Store is the relay's part of package outbox, which documents the methods.
 type Store interface {
 	Work(
 		ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
@@ -54,7 +55,7 @@ type Store interface {
 	Beat(ctx context.Context) error
 }
 
-// Lanes wakes the lanes of webhook endpoints: see package hooks.
+// Lanes wakes the lanes of webhook endpoints. See package hooks.
 type Lanes interface {
 	WakeLane(ctx context.Context, l hooks.Lane) (token string, err error)
 }
@@ -65,31 +66,32 @@ type Events interface {
 	SendEvents(ctx context.Context, events ...queue.Event) error
 }
 
-// Webhooks is the queue of lanes of webhook endpoints that have work.
+// Webhooks is the queue of webhook endpoints with work.
 type Webhooks interface {
 	Waiting(ctx context.Context) (int, error)
 	SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error
 }
 
-// Relay sends pending work again. Several may run at the same time.
+// Relay resends pending work. Several relays may run concurrently.
 type Relay struct {
 	Store    Store
 	Lanes    Lanes
 	Events   Events
 	Webhooks Webhooks
-	Metrics  *metrics.Metrics // nil for none
+	Metrics  *metrics.Metrics // may be nil
 	Log      *slog.Logger
 	Now      func() time.Time
 }
 
-// kinds of pending work. They run at the same time, so that none waits for another.
+// kinds of pending work run concurrently, so that none waits for another.
 var kinds = [...]collab.WorkKind{
 	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.EmailWork,
 }
 
-// Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To
-// a long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies
-// loses none. First it writes the heartbeat, by which the function that tells pages of changes shows that it hears of them.
+// Run sends messages about due work, accounts in turn, until nothing is due or its time is over. It
+// reports the age of the oldest work. It sends a long queue at most longShare messages per account;
+// the rest stays due. It postpones work before it sends it, so a run that dies loses none. First it
+// writes the heartbeat that shows that the stream works.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -122,7 +124,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	var oldest time.Duration
 	for _, k := range runs {
 		errs = append(errs, k.errs...)
-		if k.kind != collab.ParkedWork { // it is to wait
+		if k.kind != collab.ParkedWork { // parked work waits
 			oldest = max(oldest, k.oldest)
 		}
 		if k.sent > 0 {
@@ -143,7 +145,7 @@ func inTime(ctx context.Context) bool {
 type kindRun struct {
 	*Relay
 	kind  collab.WorkKind
-	share int // most messages of one account
+	share int // limit of messages per account
 
 	sentOf map[string]int // by account
 
@@ -152,15 +154,15 @@ type kindRun struct {
 	errs   []error
 }
 
-// turn is where a shard is read on.
+// turn is a position in a shard.
 type turn struct {
 	shard int
 	from  string
-	acct  string // only this account's; "" for all accounts
+	acct  string // limits the read to an account; "" for all
 }
 
-// run reads the shards, portion by portion, until nothing is left or the time is over. Where a portion ends within an account, the rest of
-// that account waits for the others' turns.
+// run reads the shards in portions until nothing is left or the time is over. If a portion ends
+// within an account, the rest of that account waits for the other turns.
 func (k *kindRun) run(ctx context.Context) {
 	var turns []turn
 	for shard := range keys.DueShards {
@@ -189,8 +191,8 @@ func (k *kindRun) run(ctx context.Context) {
 	}
 }
 
-// emails reads the emails that are due, portion by portion, the first minute of each shard first, until nothing is left or the time is
-// over.
+// emails reads due emails in portions, earliest minute of each shard first, until nothing is left
+// or the time is over.
 func (k *kindRun) emails(ctx context.Context) {
 	type turn struct {
 		shard int
@@ -215,7 +217,7 @@ func (k *kindRun) emails(ctx context.Context) {
 	}
 }
 
-// sendEmails postpones emails and sends messages about those that it postponed.
+// sendEmails postpones emails and sends messages about them.
 func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 	now := k.Now()
 	moving, cancel := context.WithTimeout(ctx, portionTime)
@@ -246,7 +248,7 @@ func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 			return nil
 		})
 	}
-	_ = moves.Wait() // each adds its error to errs
+	_ = moves.Wait() // errors are in errs
 	sending, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	if len(events) > 0 {
@@ -255,13 +257,13 @@ func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 	k.sent += len(events)
 }
 
-// failed counts and logs work that every attempt has failed to end.
+// failed counts and logs work that failed at every attempt.
 func (k *kindRun) failed(ctx context.Context, text string, of ...slog.Attr) {
 	k.Metrics.Add(metrics.EventsFailed, "", 1)
 	k.Log.LogAttrs(ctx, slog.LevelError, text, of...)
 }
 
-// waitAfter returns how long work waits for the next message after n postponements.
+// waitAfter returns the wait before the next message after n postponements.
 func waitAfter(n int64) time.Duration {
 	if n < 5 {
 		return firstWait << n
@@ -269,7 +271,7 @@ func waitAfter(n int64) time.Duration {
 	return lastWait
 }
 
-// due returns the entries to send now, what was due first ahead.
+// due returns the entries to send now, earliest due first.
 func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	now := k.Now().UnixMilli()
 	var due []outbox.Work
@@ -283,7 +285,7 @@ func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	return due
 }
 
-// send postpones work and sends messages about what it postponed, even where other calls failed or had no answer.
+// send postpones work and sends messages about the postponed work, even if other calls failed.
 func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 	var mu sync.Mutex
 	var events []queue.Event
@@ -315,7 +317,7 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 			return nil
 		})
 	}
-	_ = moves.Wait() // each adds its error to errs
+	_ = moves.Wait() // errors are in errs
 	sending, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	if len(events) > 0 {
@@ -327,8 +329,8 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 	k.sent += len(events) + len(lanes)
 }
 
-// postpone sets when work is sent next, and reports whether it is to be sent now. It deletes work that has expired, and parks an event that
-// no attempt has ended.
+// postpone sets the next time of work, and reports whether to send it now. It deletes expired work,
+// and parks an event that failed at every attempt.
 func (k *kindRun) postpone(ctx context.Context, w outbox.Work) (bool, error) {
 	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.Unix() {
@@ -346,8 +348,8 @@ func (k *kindRun) postpone(ctx context.Context, w outbox.Work) (bool, error) {
 	return k.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())
 }
 
-// share returns how many messages of each account and kind a run sends to a queue: few while it is long, as most pending work then has a
-// message in it.
+// share returns the number of messages per account and kind that a run sends to a queue. It is
+// small if the queue is long, because most pending work then has a message in it.
 func (r *Relay) share(ctx context.Context, q interface {
 	Waiting(ctx context.Context) (int, error)
 }) (int, error) {

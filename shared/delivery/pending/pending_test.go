@@ -35,7 +35,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// world is a table and queues, with a clock that stands.
+// world is a table and queues with a stopped clock.
 type world struct {
 	testing.TB
 	mu               sync.Mutex
@@ -79,7 +79,7 @@ func (w *world) relay() *pending.Relay {
 	}
 }
 
-// run runs the relay once and returns the age that it reports.
+// run runs the relay once and returns the reported age.
 func (w *world) run() float64 {
 	w.Helper()
 	w.metrics.Reset()
@@ -104,7 +104,7 @@ func (w *world) eventOf(acct, id string) collab.EventRef {
 	return collab.EventRef{Account: acct, ID: id}
 }
 
-// lane has an endpoint of the account acct rest until a time.
+// lane lets an endpoint of the account acct rest until a time.
 func (w *world) lane(hook string, until time.Time) {
 	w.Helper()
 	ref := collab.LaneRef{Account: "acct", WebhookID: hook}
@@ -116,13 +116,13 @@ func (w *world) lane(hook string, until time.Time) {
 	must.Do(w, err)
 }
 
-// sent are the ids of the messages that the relay has put on the queues, in their order.
+// sent holds the ids of the relay's messages, in order.
 type sent struct {
 	mu    sync.Mutex
 	order []string
 }
 
-// since returns how often each was sent since the last time.
+// since returns the number of messages by id since the last call.
 func (s *sent) since() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,12 +134,12 @@ func (s *sent) since() map[string]int {
 	return ids
 }
 
-// noted is a queue that notes what is sent to it.
+// noted is a queue that records sent messages.
 type noted struct {
 	*queue.Queue
 	sent  *sent
-	fails bool // nothing can be sent
-	keeps bool // nothing is passed on
+	fails bool // sending fails
+	keeps bool // drops messages
 }
 
 func (q noted) note(send func() error, ids ...string) error {
@@ -163,7 +163,7 @@ func (q noted) SendLanes(ctx context.Context, delay time.Duration, lanes ...queu
 	return q.note(func() error { return q.Queue.SendLanes(ctx, delay, lanes...) }, collab.Map(lanes, func(l queue.Lane) string { return l.WebhookID })...)
 }
 
-// wants holds what was sent since the last time, to both queues.
+// wants checks the messages to both queues since the last call.
 func (w *world) wants(want string) {
 	w.Helper()
 	if got := fmt.Sprint(w.sent.since()); got != want {
@@ -171,7 +171,7 @@ func (w *world) wants(want string) {
 	}
 }
 
-// clear takes everything out of a queue.
+// clear removes all messages of a queue.
 func (w *world) clear(q *queue.Queue) {
 	w.Helper()
 	for {
@@ -183,8 +183,9 @@ func (w *world) clear(q *queue.Queue) {
 	}
 }
 
-// TestBackoff: an event that nobody delivers is sent again after 2 minutes, then after 2, 4, 8, 16, 32 and 60 minutes more, and so on
-// until it expires. The relay runs in those minutes and in those before them: what is due at another time is sent in one of these.
+// TestBackoff checks that an undelivered event is resent after 2 minutes, then after 2, 4, 8, 16,
+// 32 and 60 minutes, and so on until it expires. The test runs the relay only in these minutes and
+// those before them, which also finds messages at other times.
 func TestBackoff(t *testing.T) {
 	w := newWorld(t)
 	ref := w.event("e")
@@ -214,7 +215,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestLaneIsWoken: a lane gets one message when its time has come, and another when that was lost.
+// TestLaneIsWoken checks that a due lane gets one message, and another if that is lost.
 func TestLaneIsWoken(t *testing.T) {
 	w := newWorld(t)
 	w.lane("hook", w.Now().Add(30*time.Minute))
@@ -237,7 +238,8 @@ func TestLaneIsWoken(t *testing.T) {
 	w.wants("map[hook:1]")
 }
 
-// TestEmailsAndParked: emails are pending since they are due; parked work is sent in every tenth minute, and tells no age.
+// TestEmailsAndParked checks that emails count as pending from their due time, and that parked work
+// is sent in every tenth minute and has no age.
 func TestEmailsAndParked(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(10 * time.Minute)
@@ -279,8 +281,8 @@ func TestEmailsAndParked(t *testing.T) {
 	}
 }
 
-// TestEmailBackoff: an email that nobody sends is sent again as an event is. After ten times it is sent once a day, and
-// logged each time.
+// TestEmailBackoff checks that an unsent email is resent like an event. After ten times, it is sent
+// once a day and logged each time.
 func TestEmailBackoff(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(time.Minute)
@@ -302,7 +304,7 @@ func TestEmailBackoff(t *testing.T) {
 	}
 }
 
-// TestManyEmailsWait: a run reads the emails that are due, whatever waits beside them.
+// TestManyEmailsWait checks that a run reads due emails, however many others wait.
 func TestManyEmailsWait(t *testing.T) {
 	w := newWorld(t)
 	var reads [2]float64
@@ -321,8 +323,8 @@ func TestManyEmailsWait(t *testing.T) {
 	}
 }
 
-// TestManyEmailsDue: emails that are due beyond a portion of their shard are sent in the same run. To a long queue a
-// run sends a few.
+// TestManyEmailsDue checks that a run sends due emails beyond a shard's first portion. It sends a
+// long queue only a few.
 func TestManyEmailsDue(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "a", Organization: "org"}
@@ -351,14 +353,14 @@ func TestManyEmailsDue(t *testing.T) {
 	}
 }
 
-// elsewhere is a table in which another run of the relay postpones all emails first.
+// elsewhere is a table in which another run postpones all emails first.
 type elsewhere struct{ pending.Store }
 
 func (elsewhere) PostponeEmail(context.Context, outbox.DueEmail, collab.Millis) (collab.Millis, error) {
 	return 0, nil
 }
 
-// TestPostponedElsewhere: a run sends nothing about an email that another run has postponed.
+// TestPostponedElsewhere checks that a run sends no email that another run postponed.
 func TestPostponedElsewhere(t *testing.T) {
 	w := newWorld(t)
 	e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"})
@@ -371,7 +373,7 @@ func TestPostponedElsewhere(t *testing.T) {
 	w.wants("map[]")
 }
 
-// TestGivenUp: an event that nobody delivers is sent eleven times, and then fails.
+// TestGivenUp checks that an undelivered event is sent eleven times, and then fails.
 func TestGivenUp(t *testing.T) {
 	w := newWorld(t)
 	ref := w.event("e")
@@ -386,7 +388,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestSideBySide: of several relays that run at the same time one alone sends each event.
+// TestSideBySide checks that only one of several concurrent relays sends each event.
 func TestSideBySide(t *testing.T) {
 	w := newWorld(t)
 	for i := range 40 {
@@ -405,8 +407,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestLongQueue: to a queue in which many messages wait a run sends a few of each account's: their others stay due, and wait for no other
-// account. The other queue is not concerned.
+// TestLongQueue checks that a run sends a long queue a few messages of each account. The rest stays
+// due and blocks no other account. The other queue is unaffected.
 func TestLongQueue(t *testing.T) {
 	w := newWorld(t)
 	stuck := slices.Repeat([]queue.Event{{EventRef: collab.EventRef{Account: "acct", ID: "stuck"}}}, 1_000)
@@ -438,7 +440,7 @@ func TestLongQueue(t *testing.T) {
 	}
 }
 
-// TestFails: what could not be sent was moved on, and is sent later.
+// TestFails checks that work that could not be sent is postponed and sent later.
 func TestFails(t *testing.T) {
 	w := newWorld(t)
 	w.event("e")
@@ -455,8 +457,8 @@ func TestFails(t *testing.T) {
 	w.wants("map[e:1]")
 }
 
-// TestStarvesNoOne: neither a queue that does not move, with thousands of lanes before it, nor an account with thousands of events, nor
-// work that can't be read keeps the event of another from being sent, and its age from being told.
+// TestStarvesNoOne checks that a blocked queue with thousands of lanes, an account with thousands
+// of events, and unreadable work do not block another account's event, or the report of its age.
 func TestStarvesNoOne(t *testing.T) {
 	w := newWorld(t)
 	const many = 600
@@ -491,7 +493,8 @@ func TestStarvesNoOne(t *testing.T) {
 	}
 }
 
-// TestAccountsInTurn: what an account has beyond a portion is sent after the others'; of a portion what was due first is sent first.
+// TestAccountsInTurn checks that an account's work beyond a portion follows the other accounts',
+// and that a portion is sent earliest due first.
 func TestAccountsInTurn(t *testing.T) {
 	w := newWorld(t)
 	var work []store.Item
@@ -521,13 +524,13 @@ func TestAccountsInTurn(t *testing.T) {
 	}
 	first := slices.SortedFunc(slices.Values(order[:200]), func(a, b string) int { return cmp.Compare(since[a], since[b]) })
 	for i, id := range order[:50] {
-		if since[id] > since[first[99]] { // calls under way together may overtake each other
+		if since[id] > since[first[99]] { // concurrent calls may overtake each other
 			t.Errorf("number %d was sent before one that was due first", i)
 		}
 	}
 }
 
-// TestSilentConnection: a call that is never answered costs no more than its own event.
+// TestSilentConnection checks that a hanging call only delays its own event.
 func TestSilentConnection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,17 +11,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxDepth is how deep the elements of a comment nest in a mail; within it, more are left out and what they hold is shown.
+// maxDepth limits the nesting of elements. Deeper elements are omitted, and their content is shown.
 const maxDepth = 16
 
-// maxMarkup is how many bytes the tags of a comment take; further ones are left out and what they hold is shown.
+// maxMarkup limits the bytes of a comment's tags. Further tags are omitted, and their content is
+// shown.
 const maxMarkup = 8_000
 
-// clean returns what a mail shows of a comment's HTML, and whether its end is missing: the forms of text, and links. No images, as they
-// would tell their server who reads; no styles and classes, as they could cover the rest of the mail.
+// clean returns the HTML of a comment for an email, and whether its end is missing. It keeps text
+// formats and links. It drops images, which would show their server that the email was opened, and
+// styles and classes, which could cover the rest of the email.
 //
-// It copies no markup. It reads one token after another, builds no tree, and writes tags of its own: those of the elements that are
-// allowed, without attributes except the address of a link, each closed. All else is text and escaped.
+// It copies no markup and builds no tree. It reads tokens and writes new tags for allowed elements,
+// each closed, without attributes except the address of a link. All other tokens become escaped
+// text.
 func clean(sent string, t tags) (text string, cut bool) {
 	source := beginning(sent)
 	w := t.shown(len(source), func(w *window) {
@@ -34,7 +37,7 @@ func clean(sent string, t tags) (text string, cut bool) {
 	return strings.TrimSpace(w.out.String()), w.cut
 }
 
-// beginning returns the part of HTML that is read. Of a picture that it ends in, the tag remains.
+// beginning returns the part of the HTML to read. If it ends in a picture, it keeps the tag.
 func beginning(sent string) string {
 	source := collab.Cut(sent, maxSource)
 	last := strings.LastIndexByte(source, '<')
@@ -47,9 +50,8 @@ func beginning(sent string) string {
 	return source[:last]
 }
 
-// read reads HTML until the window is done.
 func (c *cleaner) read(source string, t tags) {
-	hidden := "" // the element whose text is not shown
+	hidden := "" // hidden is the element with hidden text
 	z := html.NewTokenizer(strings.NewReader(source))
 	for !c.done {
 		switch z.Next() {
@@ -84,30 +86,29 @@ func (c *cleaner) read(source string, t tags) {
 	}
 }
 
-// cleaner writes HTML whose elements are all closed, as a browser would read it.
+// cleaner writes HTML with all elements closed, as a browser would parse it.
 type cleaner struct {
 	*window
-	left       int       // bytes of tags that may be written
+	left       int       // remaining bytes for tags
 	open       []element // outermost first
-	afterSpace bool      // white space that follows is not shown
-	lineStart  bool      // no text is on the line
-	broke      bool      // the next text begins a line
-	blocks     int       // open elements of which nothing stays but the ends of lines
+	afterSpace bool      // skip following white space
+	lineStart  bool      // no text on the line yet
+	broke      bool      // the next text starts a line
+	blocks     int       // open elements that only keep their line ends
 }
 
-// element is an open element, with its tag.
 type element struct {
 	atom.Atom
 	tag string
 }
 
-// formats are the elements within a line.
+// formats are inline elements.
 var formats = []atom.Atom{atom.A, atom.B, atom.Strong, atom.I, atom.Em, atom.U, atom.S, atom.Del, atom.Code}
 
-// blocks are the elements whose text has lines of its own, and of which nothing else is shown.
+// blocks are elements that only keep their line ends.
 var blocks = []atom.Atom{atom.Div, atom.Tr, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}
 
-// start opens an element of the allowed ones, and closes those that a browser would close there.
+// start opens an allowed element. It closes the elements that a browser would close there.
 func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 	tag := "<" + of.String()
 	inLine := slices.Contains(formats, of)
@@ -142,7 +143,7 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 	case of == atom.B || of == atom.Strong:
 		style := attributeOf(z, attributes, "style")
 		if strings.Contains(strings.ReplaceAll(style, " ", ""), "font-weight:normal") {
-			return // a paste from Google Docs is in such an element
+			return // pastes from Google Docs are in such an element
 		}
 	case !inLine:
 		return
@@ -159,7 +160,7 @@ func (c *cleaner) start(of atom.Atom, z *html.Tokenizer, attributes bool) {
 	}
 }
 
-// end closes the last open element of a kind with all that is open in it; nothing if none is.
+// end closes the last open element of a kind and all elements in it, if there is one.
 func (c *cleaner) end(of atom.Atom) {
 	if slices.Contains(blocks, of) && c.blocks > 0 {
 		c.blocks--
@@ -173,7 +174,7 @@ func (c *cleaner) end(of atom.Atom) {
 	}
 }
 
-// last returns the position of the last open element of the kinds, -1 where there is none.
+// last returns the position of the last open element of the kinds, or -1.
 func (c *cleaner) last(kinds ...atom.Atom) int {
 	for i := len(c.open) - 1; i >= 0; i-- {
 		if slices.Contains(kinds, c.open[i].Atom) {
@@ -183,7 +184,6 @@ func (c *cleaner) last(kinds ...atom.Atom) int {
 	return -1
 }
 
-// closeFrom closes the open elements from a position on.
 func (c *cleaner) closeFrom(i int) {
 	for n := len(c.open) - 1; n >= i; n-- {
 		if c.shows() {
@@ -193,10 +193,8 @@ func (c *cleaner) closeFrom(i int) {
 	c.open = c.open[:i]
 }
 
-// shows reports whether tags are written.
 func (c *cleaner) shows() bool { return !c.seeking && c.skip == 0 }
 
-// reopen writes the tags of the open elements.
 func (c *cleaner) reopen() {
 	for _, e := range c.open {
 		c.out.WriteString(e.tag)
@@ -218,14 +216,14 @@ func (c *cleaner) tag(tag string) bool {
 	return true
 }
 
-// newLine begins the line that the end of a block asks for, unless there is no room for its tag.
+// newLine starts a line after a block, if there is room for its tag.
 func (c *cleaner) newLine() {
 	if c.broke && (c.lineStart || c.tag("<br>")) {
 		c.broke, c.lineStart, c.afterSpace = false, true, true
 	}
 }
 
-// text adds a text, without the white space that HTML does not show.
+// text adds a text with collapsed white space.
 func (c *cleaner) text(text string, own bool) {
 	if c.last(atom.Pre) < 0 {
 		if text = collapse(text); c.afterSpace || c.broke {
@@ -242,7 +240,7 @@ func (c *cleaner) text(text string, own bool) {
 	c.add(text, own)
 }
 
-// attributeOf returns an attribute of the current tag; "" for none.
+// attributeOf returns an attribute of the current tag, or "".
 func attributeOf(z *html.Tokenizer, more bool, name string) string {
 	for more {
 		var key, value []byte
@@ -253,7 +251,7 @@ func attributeOf(z *html.Tokenizer, more bool, name string) string {
 	return ""
 }
 
-// linkOf returns the address that a link leads to; "" for one that is not to be followed.
+// linkOf returns the address of a link, or "" if it is unsafe.
 func linkOf(href string) string {
 	u, err := url.Parse(strings.TrimSpace(href))
 	if err == nil && (u.Scheme == "mailto" && u.Opaque != "" || (u.Scheme == "https" || u.Scheme == "http") && u.Host != "") {

@@ -1,4 +1,4 @@
-// Package content makes what people read of a comment: text, and clean HTML, in which tags have become names.
+// Package content converts comments to text and clean HTML, with names in place of tags.
 package content
 
 import (
@@ -16,29 +16,29 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What is read and shown of a comment.
+// Limits of a comment.
 const (
-	MaxShown = 2_000 // characters of its text
+	MaxShown = 2_000 // characters of text
 	MaxName  = 150   // characters of a name
 
-	maxSource = 256 << 10 // bytes of the text or HTML as it was sent
-	maxLead   = 400       // characters before a mention that would be cut off
+	maxSource = 256 << 10 // bytes of source text or HTML
+	maxLead   = 400       // characters before a mention that would otherwise be cut off
 )
 
-// Shown is what people read of a comment.
+// Shown is a comment as its readers see it.
 type Shown struct {
 	Text string // without markup; "" for none
-	HTML string // clean; "" for a comment with text alone
-	Cut  bool   // the end is missing: "…" stands for it
+	HTML string // clean; "" for a comment with only text
+	Cut  bool   // "…" replaces the missing end
 }
 
-// Of returns what a reader is shown of a comment: its first MaxShown characters, or those around
-// the first mention of the reader if that comes later.
+// Of returns a comment for a reader: its first MaxShown characters, or those around the first
+// mention of the reader if that comes later.
 func Of(c *collab.Comment, to Reader) (shown Shown) {
 	t := tagsOf(c.TaggedUserContacts, to)
 	if sent := collab.Deref(c.HTML); sent != "" {
 		shown.HTML, shown.Cut = clean(sent, t)
-		text := Lines(textOf(shown.HTML)) // with the ends of lines and the addresses of links
+		text := Lines(textOf(shown.HTML)) // with line ends and addresses of links
 		shown.Text = collab.Shorten(text, 2*MaxShown)
 		shown.Cut = shown.Cut || shown.Text != text
 	}
@@ -49,7 +49,7 @@ func Of(c *collab.Comment, to Reader) (shown Shown) {
 	return shown
 }
 
-// Author returns the name of the author of a comment; "" for none.
+// Author returns the name of a comment's author, or "".
 func Author(c *collab.Comment) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
@@ -58,7 +58,8 @@ func Author(c *collab.Comment) string {
 	return nameOf(author)
 }
 
-// textOf returns the text of cleaned HTML: paragraphs and items on lines of their own, links followed by where they lead.
+// textOf returns the text of cleaned HTML, with paragraphs and items on separate lines, and
+// addresses after links.
 func textOf(clean string) string {
 	var b strings.Builder
 	var link string
@@ -106,7 +107,7 @@ func textOf(clean string) string {
 	}
 }
 
-// collapse makes one space of all white space in a row, as HTML shows it.
+// collapse replaces consecutive white space by a space.
 func collapse(text string) string {
 	var b strings.Builder
 	space := false
@@ -124,7 +125,7 @@ func collapse(text string) string {
 	return b.String()
 }
 
-// squeeze drops the space at line ends and all but one of empty lines in a row.
+// squeeze drops spaces at line ends and repeated empty lines.
 func squeeze(text string) string {
 	var kept []string
 	for l := range strings.SplitSeq(text, "\n") {
@@ -136,11 +137,11 @@ func squeeze(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// tags are the users and groups whom a comment tags.
+// tags are the users and groups that a comment tags.
 type tags struct {
 	names   map[string]string // by id
-	own     []string          // the ids that mean the reader
-	picture string            // the text in the place of a picture
+	own     []string          // the reader's ids
+	picture string            // replacement of a picture
 }
 
 // tagsOf reads the tags of a comment for a reader.
@@ -168,11 +169,11 @@ func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 	return t
 }
 
-// maxPiece is how many bytes a piece of a text has at most, so that what is not shown costs little.
+// maxPiece limits the bytes of a piece of text, to save work on hidden text.
 const maxPiece = 4_000
 
-// pieces yields a text in pieces: what was written, and "@" with a name in the place of each token
-// `{{userId}}`, with the id. A name that looks like a token stays.
+// pieces yields a text in pieces: the original text, and "@" with a name for each token
+// `{{userId}}`, with the id. A name that looks like a token is unchanged.
 func (t tags) pieces(text string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		written := func(text string) bool {
@@ -184,7 +185,7 @@ func (t tags) pieces(text string) iter.Seq2[string, string] {
 			}
 			return true
 		}
-		begin, closing := 0, -1 // of what is not yielded yet, and of the first "}}" after the token
+		begin, closing := 0, -1 // start of the remaining text, and the first "}}" after the token
 		for at := 0; len(t.names) > 0; {
 			i := strings.Index(text[at:], "{{")
 			if i < 0 {
@@ -219,7 +220,7 @@ func (t tags) pieces(text string) iter.Seq2[string, string] {
 	}
 }
 
-// shorten returns what is shown of a plain text, and whether its end is missing.
+// shorten shortens a plain text, and reports whether its end is missing.
 func (t tags) shorten(sent string) (text string, cut bool) {
 	source := collab.Cut(sent, maxSource)
 	w := t.shown(len(source), func(w *window) {
@@ -233,8 +234,9 @@ func (t tags) shorten(sent string) (text string, cut bool) {
 	return strings.TrimSpace(w.out.String()), w.cut
 }
 
-// shown returns the window of a text that is shown. fill adds the text to a window until that is
-// done. Of a text with more than size bytes before a mention of the reader it looks for that first.
+// shown returns the visible window of a text. fill adds text to a window until the window is done.
+// If the text has more than size bytes before the reader's mention, shown looks for the mention
+// first.
 func (t tags) shown(size int, fill func(*window)) *window {
 	seek := &window{mention: -1, seeking: true}
 	if len(t.own) > 0 && size > MaxShown-maxLead {
@@ -248,21 +250,21 @@ func (t tags) shown(size int, fill func(*window)) *window {
 	return w
 }
 
-// window keeps the characters of a text that are shown.
+// window collects the visible characters of a text.
 type window struct {
 	out     strings.Builder
-	seeking bool   // for the mention: nothing is kept
-	mention int    // the number of characters before the reader's mention; -1 for none
-	count   int    // characters before, as far as they were seen
-	skip    int    // characters before those that are shown
-	left    int    // characters that may still be shown
-	begin   func() // is called before the first of them, after skipped ones
+	seeking bool   // only looks for the mention
+	mention int    // characters before the reader's mention; -1 for none
+	count   int    // characters read so far
+	skip    int    // characters to skip
+	left    int    // characters to show
+	begin   func() // called before the first shown character after skipped ones
 	escape  func(string) string
-	done    bool // no more is shown
-	cut     bool // more was there
+	done    bool // nothing more is shown
+	cut     bool // more text followed
 }
 
-// add adds a text; own says that it is a mention of the reader.
+// add adds a text. own marks a mention of the reader.
 func (w *window) add(text string, own bool) {
 	n := utf8.RuneCountInString(text)
 	if w.seeking {
@@ -290,7 +292,7 @@ func (w *window) add(text string, own bool) {
 	w.end(len(shown) < len(text) && strings.TrimSpace(text) != "")
 }
 
-// afterWord returns a text without the rest of a word that it begins with.
+// afterWord removes the partial word at the start of a text.
 func afterWord(text string) string {
 	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 && i < maxLead/4 {
 		return text[i:]
@@ -298,7 +300,7 @@ func afterWord(text string) string {
 	return text
 }
 
-// end ends what is shown; more says that the text goes on.
+// end ends the window. more means that the text continues.
 func (w *window) end(more bool) {
 	if more && !w.cut && !w.seeking {
 		w.write("…")
@@ -314,15 +316,13 @@ func (w *window) write(text string) {
 	w.out.WriteString(text)
 }
 
-// nameOf returns the name of a user in emails.
 func nameOf(u collab.User) string { return lineOf(u.DisplayName()) }
 
-// lineOf returns a name as one line.
 func lineOf(name string) string {
 	return collab.Shorten(Line(name), MaxName)
 }
 
-// Line makes a text one line, without control characters, which nothing shows.
+// Line returns a text as one line without control characters.
 func Line(text string) string { return strings.Join(strings.Fields(Lines(text)), " ") }
 
 // Lines is Line, but keeps line ends.

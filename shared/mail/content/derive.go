@@ -9,15 +9,15 @@ import (
 	"collabdata/shared/words"
 )
 
-// Reader is the person for whom texts are derived; the zero value is nobody in English.
+// Reader is the reader of texts. The zero value is an unknown reader of English.
 type Reader struct {
 	UserID    string
 	Mentioned bool // a comment mentions the reader
 	words.Words
 }
 
-// Derive fills in the texts of a notification of a comment event from its thread as it is now, with those of its comments that are there.
-// Texts that notifications update has set stay.
+// Derive fills in the texts of a notification about a comment event, from the thread's current
+// state and existing comments. It keeps texts set by `/v2/notifications/update`.
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	Headline(n, &t.Annotation, to)
 	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
@@ -28,7 +28,7 @@ func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
 	}
 }
 
-// Headline fills in the headline of a notification of a comment event, as Derive does.
+// Headline fills in only the headline, as Derive does.
 func Headline(n *collab.Notification, head *collab.Annotation, to Reader) {
 	if n.Headline != "" {
 		return
@@ -47,7 +47,7 @@ func Headline(n *collab.Notification, head *collab.Annotation, to Reader) {
 // headline returns the headline template of a notification, and adds its values to data.
 func headline(n *collab.Notification, head *collab.Annotation, to Reader, data map[string]collab.JSON) string {
 	set := func(variable, name string) {
-		data[variable], _ = collab.EncodeJSON(name) // a text always has a JSON form
+		data[variable], _ = collab.EncodeJSON(name) // text always encodes
 	}
 	by := func(key, neutral string) string {
 		if n.ActionUser.UserID == "" {
@@ -100,7 +100,8 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 	return to.Template(key)
 }
 
-// StatusName returns the name of a status that an annotation got: the annotation's own where it still has it, else the id; "" for nil.
+// StatusName returns the name of a status: from the annotation if it has this status, else the id.
+// It returns "" for nil.
 func StatusName(status *collab.EventStatus, head *collab.Annotation) string {
 	if status == nil {
 		return ""
@@ -108,8 +109,8 @@ func StatusName(status *collab.EventStatus, head *collab.Annotation) string {
 	return named(status.ID, head.Status)
 }
 
-// defaultStatus returns the key of the text that is the name of a default status, "" for another
-// one, or one to which the annotation gives another name.
+// defaultStatus returns the text key of a default status. It returns "" for other statuses, and if
+// the annotation has another name for the status.
 func defaultStatus(status *collab.EventStatus, head *collab.Annotation) string {
 	id, name := collab.Deref(status).ID, StatusName(status, head)
 	usual := map[string][2]string{
@@ -121,10 +122,10 @@ func defaultStatus(status *collab.EventStatus, head *collab.Annotation) string {
 	return usual[1]
 }
 
-// AssigneeName returns the name of a user whom an annotation was assigned to: as the annotation knows it where it still is, else the id.
+// AssigneeName returns the name of an assignee: from the annotation if still assigned, else the id.
 func AssigneeName(id string, head *collab.Annotation) string { return named(id, head.AssignedTo) }
 
-// named returns the name of an id: that of the object where it has the id.
+// named returns the name in object if it has the id, else the id.
 func named(id string, object collab.JSON) string {
 	var o struct {
 		Name   string `json:"name"`

@@ -7,7 +7,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TestDerive holds the texts of notifications about comments, as their thread is.
+// TestDerive checks the texts of notifications about comments in the current thread.
 func TestDerive(t *testing.T) {
 	name, html, long := "Ann", "<p>Hello <b>{{bob}}</b></p>", strings.Repeat("ä", 2_001)
 	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}},{"userId":"eve","contact":{"userId":"eve","email":"eve@example.com"}}]`)

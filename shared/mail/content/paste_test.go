@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMentionAtTheCut: a mention is shown with what follows it, although it is among the first characters.
+// TestMentionAtTheCut checks that the text after a mention is shown, although the mention is among
+// the first characters.
 func TestMentionAtTheCut(t *testing.T) {
 	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`)
 	text := strings.Repeat("a ", MaxShown/2-50) + "{{bob}}, please answer. " + strings.Repeat("b ", 100)
@@ -23,7 +24,8 @@ func TestMentionAtTheCut(t *testing.T) {
 	}
 }
 
-// TestSignOfMore: formats and pictures never end a comment early, and many formats are left out, not the text.
+// TestSignOfMore checks that formats and pictures never cut a comment, and that excess formats are
+// dropped, not text.
 func TestSignOfMore(t *testing.T) {
 	sent := strings.Repeat("<b>x</b><br>", 1_900)
 	got := Of(&collab.Comment{HTML: &sent}, Reader{})
@@ -32,7 +34,7 @@ func TestSignOfMore(t *testing.T) {
 	}
 }
 
-// sentences returns n sentences of 50 characters, each made by f.
+// sentences returns n sentences of 50 characters, each formatted by f.
 func sentences(n int, f func(string) string) (list []string, made string) {
 	for i := range n {
 		s := fmt.Sprintf("This is sentence %02d, and it owns fifty characters.", i+1)
@@ -52,7 +54,7 @@ func googleDocs(n int) (list []string, html string) {
 	return list, `<meta charset='utf-8'><b style="font-weight:normal;" id="docs-internal-guid-1d5a1c1e-7fff">` + html + `</b><br class="Apple-interchange-newline">`
 }
 
-// word returns the HTML of n sentences as Word copies them: its style first.
+// word returns the HTML of n sentences as Word copies them, with its style first.
 func word(n int) (list []string, html string) {
 	list, html = sentences(n, func(s string) string {
 		return "<p class=MsoNormal><span lang=EN-US style='mso-ansi-language:EN-US'>" + strings.ReplaceAll(s, " and", "\nand") + "<o:p></o:p></span></p>\n\n"
@@ -63,7 +65,7 @@ func word(n int) (list []string, html string) {
 		"-->\n</style>\n</head>\n<body lang=EN-US>\n<!--StartFragment-->\n" + html + "<!--EndFragment-->\n</body>\n</html>"
 }
 
-// TestPastes: what is shown of a comment does not depend on the markup that it was sent with.
+// TestPastes checks that a comment's shown text does not depend on its markup.
 func TestPastes(t *testing.T) {
 	docs, fromDocs := googleDocs(38)
 	long, fromDocsLong := googleDocs(60)
@@ -91,7 +93,7 @@ func TestPastes(t *testing.T) {
 	}
 }
 
-// TestAroundMention: of a long comment those characters are shown that mention the reader.
+// TestAroundMention checks that a long comment shows the part that mentions the reader.
 func TestAroundMention(t *testing.T) {
 	tags := collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}},{"organizationUserGroupId":"team","text":"The team"}]`)
 	list, before := sentences(100, func(s string) string { return s + " " })

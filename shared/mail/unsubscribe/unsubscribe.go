@@ -1,5 +1,5 @@
-// Package unsubscribe makes and checks the tokens by which the recipients of mails end them: the bearer of a mail may unsubscribe its
-// recipient, without credentials, and nobody else can. It imports the standard library only.
+// Package unsubscribe creates and verifies unsubscribe tokens. A token in an email lets its bearer
+// unsubscribe the recipient without credentials. The package only imports the standard library.
 package unsubscribe
 
 import (
@@ -14,35 +14,33 @@ import (
 	"unicode/utf8"
 )
 
-// Path is where the page to unsubscribe by is served; the token is the query parameter `token`.
+// Path is the path of the unsubscribe page, with the query parameter `token`.
 const Path = "/v2/notifications/unsubscribe"
 
 // SecretBytes is the length of the secret that signs an account's tokens.
 const SecretBytes = 32
 
-// Recipient is who unsubscribes: a user of an organization of an account, at an address, and who wrote to them. It is all that a token
-// tells.
+// Recipient is the content of a token: a user of an organization of an account, an address, and the
+// sender.
 type Recipient struct {
 	Account      string
 	Organization string
 	User         string
 	Email        string
-	Sender       string // the product or the name that the mail came from, as people know it; "" for none
-	Locale       string // of the mail; "" for none
+	Sender       string // the product or sender name; "" for none
+	Locale       string // of the email; "" for none
 }
 
-// Address returns the hash of the recipient's address.
 func (r Recipient) Address() Address { return AddressOf(r.Email) }
 
-// parts are what stands in a token, in its order.
+// parts are the parts of a token in order.
 func (r *Recipient) parts() []*string {
 	return []*string{&r.Account, &r.Organization, &r.User, &r.Email, &r.Sender, &r.Locale}
 }
 
-// Address is the hash of an e-mail address, whatever the case of its letters.
+// Address is the case-insensitive hash of an email address.
 type Address [16]byte
 
-// AddressOf returns the hash of an address.
 func AddressOf(email string) Address {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
 	return Address(sum[:len(Address{})])
@@ -54,12 +52,12 @@ func (a Address) String() string { return hex.EncodeToString(a[:]) }
 const (
 	version    = 3
 	macBytes   = 16
-	maxAccount = 256 // bytes of an account's id
+	maxAccount = 256 // bytes of an account id
 )
 
 var errToken = errors.New("not a token to unsubscribe by")
 
-// Token returns the recipient's token, signed with the secret of the account. It stays good as long as that.
+// Token returns the recipient's token, signed with the secret of the account. It does not expire.
 func (r Recipient) Token(secret []byte) string {
 	text := r.text()
 	return base64.RawURLEncoding.EncodeToString(append(mac(secret, text), text...))
@@ -80,8 +78,8 @@ func mac(secret, text []byte) []byte {
 	return h.Sum(nil)[:macBytes]
 }
 
-// Read returns whom a token is about. secret returns the secret of the account that the token names, nil for none: until it has signed the
-// token anybody may have written that.
+// Read returns the recipient of a token. secret returns the secret of an account, or nil if there
+// is none. Its argument is not verified yet.
 func Read(token string, secret func(account string) ([]byte, error)) (Recipient, error) {
 	var r Recipient
 	signed, err := base64.RawURLEncoding.DecodeString(token)
@@ -102,7 +100,7 @@ func Read(token string, secret func(account string) ([]byte, error)) (Recipient,
 		return Recipient{}, errToken
 	}
 	if r.Account == "" || len(r.Account) > maxAccount || !utf8.ValidString(r.Account) {
-		return Recipient{}, errToken // nobody has signed it yet: it may name anything
+		return Recipient{}, errToken // do not trust the unsigned account
 	}
 	key, err := secret(r.Account)
 	if err != nil {
@@ -114,5 +112,5 @@ func Read(token string, secret func(account string) ([]byte, error)) (Recipient,
 	return r, nil
 }
 
-// Invalid reports whether an error of Read says that the token is none.
+// Invalid reports whether Read returned an error because the token is invalid.
 func Invalid(err error) bool { return errors.Is(err, errToken) }

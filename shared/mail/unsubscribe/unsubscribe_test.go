@@ -63,7 +63,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokensDiffer: what one part ends with is never taken for the beginning of the next.
+// TestTokensDiffer checks that the end of a part is not confused with the start of the next.
 func TestTokensDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range []Recipient{

@@ -1,10 +1,11 @@
-// Package apitest says how the interface behaves, in scripts that run alike against the handlers of a process and against a deployment.
+// Package apitest tests the interface with scripts that run both against handlers in process and
+// against a deployment.
 //
 // # Scripts
 //
-// A script is a file scripts/<route of the endpoint>/<what it shows>.txtar. Rules of all endpoints stand in scripts/general, those that
-// only hold with API Gateway in scripts/gateway, those that only hold without it in scripts/direct. A script is a sequence of requests
-// and answers, after a comment that says what it shows:
+// A script is a file scripts/<route of the endpoint>/<subject>.txtar. Rules of all endpoints are in
+// scripts/general, rules of API Gateway in scripts/gateway, and rules without it in scripts/direct.
+// A script is a comment about its subject and a sequence of requests and responses:
 //
 //	Comments are answered in the order of their ids.
 //
@@ -21,26 +22,29 @@
 //	-- 404 --
 //	{"error": {"status": "NOT_FOUND", "message": "${:text}"}}
 //
-// The section `seed`, which may be left out, holds a Seed: what must be there and no operation makes. Every script runs in a fresh
-// account, so the ids it chooses are its own, and all scripts run at the same time.
+// The optional section `seed` holds a Seed: data that no operation adds. Every script runs in a new
+// account, so it can choose any ids. Scripts run concurrently.
 //
-// A section with a title holds a request. Without a request line it is a POST to the script's endpoint. Lines `Name: value` after the
-// request line set headers, `!Name` leaves out one that is sent otherwise: the credentials of the account, and Content-Type:
-// application/json. The body begins at the first line that begins with `{`, or after the first empty one, and is sent unchanged, less
-// the line's end after it.
+// A section with a title holds a request. Without a request line it is a POST to the script's
+// endpoint. Lines `Name: value` after the request line set headers. `!Name` omits a default header:
+// the credentials of the account, or Content-Type: application/json. The body starts at the first
+// line with a leading `{`, or after the first empty line. It is sent unchanged, without the last
+// line end.
 //
-// A request whose title begins with `eventually: ` is sent again, for two minutes, until it is answered as expected: what it asks for is
-// on its way.
+// A request with the title prefix `eventually: ` is repeated for up to two minutes until the
+// response is as expected.
 //
-// The section after it has the expected HTTP status for its title and holds headers the answer must have, in the same form, and its
-// whole body. Members of objects may come in any order; numbers must be written alike; nothing more and nothing less may be there.
+// The next section has the expected HTTP status as its title. It contains required headers, in the
+// same form, and the complete body. The order of members is ignored; numbers must be written
+// identically.
 //
 // # Variables
 //
-// `${name}` in a path, header or body stands for a variable's text. Where it is a whole JSON string, "${name}", it stands for the value,
-// which may be a number; as the key of a member it is text. In an expected answer `${name:kind}` takes what is there, which must be of
-// the kind, for the variable from there on; `${:kind}` takes it for none. It may be a part of a string or a key. Of several keys with
-// kinds in one object the first stands for the first member that is not named otherwise, and so on. The kinds:
+// `${name}` in a path, header or body is replaced by a variable's text. A whole JSON string
+// "${name}" is replaced by the value, which may be a number; a key is always text. In an expected
+// response, `${name:kind}` matches a value of the kind and stores it in the variable; `${:kind}`
+// matches without storing. It may be a part of a string or a key. In an object, keys with kinds
+// match the remaining members in order. Kinds:
 //
 //	id        a generated id
 //	text      a string that is not empty
@@ -48,8 +52,8 @@
 //	time      a time in ISO 8601, UTC, with milliseconds
 //	any       any JSON value; only as a whole string
 //
-// Variables that are there from the start: `${account}`, `${key}` and `${token}`, the id and the credentials of the account; `${otherKey}` and
-// `${otherToken}`, those of a second one.
+// Predefined variables: `${account}`, `${key}` and `${token}`, the id and credentials of the
+// account; `${otherKey}` and `${otherToken}`, those of a second account.
 package apitest
 
 import (
@@ -80,18 +84,18 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// Target is what the scripts run against.
+// Target is the service under test.
 type Target struct {
-	BaseURL string       // what the paths of the interface are appended to, without a slash at the end
-	Client  *http.Client // nil for http.DefaultClient
-	Seeder  Seeder       // writes into the table of the service at BaseURL
+	BaseURL string       // prefix of the interface's paths, without a trailing slash
+	Client  *http.Client // http.DefaultClient if nil
+	Seeder  Seeder       // writes to the table of the service at BaseURL
 	Gateway bool         // API Gateway is in front of the handlers
 
-	Operator http.Handler // serves the operator's operations on that table
+	Operator http.Handler // serves the operator's operations
 }
 
-// Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract,
-// and with them the requests of contract.txtar.
+// Run runs every script as a parallel subtest named by its path, in the order of the contract. It
+// includes the rules of all endpoints and the requests of contract.txtar.
 func Run(t *testing.T, target Target) {
 	list, err := all()
 	must.Do(t, err)
@@ -120,14 +124,14 @@ func Run(t *testing.T, target Target) {
 // all returns every script. Callers append to a clone.
 var all = sync.OnceValues(func() ([]*script, error) { return load(scripts) })
 
-// general returns the folder of scripts that belong to no endpoint.
+// general returns the folder of scripts without an endpoint.
 func general(name string) string { return "/" + name }
 
-// folders returns the folders that may hold scripts, in the order in which they run.
+// folders returns the folders of scripts in running order.
 func folders() []string {
 	list := []string{general("general"), general("gateway"), general("direct")}
 	for _, e := range api.Endpoints() {
-		if !e.Public { // a page has no JSON
+		if !e.Public { // an HTML page
 			list = append(list, e.Path)
 		}
 	}
@@ -137,7 +141,7 @@ func folders() []string {
 	return list
 }
 
-// load reads all scripts below the folder scripts, in the order in which they run.
+// load reads all scripts in running order.
 func load(files fs.FS) ([]*script, error) {
 	order := folders()
 	var list []*script
@@ -168,7 +172,8 @@ func load(files fs.FS) ([]*script, error) {
 	return list, err
 }
 
-// run runs the script in two fresh accounts. After an answer that is not as expected it goes on, as long as no variable is missing.
+// run runs the script in two new accounts. It continues after an unexpected response unless a
+// variable is missing.
 func (s *script) run(t *testing.T, target Target) {
 	vars := variables{}
 	s.begin(t, target, vars)
@@ -183,7 +188,8 @@ func (s *script) run(t *testing.T, target Target) {
 	}
 }
 
-// begin makes the script's accounts, sets the variables of their credentials, and returns the id of the first one.
+// begin creates the script's accounts and the variables of their credentials, and returns the first
+// account's id.
 func (s *script) begin(t *testing.T, target Target, vars variables) (account string) {
 	t.Helper()
 	account = s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
@@ -195,7 +201,7 @@ func (s *script) begin(t *testing.T, target Target, vars variables) (account str
 	return account
 }
 
-// account makes an account, sets the variables of its credentials, and returns its id.
+// account creates an account and the variables of its credentials, and returns its id.
 func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variables, key, token string) (id string) {
 	t.Helper()
 	id = "test-" + rand.Text()
@@ -206,7 +212,7 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 	return id
 }
 
-// patience is how long a step waits for what is on its way: a deployment on a busy machine lags behind.
+// patience returns the maximum time to repeat a step: a deployment on a busy machine is slow.
 func (t Target) patience() time.Duration {
 	if t.Gateway {
 		return 2 * time.Minute
@@ -214,7 +220,8 @@ func (t Target) patience() time.Duration {
 	return 20 * time.Second
 }
 
-// await runs the step. A step that waits runs again after a growing pause, which leaves the processor to the work that it waits for.
+// await runs the step. It repeats a waiting step after growing pauses, which leave the processor to
+// other work.
 func (s *step) await(ctx context.Context, target Target, vars variables) (problems string, err error) {
 	end := time.Now().Add(target.patience())
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -233,7 +240,8 @@ func (s *step) await(ctx context.Context, target Target, vars variables) (proble
 	}
 }
 
-// run sends the request and returns what is wrong with the answer. The error is of the script, or of the connection.
+// run sends the request and returns the problems of the response. An error is due to the script or
+// the connection.
 func (s *step) run(ctx context.Context, target Target, vars variables) (problems string, err error) {
 	req, sent, err := s.request(ctx, target.BaseURL, vars)
 	if err != nil {
@@ -253,7 +261,8 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 		return "", err
 	}
 	wrong := s.answer.check(res, body, vars)
-	if !ofOperator(req) && req.Header.Get("Authorization") == "" { // the reference describes what back ends send and are answered
+	// the reference only describes requests of back ends
+	if !ofOperator(req) && req.Header.Get("Authorization") == "" {
 		wrong = append(wrong, d.check(req, sent, res, body)...)
 	}
 	if len(wrong) == 0 {
@@ -262,7 +271,7 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 	return fmt.Sprintf("%s\nthe answer is %d %s", strings.Join(wrong, "\n"), res.StatusCode, body), nil
 }
 
-// operators starts the paths of the operator's operations, which no gateway serves.
+// operators is the path prefix of the operator's operations, which no gateway serves.
 const operators = "/operator/"
 
 func ofOperator(req *http.Request) bool { return strings.HasPrefix(req.URL.Path, operators) }
@@ -280,7 +289,6 @@ func (target Target) send(req *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// request returns the request, and its body.
 func (s *step) request(ctx context.Context, base string, vars variables) (req *http.Request, body string, err error) {
 	path, err := vars.expand(s.path)
 	if err != nil {
@@ -309,7 +317,7 @@ func (s *step) request(ctx context.Context, base string, vars variables) (req *h
 		if err != nil {
 			return nil, "", err
 		}
-		if h.name == "Authorization" { // without others, unless they follow
+		if h.name == "Authorization" { // replaces all credentials, unless more follow
 			req.Header.Del(credentials.KeyHeader)
 			req.Header.Del(credentials.TokenHeader)
 		}
@@ -318,7 +326,7 @@ func (s *step) request(ctx context.Context, base string, vars variables) (req *h
 	return req, body, nil
 }
 
-// check compares an answer with the expected one and sets the variables of that.
+// check compares a response with the expected one and sets its variables.
 func (a *answer) check(res *http.Response, body []byte, vars variables) []string {
 	var wrong []string
 	if res.StatusCode != a.status {
@@ -345,11 +353,10 @@ func (a *answer) check(res *http.Response, body []byte, vars variables) []string
 	return append(wrong, vars.match("", a.body, got)...)
 }
 
-// compact returns v as JSON.
 func compact(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings always marshal
+		panic(err) // strings always encode
 	}
 	return string(text)
 }

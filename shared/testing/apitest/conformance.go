@@ -18,15 +18,16 @@ import (
 	"collabdata/shared/api/rpc"
 )
 
-// description is the OpenAPI document, by which requests and answers are checked.
+// description is the OpenAPI document that requests and responses must match.
 type description struct {
 	document *openapi3.T
 
-	mu      sync.Mutex
-	schemas *jsonschema.Compiler // compiles each schema of the document once, where kin-openapi does for each value
+	mu sync.Mutex
+	// compiles each schema once; kin-openapi compiles it for each value
+	schemas *jsonschema.Compiler
 }
 
-// described is the document, whose answers here may have only members that it names.
+// described is the document with closed schemas: responses may only have members that it names.
 var described = sync.OnceValues(func() (*description, error) {
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(api.OpenAPI()))
 	if err != nil {
@@ -47,7 +48,7 @@ var described = sync.OnceValues(func() (*description, error) {
 
 const documentURL = "https://api.example/openapi.json"
 
-// closeObjects refuses unnamed members in all schemas that do not speak of them.
+// closeObjects disallows unnamed members in all schemas that do not mention them.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -64,12 +65,13 @@ func closeObjects(v any) {
 	}
 }
 
-// check returns what the document says against an exchange: against the request where it was accepted as it is, against the answer always. A request
-// that the document does not know must be answered with an error.
+// check returns the problems of an exchange. It checks the response, and the request if the service
+// accepted it unchanged. The response to an undocumented request must be an error.
 func (d *description) check(req *http.Request, sent string, res *http.Response, body []byte) []string {
 	var wrong []string
 	path := "/" + strings.Trim(req.URL.Path, "/")
-	for prefix := path; d.document.Paths.Value(path) == nil && strings.Contains(prefix[1:], "/"); { // {base_url} may end with a stage
+	// {base_url} may end with a stage
+	for prefix := path; d.document.Paths.Value(path) == nil && strings.Contains(prefix[1:], "/"); {
 		prefix = prefix[1+strings.Index(prefix[1:], "/"):]
 		if d.document.Paths.Value(prefix) != nil {
 			path = prefix
@@ -96,7 +98,7 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 	return append(wrong, d.against("the answer", cmp.Or(answer.Ref, post+"responses/"+strconv.Itoa(res.StatusCode)), body)...)
 }
 
-// against says how a body is not as the document describes at a place.
+// against returns how a body differs from the document at a place.
 func (d *description) against(what, place string, body []byte) []string {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
@@ -109,7 +111,7 @@ func (d *description) against(what, place string, body []byte) []string {
 		err = schema.Validate(v)
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("%s is not as the OpenAPI document says: %v", what, err)}
+		return []string{fmt.Sprintf("%s does not match the OpenAPI document: %v", what, err)}
 	}
 	return nil
 }

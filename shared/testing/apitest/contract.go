@@ -18,12 +18,12 @@ import (
 //go:embed contract.txtar
 var contract []byte
 
-// RunContract sends the requests of contract.txtar, and holds their answers against it. A request that is accepted must have every field of its
-// operation.
+// RunContract sends the requests of contract.txtar and compares their responses with it. An
+// accepted request must have every field of its operation.
 func RunContract(t *testing.T, target Target) {
 	vars := variables{}
 	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")
-	shown := map[string]map[string]json.RawMessage{} // what was sent in fields, by path
+	shown := map[string]map[string]json.RawMessage{} // sent fields, by path
 	accepted := map[string]bool{}
 	for _, e := range api.Endpoints() {
 		accepted[e.Path] = e.Accepted
@@ -72,7 +72,7 @@ func RunContract(t *testing.T, target Target) {
 	for _, e := range api.Endpoints() {
 		sent := shown[e.Path]
 		if sent == nil {
-			continue // no part of the contract
+			continue // not part of the contract
 		}
 		for _, field := range rpc.ShapeOf(e.Operation.Request).Object.Fields {
 			if sent[field.Name] == nil && field.Name != "pageToken" {

@@ -11,13 +11,14 @@ import (
 	"testing"
 )
 
-// errorTexts are the errors that scripts were answered with, as `path code-or-field: text`.
+// errorTexts are errors in responses to scripts, as `path code-or-field: text`.
 type errorTexts map[string]bool
 
-// generated are indexes and ids.
+// generated matches indexes and ids.
 var generated = regexp.MustCompile(`\[\d+\]|\b[0-9a-hjkmnp-tv-z]{26}\b|\b1\d{15}\b`)
 
-// note adds the errors in an answer: of the request, of its fields, and of its items. Those that a caller may repeat depend on the time.
+// note adds the errors in a response: of the request, its fields and its items. It omits temporary
+// errors, which depend on timing.
 func (e errorTexts) note(path string, answer any) {
 	switch answer := answer.(type) {
 	case []any:
@@ -37,14 +38,14 @@ func (e errorTexts) note(path string, answer any) {
 	}
 }
 
-// check holds the errors against the golden file.
+// check compares the errors with the golden file.
 func (e errorTexts) check(t *testing.T) {
 	const file = "testdata/errors.txt"
 	got := strings.Join(slices.Sorted(maps.Keys(e)), "\n") + "\n"
 	golden.Check(t, file, got)
 }
 
-// of adds the errors in an answer of an operation.
+// of adds the errors in a response of an operation.
 func (e errorTexts) of(path string, body []byte) {
 	var answer any
 	if json.Unmarshal(body, &answer) == nil && !strings.Contains(string(body), "there is no such operation") {

@@ -13,10 +13,11 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// examplesName is the script that tells a story of examples. An endpoint that is not in it has the first request of its own scripts.
+// examplesName is the script with the examples. Other endpoints use the first request of their own
+// scripts.
 const examplesName = "general/examples"
 
-// samples of each kind, for variables that the script has none for.
+// samples are values of each kind, for variables without a sample in the script.
 var samples = map[string]value{
 	"id":      textValue("06bq2x9a4000000000000000"),
 	"text":    textValue("…"),
@@ -24,7 +25,8 @@ var samples = map[string]value{
 	"time":    textValue("2026-03-01T12:00:00.000Z"),
 }
 
-// Examples returns an example of each endpoint: those of the script of examples, in an order in which they work, then the others.
+// Examples returns an example of each endpoint: those of the examples' script in working order,
+// then the others.
 func Examples() ([]openapi.Example, error) {
 	list, err := all()
 	if err != nil {
@@ -70,7 +72,7 @@ func Examples() ([]openapi.Example, error) {
 	return examples, nil
 }
 
-// startExamples makes what the examples name, and returns the id of the job that stands for openapi.StartJob.
+// startExamples creates the data of the examples, and returns the job id for openapi.StartJob.
 func startExamples(t *testing.T, target Target, vars variables) (job string) {
 	t.Helper()
 	list, err := openapi.Start("https://hooks.example.com/collab")
@@ -81,7 +83,7 @@ func startExamples(t *testing.T, target Target, vars variables) (job string) {
 	return job
 }
 
-// succeed sends a request that must be answered with success, and returns the result.
+// succeed sends a request that must succeed, and returns the result.
 func succeed(t *testing.T, target Target, vars variables, path, body string) value {
 	t.Helper()
 	s := &step{method: http.MethodPost, path: path, body: body, answer: answer{
@@ -99,8 +101,8 @@ func succeed(t *testing.T, target Target, vars variables, path, body string) val
 	return vars["result"]
 }
 
-// RunExamples sends each example to an account with what openapi.Start makes, the last one first: none needs what another one makes, and
-// nothing fails that does not fail in the documented answer.
+// RunExamples sends each example to an account with the data of openapi.Start, in reverse order. So
+// no example may need another one, and none may fail unless its documented response is a failure.
 func RunExamples(t *testing.T, target Target) {
 	examples, err := Examples()
 	must.Do(t, err)
@@ -116,7 +118,7 @@ func RunExamples(t *testing.T, target Target) {
 	}
 }
 
-// first returns where the scripts of an endpoint first send it a request that it answers with success, nil for nowhere.
+// first returns the first successful request of an endpoint's scripts, or nil.
 func first(list []*script, endpoint string) (in *script, step int) {
 	for _, s := range list {
 		for n, step := range s.steps {
@@ -128,8 +130,8 @@ func first(list []*script, endpoint string) (in *script, step int) {
 	return nil, 0
 }
 
-// Prepare makes an account in which everything is as it is before the first successful request of the endpoint's scripts, for tests that send
-// that themselves. It returns the account and the data of the request.
+// Prepare runs the endpoint's scripts up to their first successful request, for tests that send
+// that request. It returns the account and the data of the request.
 func Prepare(t *testing.T, target Target, endpoint string) (account string, data json.RawMessage) {
 	t.Helper()
 	list, err := all()
@@ -152,7 +154,7 @@ func Prepare(t *testing.T, target Target, endpoint string) (account string, data
 	return account, body.Data
 }
 
-// sample returns an expected answer with a sample in the place of each variable.
+// sample replaces the variables of an expected response by samples.
 func (vars variables) sample(v value) (value, error) {
 	filled := v
 	filled.items = nil
@@ -176,7 +178,7 @@ func (vars variables) sample(v value) (value, error) {
 	}
 	switch {
 	case !ok:
-		return v, fmt.Errorf("there is no sample for %s", v.text)
+		return v, fmt.Errorf("no sample for %s", v.text)
 	case whole[0] == v.text:
 		return known, nil
 	}

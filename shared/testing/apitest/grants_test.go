@@ -21,7 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// overseer stands before the table and the queues. It notes which grants the calls of each endpoint need, and the errors of each.
+// overseer records the grants that each endpoint's calls to the table and the queues need, and its
+// errors.
 type overseer struct {
 	mu    sync.Mutex
 	used  map[string]rpc.Grants // by path
@@ -32,7 +33,7 @@ type overseer struct {
 
 type pathKey struct{}
 
-// watch tells the calls of an endpoint from those of others.
+// watch adds the endpoint to the context of its calls.
 func (o *overseer) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
@@ -46,7 +47,7 @@ func (o *overseer) watch(next http.Handler) http.Handler {
 	})
 }
 
-// before returns a client whose calls are noted.
+// before returns a client with recorded calls.
 func (o *overseer) before(next aws.HTTPClient) aws.HTTPClient {
 	return storetest.Client(func(r *http.Request) (*http.Response, error) {
 		if path, ok := r.Context().Value(pathKey{}).(string); ok {
@@ -89,7 +90,8 @@ func (o *overseer) note(path, target string, body []byte) {
 		for _, key := range keys {
 			kind, _, _ := strings.Cut(key, "#")
 			switch {
-			case strings.HasSuffix(key, "#QUOTA") && strings.Count(key, "#") == 2 && action == "dynamodb:UpdateItem": // what each has used
+			// usage of accounts and people
+			case strings.HasSuffix(key, "#QUOTA") && strings.Count(key, "#") == 2 && action == "dynamodb:UpdateItem":
 			case kind == "A", kind == "DUE" && table == rpc.WriteTable:
 				o.used[path] |= table
 			case kind == "HOOK", strings.HasPrefix(key, "DUE#lane#"):
@@ -100,7 +102,8 @@ func (o *overseer) note(path, target string, body []byte) {
 				o.used[path] |= rpc.ReadProviders
 			case kind == "LIVE" && table == rpc.ReadTable, kind == "TICKET" && action == "dynamodb:PutItem":
 				o.used[path] |= rpc.AddTickets
-			case (kind == "KEY" || kind == "ACCOUNT" || kind == "SIGN") && table == rpc.ReadTable: // credentials, which every function checks
+			// credentials, which every function reads
+			case (kind == "KEY" || kind == "ACCOUNT" || kind == "SIGN") && table == rpc.ReadTable:
 			default:
 				o.wrong[fmt.Sprintf("%s: %s on %s", path, action, key)] = true
 			}
@@ -108,7 +111,7 @@ func (o *overseer) note(path, target string, body []byte) {
 	}
 }
 
-// report tells of calls that an endpoint's grants do not allow.
+// report reports calls that an endpoint's grants do not allow.
 func (o *overseer) report(t *testing.T) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,5 +128,5 @@ func (o *overseer) report(t *testing.T) {
 	}
 }
 
-// everyScript reports whether -run does not choose among the scripts.
+// everyScript reports whether -run selects all scripts.
 func everyScript() bool { return !strings.Contains(flag.Lookup("test.run").Value.String(), "/") }

@@ -13,9 +13,9 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// RunHostile takes for each endpoint the longest request that a script has answered with success, and sends it with each value in it in
-// turn left out and replaced by values that do not belong there: whatever comes of it, it is answered in the envelope, and never as a
-// fault of the service.
+// RunHostile takes the longest successful request of each endpoint's scripts, and sends it with
+// each value removed or replaced by invalid ones. Every response must be in the envelope, and none
+// a fault of the service.
 func RunHostile(t *testing.T, target Target) {
 	list, err := all()
 	must.Do(t, err)
@@ -52,7 +52,7 @@ func RunHostile(t *testing.T, target Target) {
 	}
 }
 
-// longest returns the longest request to a path that is answered with success, and its script.
+// longest returns the longest successful request to a path, and its script.
 func longest(list []*script, path string) (in *script, request *step) {
 	for _, s := range list {
 		for _, step := range s.steps {
@@ -64,7 +64,7 @@ func longest(list []*script, path string) (in *script, request *step) {
 	return in, request
 }
 
-// post sends a body as the step would send its own, and judges the answer's form.
+// post sends another body in the step's request, and checks the response's form.
 func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	t.Helper()
 	changed := *s
@@ -78,7 +78,7 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	must.Do(t, err)
 	d, err := described()
 	must.Do(t, err)
-	if res.StatusCode != http.StatusBadRequest { // the form of these many is looked at below
+	if res.StatusCode != http.StatusBadRequest { // only the form of other statuses is checked below
 		for _, problem := range d.check(req, sent, res, text) {
 			t.Errorf("%s\n%s\nis answered with %d %s", problem, body, res.StatusCode, text)
 		}
@@ -94,8 +94,8 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	}
 }
 
-// distort calls try with each value within v, and v itself, left out or replaced; set puts a value in the place of v. Values at one path,
-// whatever the indexes in it, are taken alike: the first one stands for all.
+// distort calls try with each value within v, and v itself, removed or replaced. set replaces v. It
+// handles values at the same path, ignoring indexes, once.
 func distort(path string, v any, seen map[string]bool, set func(any), try func()) {
 	if !seen[path] {
 		seen[path] = true

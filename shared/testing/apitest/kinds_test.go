@@ -11,14 +11,15 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// callers are attributes, and members of them, in which a caller may write anything: what is in them stays where personal data are deleted.
+// callers are attributes and members with free-form data of callers, which stays when personal data
+// is deleted.
 var callers = []string{"meta", "ctx", "loc", "tgt", "body.metadata", "body.notificationSourceData", "body.location"}
 
-// ends are kinds that expire, or are deleted, once a job is done.
+// ends are kinds that expire, or are deleted after a job is done.
 var ends = []string{"job", "progress of a job", "pending work"}
 
-// checkKinds holds that each item of a table is of a kind in package keys, expires where that says so, and has user objects in attributes alone
-// that it names.
+// checkKinds checks that each item of a table has a kind in package keys, expires accordingly, and
+// has user objects only in the named attributes.
 func checkKinds(t *testing.T, table *store.Table) {
 	reported := map[string]bool{}
 	report := func(kind, what string, it store.Item) {
@@ -37,7 +38,7 @@ func checkKinds(t *testing.T, table *store.Table) {
 			report(kind.Name, "does not expire", it)
 		}
 		if kind.Of == "" {
-			continue // it has ids, for some time
+			continue // has ids for a limited time
 		}
 		allowed := append(strings.Fields(kind.Users), callers...)
 		for name := range it {
@@ -58,7 +59,7 @@ func checkKinds(t *testing.T, table *store.Table) {
 	}
 }
 
-// hasUser reports whether there is a user object in a JSON value.
+// hasUser reports whether a JSON value contains a user object.
 func hasUser(v any) bool {
 	switch of := v.(type) {
 	case map[string]any:

@@ -19,8 +19,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestLife lives the whole life of an organization by the requests of the contract, the last of which deletes it, and scans the table once
-// the jobs are done: nothing below it is left that does not expire.
+// TestLife creates, uses and deletes an organization with the requests of the contract, and scans
+// the table after the jobs: only expiring items may be left.
 func TestLife(t *testing.T) {
 	s, url := serve(t)
 	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
@@ -66,7 +66,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// holdsUsers reports whether an item has an attribute in which its kind has user objects. That of a deleted notification has none.
+// holdsUsers reports whether an item has an attribute for user objects. A deleted notification has
+// none.
 func holdsUsers(kind *keys.Kind, it store.Item) bool {
 	return slices.ContainsFunc(strings.Fields(kind.Users), func(path string) bool {
 		attribute, _, _ := strings.Cut(path, ".")

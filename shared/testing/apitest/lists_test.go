@@ -31,9 +31,9 @@ import (
 
 var listRuns = flag.Int("lists", 1, "how many random worlds TestLists walks")
 
-// TestLists walks every list of the interface in pages of random sizes, with random filters over
-// random data, as a back end, as an operator, and where a person may as a person. Each walk ends,
-// and has the same items, each once and in the same order, as one in the largest pages.
+// TestLists reads every list of the interface in pages of random sizes, with random filters over
+// random data, as a back end, an operator, and a person if allowed. Each walk must end and return
+// the same items, once and in the same order, as one with the largest pages.
 func TestLists(t *testing.T) {
 	clock := time.Now().Truncate(time.Second)
 	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
@@ -95,16 +95,17 @@ func fields(request reflect.Type) (names []string) {
 	return names
 }
 
-// list is how a list of the interface is asked for.
+// list describes the requests of a list.
 type list struct {
-	draws   int    // requests of a world; 0 for 4
-	alone   string // a field whose requests have no pages
+	draws   int    // requests per world; 0 means 4
+	alone   string // a field of requests without pages
 	request func(*world) map[string]any
-	items   func(data json.RawMessage) []string   // of an answer; nil for those of an array, or of an object of arrays
-	want    func(*world, map[string]any) []string // all items, for a list that has no pageSize
+	// of a response; nil for an array or an object of arrays
+	items func(data json.RawMessage) []string
+	want  func(*world, map[string]any) []string // all items, for a list without pageSize
 }
 
-// compare walks one list in two ways, as a person with a token, "" for none.
+// compare reads one list in two ways, as a person if token is not "".
 func (w *world) compare(e rpc.Endpoint, l list, token string) {
 	w.Helper()
 	var data map[string]any
@@ -168,7 +169,8 @@ func (w *world) walk(e rpc.Endpoint, l list, data map[string]any, size int, toke
 		}
 		all = append(all, items...)
 		if answer.Result.NextPageToken == "" {
-			if bytes.HasPrefix(answer.Result.Data, []byte("{")) && l.items == nil { // of each key in order, whatever the order of the keys
+			// items are ordered by key, keys are unordered
+			if bytes.HasPrefix(answer.Result.Data, []byte("{")) && l.items == nil {
 				key := func(item string) string { return item[:strings.Index(item, " ")] }
 				slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(key(a), key(b)) })
 			}
@@ -189,7 +191,7 @@ func (w *world) walk(e rpc.Endpoint, l list, data map[string]any, size int, toke
 	return all
 }
 
-// array returns the items of an array, or those of an object of arrays, each with its key.
+// array returns the items of an array, or those of an object of arrays with their keys.
 func array(data json.RawMessage) (items []string) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		for key, list := range rpc.Members(collab.JSON(data)) {
@@ -206,7 +208,7 @@ func array(data json.RawMessage) (items []string) {
 	return collab.Map(list, func(item json.RawMessage) string { return string(item) })
 }
 
-// world is what an organization holds, and an account.
+// world is the random data of an organization and account.
 type world struct {
 	*testing.T
 	*rand.Rand
@@ -220,10 +222,12 @@ type world struct {
 	users, documents, folders, groups, threads, events []string
 	notes, comments                                    []string
 	loud, hook                                         string
-	sent                                               map[string]bool     // the fields of requests that were carried out, by path and name
-	end                                                int64               // when it was built
-	found                                              map[string]int      // items, by path
-	wrote, made                                        map[string][]string // ids of comments and threads, by user
+	// fields of successful requests, by path and name
+	sent  map[string]bool
+	end   int64          // when it was built
+	found map[string]int // items, by path
+	// ids of comments and threads, by user
+	wrote, made map[string][]string
 }
 
 const (
@@ -231,7 +235,7 @@ const (
 	busy = "busy" // a thread with many comments, in the document d00
 )
 
-// call calls an operation, as a person with a token, or as the account acme or its operator.
+// call calls an operation, as a person with a token, or else as the account acme or its operator.
 func (w *world) call(path string, data map[string]any, token string) (int, []byte) {
 	body, err := json.Marshal(map[string]any{"data": data})
 	must.Do(w, err)
@@ -241,7 +245,7 @@ func (w *world) call(path string, data map[string]any, token string) (int, []byt
 	switch {
 	case token != "":
 		r.Header.Set("Authorization", "Bearer "+token)
-		*w.clock = w.clock.Add(11 * time.Second) // the limits of a person are over
+		*w.clock = w.clock.Add(11 * time.Second) // resets personal limits
 	case strings.HasPrefix(path, "/operator/"):
 		h = w.operator
 	default:
@@ -253,7 +257,7 @@ func (w *world) call(path string, data map[string]any, token string) (int, []byt
 	return a.Code, a.Body.Bytes()
 }
 
-// do calls an operation in the organization, which succeeds.
+// do calls an operation in the organization, which must succeed.
 func (w *world) do(path string, data map[string]any) {
 	w.Helper()
 	data["organizationId"] = w.org
@@ -272,13 +276,12 @@ func (w *world) token(key collab.SigningKey) string {
 	return text
 }
 
-// chance reports true one time in n.
+// chance returns true one time in n.
 func (w *world) chance(n int) bool { return w.IntN(n) == 0 }
 
-// one returns one of a list.
 func one[T any](w *world, list []T) T { return list[w.IntN(len(list))] }
 
-// some returns a few of a list, some of them perhaps twice.
+// some returns a few random elements, possibly repeated.
 func some[T any](w *world, list []T) []T {
 	few := make([]T, 1+w.IntN(6))
 	for i := range few {
@@ -287,7 +290,7 @@ func some[T any](w *world, list []T) []T {
 	return few
 }
 
-// optional returns the fields of all, each with a chance of one in n.
+// optional returns each field of all with a chance of one in n.
 func (w *world) optional(n int, all map[string]any) map[string]any {
 	picked := map[string]any{"organizationId": w.org}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -298,7 +301,7 @@ func (w *world) optional(n int, all map[string]any) map[string]any {
 	return picked
 }
 
-// time returns a time at which something in the world may have happened.
+// time returns a random time in the world's history.
 func (w *world) time() int64 { return w.end - w.Int64N(3_000_000) }
 
 func ids(letter string, n int) []string {
@@ -420,8 +423,8 @@ func (w *world) addThreads() {
 	}
 }
 
-// addNotifications puts what happened into inboxes, as deliveries do, with notifications of a back
-// end. The user reads and deletes some.
+// addNotifications adds events and a back end's notifications to inboxes. The user reads and
+// deletes some.
 func (w *world) addNotifications() {
 	org, err := w.service.Directory.OpenOrganization(w.Context(), "acme", w.org)
 	must.Do(w, err)
@@ -495,7 +498,6 @@ func (w *world) addNotifications() {
 	}
 }
 
-// addDeliveries adds a webhook with deliveries.
 func (w *world) addDeliveries() {
 	w.hook = w.org + "-hook"
 	hook := collab.Webhook{ID: w.hook, URL: "https://hooks.example.com/", CreatedAt: w.clock.UnixMilli()}

@@ -12,10 +12,10 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// example is the request of the README: its path and body.
+// example matches the README's request: its path and body.
 var example = regexp.MustCompile(`(?s)curl -sS "\$URL(/v\S+)".*? -d '([^']*)'`)
 
-// TestReadme runs the README's example: it succeeds, and its answer is the one that is shown.
+// TestReadme runs the README's example and compares the response with the README's.
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
 	tokens := []collab.Token{{Hash: collab.HashToken("dev-token")}}

@@ -13,11 +13,12 @@ import (
 	"collabdata/shared/collab"
 )
 
-// rulesOfAll returns scripts of what holds for all endpoints. They are made of the rows of the table, and of the example of each.
+// rulesOfAll returns scripts of rules for all endpoints, generated from the table of endpoints and
+// their examples.
 func rulesOfAll(list []*script) ([]*script, error) {
 	i := slices.IndexFunc(list, func(s *script) bool { return s.name == examplesName })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no script %s", examplesName)
+		return nil, fmt.Errorf("script %s does not exist", examplesName)
 	}
 	examples := list[i]
 	endpoints := make(map[string]rpc.Endpoint)
@@ -73,12 +74,11 @@ func rulesOfAll(list []*script) ([]*script, error) {
 	return made, nil
 }
 
-// goesOn reports whether an operation goes on in an organization that is disabled.
+// goesOn reports whether an operation works in a disabled organization.
 func goesOn(path string) bool {
 	return strings.HasPrefix(path, "/v2/organizations/folders/") || strings.HasPrefix(path, "/v2/users/data/")
 }
 
-// has reports whether a request type has a field.
 func has(request reflect.Type, name string) bool {
 	return slices.ContainsFunc(reflect.VisibleFields(request), func(f reflect.StructField) bool { return f.Tag.Get("json") == name })
 }
@@ -115,7 +115,7 @@ func failure(code collab.Code, message string) value {
 	}}}
 }
 
-// accept makes the answer of success that of an endpoint: see rpc.Endpoint.Status.
+// accept sets the success response of an endpoint: see rpc.Endpoint.Status.
 func (a *answer) accept(e rpc.Endpoint) {
 	if a.status = e.Status(); e.Accepted {
 		for _, key := range []string{"status", "message", "data", "statusCode"} {
@@ -124,8 +124,8 @@ func (a *answer) accept(e rpc.Endpoint) {
 	}
 }
 
-// twice adds an example that is sent twice with an Idempotency-Key, and once more with another body. An endpoint that only reads has no
-// use for the key: it is sent once.
+// twice sends an example twice with an Idempotency-Key, and once more with another body. It sends a
+// read once, because reads ignore the key.
 func (s *script) twice(example *step, e rpc.Endpoint, name string) {
 	send := func(title, body, result string, status int) {
 		sent := *example
@@ -140,7 +140,7 @@ func (s *script) twice(example *step, e rpc.Endpoint, name string) {
 		s.steps = append(s.steps, &sent)
 	}
 	if !e.Idempotent() {
-		if !strings.Contains(example.body, "${") { // which an answer before would have set
+		if !strings.Contains(example.body, "${") { // set by an earlier response
 			s.steps = append(s.steps, example)
 		}
 		return
@@ -148,7 +148,7 @@ func (s *script) twice(example *step, e rpc.Endpoint, name string) {
 	send("", example.body, "${answer"+name+":any}", http.StatusOK)
 	again := "${answer" + name + "}"
 	if e.Path == "/v2/auth/generate_token" {
-		again = "${:any}" // no secret is kept, and a token of the next second is another
+		again = "${:any}" // secrets are not stored, and a later token differs
 	}
 	send(", again", example.body, again, http.StatusOK)
 	send(", another body", example.body+" ", "", http.StatusBadRequest)

@@ -15,7 +15,7 @@ func TestMatch(t *testing.T) {
 	const id = "06bq2x9a40000000000000000z"
 	tests := []struct {
 		name, want, got string
-		vars            string // "name=value …" afterwards, beside n=7 and s=text
+		vars            string // "name=value …" afterwards, besides n=7 and s=text
 		diffs           []string
 	}{
 		{name: "same", want: `{"a": [1, true, null, "x"], "b": {}}`, got: `{"b":{},"a":[1,true,null,"x"]}`},
@@ -114,7 +114,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestEveryEndpoint holds that every endpoint has a script, as has each of the general folders.
+// TestEveryEndpoint checks that every endpoint and each general folder has a script.
 func TestEveryEndpoint(t *testing.T) {
 	list, err := all()
 	must.Do(t, err)
@@ -125,7 +125,7 @@ func TestEveryEndpoint(t *testing.T) {
 	}
 }
 
-// TestLoad holds that scripts run in the order of the contract, and that no file is passed over.
+// TestLoad checks that scripts run in the order of the contract, and that no file is skipped.
 func TestLoad(t *testing.T) {
 	const text = "It.\n-- a --\n{}\n-- 200 --\n{}\n"
 	files := fstest.MapFS{}

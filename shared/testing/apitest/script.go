@@ -13,20 +13,19 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// script is one file.
 type script struct {
 	name   string
-	folder string // the route of an endpoint, or a general one
+	folder string // route of an endpoint, or a general folder
 	seed   Seed
 	steps  []*step
 
-	samples map[string]json.RawMessage // what stands for variables in a document
+	samples map[string]json.RawMessage // values of variables in documents
 }
 
-// step is a request and its expected answer.
+// step is a request and its expected response.
 type step struct {
 	title  string
-	wait   bool // until the answer is as expected
+	wait   bool // until the response is as expected
 	method string
 	path   string
 	header []header
@@ -51,11 +50,11 @@ var (
 	statusTitle = regexp.MustCompile(`^[1-5][0-9][0-9]$`)
 )
 
-// parse reads a script whose requests without a request line go to the endpoint.
+// parse parses a script. Requests without a request line go to the endpoint.
 func parse(text []byte, endpoint string) (*script, error) {
 	archive := txtar.Parse(text)
 	if len(bytes.TrimSpace(archive.Comment)) == 0 {
-		return nil, errors.New("it needs a comment at its top that says what it shows")
+		return nil, errors.New("it needs a comment at its top")
 	}
 	s := &script{}
 	sections := archive.Files
@@ -121,7 +120,7 @@ func parseStep(request, response txtar.File, endpoint string) (*step, error) {
 	return s, checkPlaces(s.answer.body)
 }
 
-// divide returns the lines before a body, and the body without the end of its last line.
+// divide returns the lines before a body, and the body without its last line end.
 func divide(text string) (head []string, body string) {
 	for text != "" && text[0] != '{' {
 		line, rest, _ := strings.Cut(text, "\n")
@@ -140,7 +139,7 @@ func parseHeaders(lines []string) ([]header, error) {
 		m := headerLine.FindStringSubmatch(line)
 		absent := m != nil && m[1] == "!"
 		if m == nil || absent == strings.Contains(line, ":") {
-			return nil, fmt.Errorf("%q is no header: an empty line goes before a body that does not begin with {", line)
+			return nil, fmt.Errorf("%q is not a header: add an empty line before a body that does not start with {", line)
 		}
 		list = append(list, header{name: m[2], value: m[3], absent: absent})
 	}

@@ -21,8 +21,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row, and that every item
-// that they write is of a kind of the table in package keys.
+// TestScripts runs every script against the handlers. No endpoint may need more than its grants,
+// and every written item must be of a kind in package keys.
 func TestScripts(t *testing.T) {
 	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}, errors: errorTexts{}}
 	s, url := serveWatched(t, o)
@@ -39,25 +39,26 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestExamples holds that each example of the reference works on what it names.
+// TestExamples checks that each example of the reference works on its data.
 func TestExamples(t *testing.T) {
 	s, url := serve(t)
 	apitest.RunExamples(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
 }
 
-// TestHostile holds that no request whatever is answered as a fault of the service.
+// TestHostile checks that no request causes a fault of the service.
 func TestHostile(t *testing.T) {
 	s, url := serve(t)
 	apitest.RunHostile(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
 }
 
-// serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
+// serve serves the handlers and delivers their events, with the table on the emulator and the queue
+// on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()
 	return serveWatched(t, &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}, errors: errorTexts{}})
 }
 
-// serveWatched is serve, with an overseer of what the handlers call.
+// serveWatched is serve with an overseer of the handlers' calls.
 func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	t.Helper()
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))

@@ -13,20 +13,21 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// Seeder writes what no operation adds.
+// Seeder writes data that no operation adds.
 type Seeder struct {
 	Accounts  *accounts.Store
 	Directory *directory.Store
 }
 
-// Seed is what is there before the first request of a script. Ids are required; other fields have the defaults of package collab.
+// Seed is the data before the first request of a script. Ids are required. Other fields have the
+// defaults of package collab.
 type Seed struct {
 	Account
 	Other    Account `json:"other"`    // the second account
-	Examples bool    `json:"examples"` // what openapi.Start makes
+	Examples bool    `json:"examples"` // adds the data of openapi.Start
 }
 
-// Account is what a Seed puts into an account.
+// Account is the data of an account.
 type Account struct {
 	Settings      collab.Settings `json:"settings"`
 	Organizations []Organization  `json:"organizations"`
@@ -35,7 +36,7 @@ type Account struct {
 	Preferences   []Preference    `json:"preferences"`
 }
 
-// Organization is an organization of a Seed. Without a name its id is its name.
+// Organization is an organization of a Seed. The default name is the id.
 type Organization struct {
 	ID       string        `json:"id"`
 	Name     string        `json:"organizationName"`
@@ -63,7 +64,8 @@ type Document struct {
 	Access       collab.Access `json:"access"`
 }
 
-// Preference is what a user of a Seed prefers: for a document, or for the organization where that is "". A channel that is "" falls back.
+// Preference is a user's preference for a document, or for the organization if the document is "".
+// The default applies to channels with "".
 type Preference struct {
 	Organization string            `json:"organizationId"`
 	Document     string            `json:"documentId"`
@@ -72,7 +74,7 @@ type Preference struct {
 	Email        collab.Preference `json:"email"`
 }
 
-// write makes the account with everything in it.
+// write creates the account with its data.
 func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 	now := time.Now().UnixMilli()
 	err := to.Accounts.AddAccount(ctx, collab.Account{ID: id, Name: id, Settings: a.Settings, CreatedAt: now})

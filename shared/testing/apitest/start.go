@@ -18,7 +18,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// Start returns a service on a table and queues of its own, as changed. It has the account acme, whose credentials are "key" and "token".
+// Start returns a service with its own table and queues, configured by change. It has the account
+// acme with the credentials "key" and "token".
 func Start(t testing.TB, change ...func(*app.Config)) *app.Service {
 	t.Helper()
 	name := "test-" + rand.Text()
@@ -41,7 +42,8 @@ func Start(t testing.TB, change ...func(*app.Config)) *app.Service {
 	return s
 }
 
-// Post sends a body to an operation with the credentials of the account acme. header holds names and values in turn.
+// Post sends a body to an operation with the credentials of the account acme. header alternates
+// names and values.
 func Post(h http.Handler, path, body string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

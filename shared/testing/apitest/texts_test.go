@@ -17,11 +17,12 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// verbs matches what a format puts values in the place of.
+// verbs matches placeholders of a format.
 var verbs = regexp.MustCompile(`%[sdqv]`)
 
-// TestErrorTexts compares the text of every error that the source can answer with the texts that scripts met, and with the reference. The
-// golden file has those that neither has: a race, a bound or a fault leads to them.
+// TestErrorTexts compares the error texts in the source with those in responses to scripts, and
+// with the reference. The golden file lists the remaining ones, which need a race, a limit or a
+// fault.
 func TestErrorTexts(t *testing.T) {
 	met, err := os.ReadFile("testdata/errors.txt")
 	must.Do(t, err)

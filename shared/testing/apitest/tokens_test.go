@@ -17,8 +17,8 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestTokens runs the examples of a product's server, each where its language is installed: the page of a signed-in person gets a token there,
-// and reads a document with it from another origin.
+// TestTokens runs the examples of a product's server in all installed languages: a signed-in user's
+// page gets a token there, and reads a document with it from another origin.
 func TestTokens(t *testing.T) {
 	const folder, origin = "../../client/example/token", "https://product.example.com"
 	s, url := serve(t)
@@ -77,7 +77,7 @@ func TestTokens(t *testing.T) {
 			cmd.Stderr = os.Stderr
 
 			var answer []byte
-			if test.program == "sh" { // no server, only the call
+			if test.program == "sh" { // only the call, no server
 				out, err := cmd.Output()
 				must.Do(t, err)
 				var said struct {
@@ -116,7 +116,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// post posts JSON with further headers, once the server listens, and returns the answer.
+// post posts JSON with further headers when the server listens, and returns the response.
 func post(t *testing.T, url, body string, headers ...string) (status int, answer []byte) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value is a JSON value that keeps the order of members and the way numbers are written.
+// value is a JSON value that keeps the order of members and the notation of numbers.
 type value struct {
-	kind  jsontext.Kind // the first character: n, t, f, ", 0, { or [
+	kind  jsontext.Kind // first character: n, t, f, ", 0, { or [
 	text  string        // of a string; of a number as written
 	keys  []string      // of an object
 	items []value       // of an array, or of the members of an object
@@ -23,7 +23,7 @@ type value struct {
 
 func textValue(s string) value { return value{kind: '"', text: s} }
 
-// parseJSON reads one value and nothing after it.
+// parseJSON parses one value and nothing after it.
 func parseJSON(text []byte) (value, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
 	v, err := readValue(dec)
@@ -92,7 +92,7 @@ func (v value) String() string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// member returns a member of an object, the zero value where there is none.
+// member returns a member of an object, or the zero value.
 func (v value) member(key string) value {
 	if i := slices.Index(v.keys, key); i >= 0 {
 		return v.items[i]
@@ -100,13 +100,13 @@ func (v value) member(key string) value {
 	return value{}
 }
 
-// variables are what a script knows by name.
+// variables are a script's variables by name.
 type variables map[string]value
 
 // place is a placeholder: a name, a kind, or both.
 var place = regexp.MustCompile(`\$\{([A-Za-z0-9]*)(?::([a-z]+))?\}`)
 
-// kinds are the forms of what a placeholder with a kind takes.
+// kinds are the patterns of placeholder kinds.
 var kinds = map[string]string{
 	"id":      `[0-9a-hjkmnp-tv-z]{26}`,
 	"text":    `(?s:.+)`,
@@ -120,10 +120,10 @@ func (vars variables) expand(text string) (string, error) {
 	return vars.replace(text, func(v value) string { return v.text })
 }
 
-// wholePlace is a placeholder that is a whole JSON string, and the colon after it where that is a key.
+// wholePlace is a placeholder that is a whole JSON string. It includes the colon after a key.
 var wholePlace = regexp.MustCompile(`"(\$\{[A-Za-z0-9]+\})"(\s*:)?`)
 
-// expandJSON replaces the variables in a text that is JSON, or meant not to be.
+// expandJSON replaces the variables in a text that may be malformed JSON.
 func (vars variables) expandJSON(text string) (string, error) {
 	text = wholePlace.ReplaceAllStringFunc(text, func(whole string) string {
 		m := wholePlace.FindStringSubmatch(whole)
@@ -145,14 +145,14 @@ func (vars variables) replace(text string, with func(value) string) (string, err
 		m := place.FindStringSubmatch(p)
 		v, ok := vars[m[1]]
 		if !ok || m[2] != "" {
-			err = fmt.Errorf("%s stands for nothing", p)
+			err = fmt.Errorf("%s is not a variable", p)
 		}
 		return with(v)
 	})
 	return text, err
 }
 
-// checkPlaces reports a placeholder in an expected answer that can stand for nothing.
+// checkPlaces returns an error if an expected response has an invalid placeholder.
 func checkPlaces(v value) error {
 	texts := v.keys
 	if v.kind == '"' {
@@ -177,8 +177,8 @@ func checkPlaces(v value) error {
 	return nil
 }
 
-// match compares what was answered with what was expected, sets the variables that the latter names with a kind, and returns the
-// differences. The path is that of the value within the answer.
+// match compares a response with an expected one, sets the variables of placeholders with a kind,
+// and returns the differences. path is the position of the value in the response.
 func (vars variables) match(path string, want, got value) []string {
 	differ := func() []string { return []string{fmt.Sprintf("%s is %s, want %s", where(path), got, want)} }
 	if want.kind == '"' {
@@ -206,7 +206,8 @@ func (vars variables) match(path string, want, got value) []string {
 	return nil
 }
 
-// matchMembers pairs the members by their keys, those whose expected key has a kind last and by their order, and compares the pairs.
+// matchMembers pairs members by key, then those with a kind in the expected key in order, and
+// compares the pairs.
 func (vars variables) matchMembers(path string, want, got value) []string {
 	rest := slices.Clone(got.keys)
 	for _, key := range want.keys {
@@ -234,8 +235,8 @@ func (vars variables) matchMembers(path string, want, got value) []string {
 	return diffs
 }
 
-// matchText compares a value with an expected string and sets the variables that it names with a kind. Where the string as a whole is
-// one placeholder and may stand for any value, that need not be a string.
+// matchText compares a value with an expected string and sets variables of placeholders with a
+// kind. If the whole string is a placeholder for any value, the value need not be a string.
 func (vars variables) matchText(want string, got value, whole bool) bool {
 	places := place.FindAllStringSubmatch(want, -1)
 	if whole && len(places) == 1 && places[0][0] == want {

@@ -1,4 +1,4 @@
-// Package golden holds texts against files, which go test -update writes.
+// Package golden compares texts with files. `go test -update` writes the files.
 package golden
 
 import (
@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Check fails where a file has another text, with the lines that differ; with -update it writes the file.
+// Check fails if a file has another text, and prints the differing lines. With -update it writes
+// the file.
 func Check(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -27,5 +28,5 @@ func Check(t *testing.T, file, got string) {
 	}
 }
 
-// Updating reports whether the files are written anew.
+// Updating reports whether -update is set.
 func Updating() bool { return *update }

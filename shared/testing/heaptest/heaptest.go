@@ -1,10 +1,10 @@
-// Package heaptest measures for tests what code takes of memory.
+// Package heaptest measures the memory allocations of code.
 package heaptest
 
 import "runtime"
 
-// Allocated returns how many bytes f takes from the heap in all, those that were freed meanwhile too, with what other goroutines take while
-// it runs. Unlike a duration it hardly differs from run to run.
+// Allocated returns the total bytes that f allocates, including freed ones and those of concurrent
+// goroutines. Unlike a duration, it is almost constant.
 func Allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -1,22 +1,22 @@
-// Package interleave is for tests of what several do side by side: it has each of them pause before its calls, and lets them go on one at a
-// time, in an order that the test chooses, or in every order there is.
+// Package interleave tests concurrent code. It pauses actors before their calls, and lets them
+// continue one at a time, in a chosen order or in every order.
 package interleave
 
 import "sync/atomic"
 
-// Actor does one thing in a goroutine of its own, and pauses before its calls.
+// Actor runs a function in a goroutine and pauses before its calls.
 type Actor struct {
-	Err error // of what it did, once it is over
+	Err error // result, after it is done
 
-	paused chan bool // it stands before a call
-	goes   chan bool // it makes that call
+	paused chan bool // true before a call
+	goes   chan bool // allows the call
 	done   chan error
 	over   bool
-	left   atomic.Int64 // calls before which it still pauses
+	left   atomic.Int64 // remaining calls with a pause
 }
 
-// Start has an actor do its thing, and returns when that stands before its first call, or is done. It pauses before its first calls, most
-// of them; those after them it makes at once.
+// Start runs do as an actor, and returns before its first call or at its end. The actor pauses
+// before its first most calls.
 func Start(most int, do func(*Actor) error) *Actor {
 	a := &Actor{paused: make(chan bool), goes: make(chan bool), done: make(chan error, 1)}
 	a.left.Store(int64(most))
@@ -25,8 +25,8 @@ func Start(most int, do func(*Actor) error) *Actor {
 	return a
 }
 
-// Pause is called before each call of the actor, and returns when it is to be made. It may be called by several goroutines of an actor's,
-// of which one goes on at a time.
+// Pause waits until the actor may make its next call. Several goroutines of an actor may call it;
+// one continues at a time.
 func (a *Actor) Pause() {
 	if a.left.Add(-1) >= 0 {
 		a.paused <- true
@@ -34,7 +34,7 @@ func (a *Actor) Pause() {
 	}
 }
 
-// wait waits until the actor stands before a call, or is done.
+// wait waits until the actor pauses or is done.
 func (a *Actor) wait() {
 	select {
 	case <-a.paused:
@@ -43,8 +43,9 @@ func (a *Actor) wait() {
 	}
 }
 
-// Run lets actors go on, call by call, until all are done: choose says which of those goes on that stand before a call, from 0, told how
-// many there are; it is not asked about one alone. After each call step is called, nil for nothing.
+// Run continues actors call by call until all are done. choose returns the index of the actor to
+// continue, among the given number; it is not called for one. Run calls step after each call; step
+// may be nil.
 func Run(choose func(among int) int, step func(), actors ...*Actor) {
 	for {
 		var standing []*Actor
@@ -68,8 +69,8 @@ func Run(choose func(among int) int, step func(), actors ...*Actor) {
 	}
 }
 
-// Orders calls try once for every sequence of choices: try chooses by the function that it is given, as often as it likes. It returns how
-// many sequences there were.
+// Orders calls try once for every sequence of choices. try may call choose any number of times.
+// Orders returns the number of sequences.
 func Orders(try func(choose func(among int) int)) (tried int) {
 	var choices, among []int
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOrders runs actors of two calls and of one in every order there is, once each.
+// TestOrders runs actors with two calls and one call in every order, once each.
 func TestOrders(t *testing.T) {
 	var got []string
 	tried := Orders(func(choose func(int) int) {

@@ -1,4 +1,5 @@
-// Package leadingkeys reads from a call to DynamoDB what IAM checks by the condition dynamodb:LeadingKeys, at which no emulator looks.
+// Package leadingkeys extracts from a DynamoDB call the keys that IAM checks in the condition
+// dynamodb:LeadingKeys. No emulator checks them.
 package leadingkeys
 
 import (
@@ -9,11 +10,11 @@ import (
 	"collabdata/shared/keys"
 )
 
-// item is the part of an item or key that decides about its partition.
+// item is the partition key of an item or key.
 type item map[string]struct{ S string }
 
-// Of returns the partition keys that an operation uses, by the action that IAM asks for. Queries of indexes touch none: they
-// are allowed by the index.
+// Of returns the partition keys of an operation, by IAM action. Queries of indexes have none,
+// because rights to the index allow them.
 func Of(operation string, body []byte) (map[string][]string, error) {
 	type single struct{ Key, Item item }
 	var request struct {
@@ -77,7 +78,7 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 				}
 			}
 		}
-		// All of a transaction's partitions for each of its actions: that satisfies IAM however it checks them.
+		// Each action gets all partitions of a transaction, which satisfies IAM in any case.
 		var all []string
 		for _, partitions := range itemKeys {
 			all = append(all, partitions...)

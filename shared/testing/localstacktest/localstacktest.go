@@ -1,4 +1,4 @@
-// Package localstacktest gives tests the AWS stand-ins to run against.
+// Package localstacktest provides AWS stand-ins for tests.
 package localstacktest
 
 import (
@@ -15,25 +15,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// DynamoDB returns the URL of a DynamoDB: the one that AWS_ENDPOINT_URL_DYNAMODB
-// or AWS_ENDPOINT_URL names, else an emulator in memory, which is started at the
-// first call and shared by all tests of the process. Tests keep out of each
-// other's way by the names of their tables. When there is none the test fails
-// with a message that says how to mend it.
+// DynamoDB returns the URL in AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL. If neither is set, it
+// starts an emulator in memory, which all tests of the process share. Tests must use distinct names
+// of tables. If the emulator does not start, the test fails with a message that explains the fix.
 func DynamoDB(t testing.TB) string {
 	t.Helper()
 	return endpoint(t, dynamoDB, "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 }
 
-// MiniStack returns the URL of everything else, as DynamoDB does: the one that
-// AWS_ENDPOINT_URL names, else a MiniStack in memory that does not enforce IAM.
-// Tests keep out of each other's way by the names of queues and senders.
+// MiniStack returns the URL in AWS_ENDPOINT_URL, or that of a shared MiniStack in memory, which
+// does not enforce IAM. Tests must use distinct names of queues and senders.
 func MiniStack(t testing.TB) string {
 	t.Helper()
 	return endpoint(t, miniStack, "AWS_ENDPOINT_URL")
 }
 
-// One server each for the process, at whose end it ends too.
+// One server each per process; they end with it.
 var (
 	dynamoDB = sync.OnceValues(func() (*localstack.Server, error) {
 		return localstack.StartDynamoDB(context.Background(), localstack.DynamoDBOptions{Log: os.Stderr})
@@ -55,7 +52,7 @@ func endpoint(t testing.TB, start func() (*localstack.Server, error), variables 
 	return server.URL
 }
 
-// Config returns how the SDK reaches the stand-in at a URL, with all rights.
+// Config returns the configuration of a stand-in, with all rights.
 func Config(url string) aws.Config {
 	return platform.AWSAt(
 		url, localstack.Region, credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),

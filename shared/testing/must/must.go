@@ -1,7 +1,8 @@
-// Package must ends tests whose ground does not hold.
+// Package must ends tests if their preparation fails.
 package must
 
-// Do ends the test if err is not nil. The test is a testing.TB, or a rapid.T, which is none.
+// Do ends the test if err is not nil. The test is a testing.TB or a rapid.T, which is not a
+// testing.TB.
 func Do(t interface {
 	Helper()
 	Fatal(args ...any)

@@ -1,4 +1,5 @@
-// Package storetest makes tables for tests: on the emulator, with a transport that fails as AWS does, and killed after some writes.
+// Package storetest creates tables for tests: on the emulator, with a transport that fails like
+// AWS, and with a process that dies after some writes.
 package storetest
 
 import (
@@ -25,7 +26,8 @@ import (
 
 var chaosSeed = flag.Uint64("chaos", 1, "seed of what the chaos transport does")
 
-// OnEach runs a test on what open makes of a table and, concurrently, on what it makes of a table reached through the chaos transport.
+// OnEach runs a test on a table and, concurrently, on a table with the chaos transport. open opens
+// the tested store.
 func OnEach[S any](t *testing.T, open func(*store.Table) S, test func(*testing.T, S)) {
 	t.Run("plain", func(t *testing.T) {
 		t.Parallel()
@@ -37,15 +39,15 @@ func OnEach[S any](t *testing.T, open func(*store.Table) S, test func(*testing.T
 	})
 }
 
-// Chaos returns the table as it is reached through the chaos transport. It tries again without waiting.
+// Chaos returns the table with the chaos transport. It retries without waiting.
 func Chaos(t testing.TB, table *store.Table) *store.Table {
 	h := fnv.New64a()
 	io.WriteString(h, t.Name())
 	return Through(t, table, chaotic(h.Sum64()))
 }
 
-// Mortal returns the table as a process reaches it through the chaos transport that dies after n requests: see Killed. Each n has a
-// chaos of its own.
+// Mortal returns the table with the chaos transport for a process that dies after some requests:
+// see Killed. Each n has its own chaos.
 func Mortal(t testing.TB, table *store.Table, n uint64, after int) *store.Table {
 	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(chaotic(n)(next), after) })
 }
@@ -55,18 +57,18 @@ func chaotic(n uint64) func(next aws.HTTPClient) aws.HTTPClient {
 	return func(next aws.HTTPClient) aws.HTTPClient { return &chaos{next: next, random: random} }
 }
 
-// chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for
-// lack of capacity, leaves a part of batches over, ends the pages of queries early, can't be reached, and loses answers of what was done.
-// It refuses updates that name an attribute twice, as AWS does, and the emulator does not.
+// chaos is a transport with failures that occur in AWS and not in the emulator: conflicting writes,
+// throttling, partial batches, short pages of queries, unreachable servers, and lost responses
+// after success. Like AWS, it refuses updates that name an attribute twice.
 type chaos struct {
 	next aws.HTTPClient
 
 	mu     sync.Mutex
 	random *mathrand.Rand
-	done   map[string]bool // transactions whose answer was lost, by token: a repeat succeeds
+	done   map[string]bool // transactions with a lost response, by token: a repeat succeeds
 }
 
-// Do sends a request to DynamoDB, or does not.
+// Do sends a request to DynamoDB, or fails.
 func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -146,7 +148,7 @@ func (c *chaos) knows(token string) bool {
 	return c.done[token]
 }
 
-// cancel is the answer to a transaction one of whose writes is refused.
+// cancel is the response to a transaction with a refused write.
 func (c *chaos) cancel(request map[string]json.RawMessage, code string) any {
 	var writes []json.RawMessage
 	if err := json.Unmarshal(request["TransactItems"], &writes); err != nil {
@@ -162,7 +164,7 @@ func (c *chaos) cancel(request map[string]json.RawMessage, code string) any {
 	return f
 }
 
-// leaveOver has some of a batch's keys read, or none, and answers with the others as not processed.
+// leaveOver reads some of a batch's keys, or none, and returns the others as unprocessed.
 func (c *chaos) leaveOver(r *http.Request, request map[string]json.RawMessage) (*http.Response, error) {
 	var tables map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(request["RequestItems"], &tables); err != nil {
@@ -207,12 +209,12 @@ func (c *chaos) leaveOver(r *http.Request, request map[string]json.RawMessage) (
 	return Answer(200, out), nil
 }
 
-// Failure is the body of an error of DynamoDB.
+// Failure returns the body of an error of DynamoDB.
 func Failure(code string) map[string]any {
 	return map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "injected"}
 }
 
-// Answer is an answer of DynamoDB.
+// Answer returns a response of DynamoDB.
 func Answer(status int, body any) *http.Response {
 	text := marshal(body)
 	return &http.Response{

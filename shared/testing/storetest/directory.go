@@ -10,7 +10,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// Directory makes and changes organizations and documents: see package directory, whose Store is one.
+// Directory creates and changes organizations and documents. The Store of package directory
+// implements it.
 type Directory interface {
 	Now() time.Time
 	Create(ctx context.Context, it store.Item) (there store.Item, err error)
@@ -20,7 +21,7 @@ type Directory interface {
 	) []error
 }
 
-// ChangeOrganization changes an organization, or adds it in the incarnation that the reference names.
+// ChangeOrganization changes an organization, or adds it in the reference's incarnation.
 func ChangeOrganization(ctx context.Context, d Directory, org collab.OrganizationRef, change func(*collab.Organization)) error {
 	t := Request(d.Now())
 	t.Account = org.Account
@@ -33,7 +34,7 @@ func ChangeOrganization(ctx context.Context, d Directory, org collab.Organizatio
 	})[0]
 }
 
-// ChangeDocument changes a document, or adds it in the incarnation that the reference names.
+// ChangeDocument changes a document, or adds it in the reference's incarnation.
 func ChangeDocument(ctx context.Context, d Directory, doc collab.DocumentRef, change func(*collab.Document)) error {
 	if err := create(ctx, d, keys.Document(doc.OrganizationRef, doc.Document), doc.Incarnation); err != nil {
 		return err
@@ -44,7 +45,7 @@ func ChangeDocument(ctx context.Context, d Directory, doc collab.DocumentRef, ch
 	})[0]
 }
 
-// AddDocuments adds an organization, and documents of it, in the incarnation that the reference names.
+// AddDocuments adds an organization and documents in the reference's incarnation.
 func AddDocuments(ctx context.Context, d Directory, org collab.OrganizationRef, ids ...string) error {
 	err := ChangeOrganization(ctx, d, org, func(*collab.Organization) {})
 	for _, id := range ids {
@@ -55,7 +56,7 @@ func AddDocuments(ctx context.Context, d Directory, org collab.OrganizationRef, 
 	return err
 }
 
-// create adds an item of an incarnation alone, unless one is there.
+// create adds an incarnation's item if it does not exist.
 func create(ctx context.Context, d Directory, k keys.Key, incarnation int64) error {
 	it := store.NewItem(k)
 	if incarnation != 0 {

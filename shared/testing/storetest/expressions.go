@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// update is what a request changes of one item.
+// update is a request's update of one item.
 type update struct {
 	UpdateExpression         string
 	ExpressionAttributeNames map[string]string
@@ -18,8 +18,8 @@ var (
 	afterPath = regexp.MustCompile(`[\s=].*`)
 )
 
-// pathTwice returns the attribute that an update of the request names twice, "" for none: DynamoDB refuses the request, and the emulator
-// does not.
+// pathTwice returns the attribute that an update names twice, or "". DynamoDB refuses such a
+// request; the emulator does not.
 func pathTwice(body []byte) (string, error) {
 	var request struct {
 		update

@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// WalkPages reads a list in pages of most, and returns the ids.
+// WalkPages reads a list in pages of at most most items, and returns the ids.
 func WalkPages[T any](t testing.TB, most int, read func(position string) ([]T, string, error), id func(T) string) []string {
 	t.Helper()
 	ids := []string{}
@@ -29,7 +29,7 @@ func WalkPages[T any](t testing.TB, most int, read func(position string) ([]T, s
 	}
 }
 
-// Pending returns the pending work of events, lanes and mails, which read lists: outbox.Store.Work.
+// Pending returns the pending work of events, lanes and emails. read is outbox.Store.Work.
 func Pending[T any](t testing.TB, read func(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) (list []T, next string, err error)) (all []T) {

@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// FewChecks has rapid make n checks, unless the command line says how many: -rapid.checks.
+// FewChecks sets the number of rapid's checks to n, unless -rapid.checks is set.
 func FewChecks(t *testing.T, n int) {
 	t.Helper()
 	f := flag.Lookup("rapid.checks")

@@ -28,17 +28,17 @@ import (
 
 var tables atomic.Int64
 
-// client is shared by all tests: it keeps connections.
+// client is shared by all tests to keep connections.
 var client = localstacktest.Config("").HTTPClient
 
-// Config returns how to reach the emulator.
+// Config returns the configuration of the emulator.
 func Config(t testing.TB) aws.Config {
 	cfg := localstacktest.Config(localstacktest.DynamoDB(t))
 	cfg.HTTPClient = client
 	return cfg
 }
 
-// New returns a table of the test's own.
+// New returns a new table.
 func New(t testing.TB) *store.Table {
 	t.Helper()
 	name := fmt.Sprintf("store-%d-%d", time.Now().UnixNano(), tables.Add(1))
@@ -47,21 +47,21 @@ func New(t testing.TB) *store.Table {
 	return table
 }
 
-// Through returns a table as it is reached through another client, which may call the next one. It tries again without waiting.
+// Through returns a table with another client, which may call next. It retries without waiting.
 func Through(t testing.TB, table *store.Table, wrap func(next aws.HTTPClient) aws.HTTPClient) *store.Table {
 	cfg := Config(t)
 	cfg.HTTPClient = wrap(cfg.HTTPClient)
 	return store.New(cfg, table.Name(), table.Now, rand.Reader).RepeatAtOnce()
 }
 
-// Client is a client that does what a function does.
+// Client is a client that calls a function.
 type Client func(*http.Request) (*http.Response, error)
 
 // Do calls the function.
 func (c Client) Do(r *http.Request) (*http.Response, error) { return c(r) }
 
-// Before returns a client that calls a function before each request, with the operation's name and the body. If the function returns an
-// answer, the client returns it and sends nothing.
+// Before returns a client that calls a function before each request, with the operation's name and
+// the body. If the function returns a response, the client returns it and sends nothing.
 func Before(next aws.HTTPClient, call func(operation, body string) *http.Response) Client {
 	return func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
@@ -77,12 +77,13 @@ func Before(next aws.HTTPClient, call func(operation, body string) *http.Respons
 	}
 }
 
-// Watched returns a table whose requests go through Before.
+// Watched returns a table with a client of Before.
 func Watched(t testing.TB, table *store.Table, call func(operation, body string) *http.Response) *store.Table {
 	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return Before(next, call) })
 }
 
-// Killed returns a table as a process reaches it that dies after n requests: later ones fail and are not carried out.
+// Killed returns a table for a process that dies after some requests: later requests fail and have
+// no effect.
 func Killed(t testing.TB, table *store.Table, after int) *store.Table {
 	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(next, after) })
 }
@@ -93,7 +94,7 @@ func newCut(next aws.HTTPClient, after int) *cut {
 	return c
 }
 
-// cut is a transport that carries out n requests.
+// cut is a transport that sends a number of requests.
 type cut struct {
 	next aws.HTTPClient
 	left atomic.Int64
@@ -106,7 +107,7 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 	if c.left.Add(-1) < 0 {
 		return nil, errKilled
 	}
-	return c.next.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what was sent is carried out
+	return c.next.Do(r.WithContext(context.WithoutCancel(r.Context()))) // sent requests complete
 }
 
 // Scan returns every item of the table.
@@ -117,7 +118,7 @@ func Scan(t testing.TB, table *store.Table) (items []store.Item) {
 		dynamodb.NewFromConfig(Config(t)), &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)},
 	)
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(context.WithoutCancel(t.Context())) // also while the test is cleaned up
+		page, err := pages.NextPage(context.WithoutCancel(t.Context())) // also during cleanup
 		must.Do(t, err)
 		for _, it := range page.Items {
 			items = append(items, it)
@@ -126,17 +127,17 @@ func Scan(t testing.TB, table *store.Table) (items []store.Item) {
 	return items
 }
 
-// Request returns the work of a request of the account acct that arrives at a time. No other has its ids.
+// Request returns a request of the account acct at a time, with unique ids.
 func Request(at time.Time) *request.Request {
 	return &request.Request{Identity: collab.Identity{Account: "acct"}, Now: at, IDs: collab.NewIDs(at, []byte(rand.Text()))}
 }
 
-// Again returns the work of a further attempt at a request.
+// Again returns another attempt at a request.
 func Again(req *request.Request) *request.Request {
 	return &request.Request{Identity: req.Identity, Now: req.Now, IDs: req.IDs, Repeat: true}
 }
 
-// WantCode reports an error, named by what failed or not, whose code is not want.
+// WantCode reports an error if err does not have the code want. what describes the call.
 func WantCode(t testing.TB, what string, err error, want collab.Code) {
 	t.Helper()
 	if got := collab.CodeOf(err); got != want {
@@ -144,7 +145,7 @@ func WantCode(t testing.TB, what string, err error, want collab.Code) {
 	}
 }
 
-// Calls returns how many calls to the table f makes.
+// Calls returns the number of calls to the table that f makes.
 func Calls(t testing.TB, f func(ctx context.Context)) (n int) {
 	t.Helper()
 	u := &collab.Usage{}
@@ -153,7 +154,8 @@ func Calls(t testing.TB, f func(ctx context.Context)) (n int) {
 	return n
 }
 
-// KeepsUnknown checks that changes of items keep an attribute that a later version has written. A change may be made twice.
+// KeepsUnknown checks that changes of items keep an attribute of a later version. A change may be
+// repeated.
 func KeepsUnknown(t *testing.T, table *store.Table, changes map[keys.Key]func() error) {
 	t.Helper()
 	for k, change := range changes {

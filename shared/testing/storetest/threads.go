@@ -6,15 +6,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// User returns a user with an id alone, as JSON.
+// User returns a user with only an id, as JSON.
 func User(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
 
-// Comment returns a comment by author of the time at. The id 0 has the store generate one.
+// Comment returns a comment by author at a time. If the id is 0, the store generates one.
 func Comment(author string, id int64, at collab.Millis) collab.Comment {
 	return collab.Comment{ID: id, Text: new("hello"), From: User(author), AuthorID: author, CreatedAt: at, LastUpdated: at}
 }
 
-// Thread returns an open annotation of the time 1000 by creator, with comments 1 to n.
+// Thread returns an open annotation by creator at the time 1000, with comments 1 to n.
 func Thread(id, creator string, n int) *collab.Thread {
 	t := &collab.Thread{Annotation: collab.Annotation{
 		ID: id, From: User(creator), CreatorID: creator, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1_000, LastUpdated: 1_000,

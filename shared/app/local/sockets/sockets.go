@@ -1,4 +1,5 @@
-// Package sockets holds connections of pages on one machine, in the place of API Gateway's WebSocket API.
+// Package sockets serves the connections of pages on one machine. It stands in for the WebSocket
+// API of API Gateway.
 package sockets
 
 import (
@@ -13,25 +14,25 @@ import (
 	"github.com/coder/websocket"
 )
 
-// What API Gateway lets a connection have.
+// Limits of API Gateway for a connection.
 const (
 	lifetime = 2 * time.Hour
 	idle     = 10 * time.Minute
 )
 
 const (
-	waiting      = 64 // messages for a connection that reads slowly: one with more is ended
+	waiting      = 64 // queued messages; a connection that reads more slowly is closed
 	writeTimeout = 5 * time.Second
 )
 
-// Pages is what pages do with their connections: see live.Pages.
+// Pages handles the events of connections. See live.Pages.
 type Pages interface {
 	Connect(ctx context.Context, id, ticket string) error
 	Message(ctx context.Context, id string, began time.Time, text string)
 	Disconnect(ctx context.Context, id string)
 }
 
-// Hub serves connections. It is a live.Gateway. Pages is set before the first one.
+// Hub serves connections. It implements live.Gateway. Set Pages before the first connection.
 type Hub struct {
 	Pages Pages
 
@@ -39,14 +40,13 @@ type Hub struct {
 	sockets map[string]*socket
 }
 
-// socket is a connection.
 type socket struct {
 	conn *websocket.Conn
-	out  chan string        // what is to be written, in its order; "" ends it
-	end  context.CancelFunc // at once
+	out  chan string        // texts to write in order; "" closes the connection
+	end  context.CancelFunc // closes immediately
 }
 
-// ServeHTTP begins a connection with the ticket of the query, and returns when it has ended.
+// ServeHTTP opens a connection with the ticket of the query. It returns after the connection ends.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began, id := time.Now(), rand.Text()
 	if err := h.Pages.Connect(r.Context(), id, r.URL.Query().Get("ticket")); err != nil {
@@ -56,9 +56,10 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lifetime)
 	defer cancel()
 	defer h.Pages.Disconnect(context.WithoutCancel(ctx), id)
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // of any page: it has a ticket
+	// any origin: the ticket authenticates
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // Accept has answered
+		return // Accept has written the response
 	}
 	s := &socket{conn: conn, out: make(chan string, waiting), end: cancel}
 	h.mu.Lock()
@@ -98,7 +99,7 @@ func (s *socket) read(ctx context.Context) (websocket.MessageType, []byte, error
 	return s.conn.Read(within)
 }
 
-// write writes what is to be written until the connection ends, or does not take it.
+// write writes queued texts until the connection ends or a write fails.
 func (s *socket) write(ctx context.Context) {
 	defer s.end()
 	for {
@@ -121,7 +122,8 @@ func (s *socket) write(ctx context.Context) {
 	}
 }
 
-// Post sends a text to a connection; one that does not read what it is sent is ended. It fails with live.ErrGone for one that has ended.
+// Post sends a text to a connection. It closes a connection that reads too slowly. It returns
+// live.ErrGone if the connection has ended.
 func (h *Hub) Post(_ context.Context, id, text string) error {
 	h.mu.Lock()
 	s := h.sockets[id]
@@ -138,10 +140,11 @@ func (h *Hub) Post(_ context.Context, id, text string) error {
 	}
 }
 
-// Close ends a connection after what was sent to it. It fails with live.ErrGone for one that has ended.
+// Close ends a connection after its queued texts. It returns live.ErrGone if the connection has
+// ended.
 func (h *Hub) Close(ctx context.Context, id string) error { return h.Post(ctx, id, "") }
 
-// End ends all connections.
+// End closes all connections.
 func (h *Hub) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package worker delivers events in the local server, in the place of the functions deliver and relay.
+// Package worker delivers events in the local server. It stands in for the functions deliver and
+// relay.
 package worker
 
 import (
@@ -18,18 +19,19 @@ import (
 )
 
 const (
-	runs       = 32               // events worked on at the same time
-	lanes      = 200              // most of the time they wait for their endpoints
-	polls      = 16               // calls for messages of a queue under way: with fewer an operation that sends thousands is delivered late
-	relayEvery = 3 * time.Second  // between two runs of the relay
-	timeOut    = 90 * time.Second // for one message, as the function has
-	retryAfter = time.Second      // a queue could not be reached
+	runs  = 32  // concurrent events
+	lanes = 200 // concurrent lanes; most wait for their endpoints
+	// concurrent calls for messages of a queue; fewer delay operations that send thousands
+	polls      = 16
+	relayEvery = 3 * time.Second  // between runs of the relay
+	timeOut    = 90 * time.Second // for one message, as in the function
+	retryAfter = time.Second      // if a queue is unreachable
 
-	// Grace is the time for messages under way when the worker ends.
+	// Grace is the time for messages in progress when the worker stops.
 	Grace = 5 * time.Second
 )
 
-// Worker polls both queues, and does the relay's work every few seconds.
+// Worker polls both queues, and runs the relay every few seconds.
 type Worker struct {
 	deliverer        *delivery.Deliverer
 	relay            *pending.Relay
@@ -37,7 +39,8 @@ type Worker struct {
 	config           deliver.Config
 }
 
-// New puts a worker together. It calls nothing: the table and the queues may be made later. The error says what is wrong with c.Mail.
+// New assembles a worker. It makes no calls, so the table and the queues need not exist yet. It
+// returns an error if c.Mail is invalid.
 func New(c deliver.Config) (*Worker, error) {
 	d, err := deliver.New(c)
 	if err != nil {
@@ -54,8 +57,8 @@ func New(c deliver.Config) (*Worker, error) {
 	return w, nil
 }
 
-// Run works until the context ends, and returns once what is under way has ended: 5 s later at most. Unfinished work is done again when it
-// runs the next time.
+// Run works until the context ends, then waits up to 5 s for messages in progress. The next run
+// repeats unfinished work.
 func (w *Worker) Run(ctx context.Context) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -80,8 +83,9 @@ func (w *Worker) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// poll works on up to most messages of a queue at a time until ctx ends; what is under way then goes on in work. Messages are deleted as
-// they are taken, as the stand-in for SQS goes through all that it holds at each call: the relay brings back what was not done.
+// poll handles at most most messages of a queue concurrently until ctx ends; messages in progress
+// continue with work. It deletes messages on receipt, because the stand-in for SQS scans all its
+// messages at each call. The relay sends lost messages again.
 func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -101,7 +105,7 @@ func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, most int) {
 					select {
 					case places <- struct{}{}:
 					case <-ctx.Done():
-						return // what still waits comes again by itself
+						return // the relay sends waiting messages again
 					}
 					wg.Go(func() {
 						defer func() { <-places }()
@@ -113,7 +117,6 @@ func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	}
 }
 
-// take does what a message asks for.
 func (w *Worker) take(ctx context.Context, m queue.Message) {
 	ctx, cancel := context.WithTimeout(ctx, timeOut)
 	defer cancel()
@@ -122,7 +125,7 @@ func (w *Worker) take(ctx context.Context, m queue.Message) {
 	}
 }
 
-// pause waits, and reports whether the context goes on.
+// pause waits. It returns false if the context ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

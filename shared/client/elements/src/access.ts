@@ -4,31 +4,37 @@ import {property} from 'lit/decorators.js';
 import type {Person} from './protocol.js';
 import {load} from './texts.js';
 
-/** Why a request failed: a status of the service, UNAVAILABLE where there was no answer, OFFLINE where the browser says so. */
+/** A failed request: a status of the service, UNAVAILABLE without a response, or OFFLINE. */
 export class Failure extends Error {
-  /** retryAfter is how many ms the server asks to wait, 0 where it does not. */
+  /** retryAfter is the wait in ms that the server requests, or 0. */
   constructor(readonly status: string, message = '', readonly retryAfter = 0) {
     super(message);
   }
 }
 
-/** Where the service is, and where the page gets tokens. */
+/** The addresses of the service and of tokens. */
 interface Source {
   /** The address of the service, such as https://example.execute-api.eu-west-1.amazonaws.com/prod. */
   api: string;
-  /** The address of your server that answers a token to a signed-in browser; '' for the function of setTokens. */
+  /**
+   * The address of your server that returns a token to a signed-in browser; '' for the function of
+   * setTokens.
+   */
   token: string;
-  /** The organization; '' for the one that the token names. */
+  /** The organization; '' for the token's only one. */
   organization: string;
 }
 
-/** Makes a token of the person who is signed in, or nothing for nobody: of a document, or without one of the inbox. */
+/**
+ * Creates a token of the signed-in user, or nothing if there is none: for a document, or for the
+ * inbox.
+ */
 export type Tokens = (about: {documentId?: string}) => Promise<string | null | undefined>;
 
 let setter!: (own: Tokens) => void;
 const tokens = new Promise<Tokens>((done) => (setter = done));
 
-/** Gives the elements their tokens, in the place of the attribute token. */
+/** Provides tokens instead of the attribute token. */
 export function setTokens(own: Tokens): void {
   setter(own);
 }
@@ -40,7 +46,7 @@ interface Resource {
   accessRole?: 'viewer' | 'editor';
 }
 
-/** The claims of a token. The page does not verify it: the service does. */
+/** The claims of a token. The service verifies them, not the page. */
 interface Claims {
   sub: string;
   name?: string;
@@ -52,11 +58,11 @@ interface Claims {
 
 interface Token {
   text: string;
-  from: number; // when it was asked for, by the clock of this machine
-  until: number; // when to fetch another, by the same clock
+  from: number; // time of the request, by the local clock
+  until: number; // time of renewal, by the local clock
 }
 
-/** An answer of the service to a request that succeeded, with the time by its clock. */
+/** A successful response, with the time by the service's clock. */
 export interface Result {
   data: any;
   nextPageToken?: string;
@@ -65,27 +71,28 @@ export interface Result {
 }
 
 const TIMEOUT = 30_000; // ms for one request
-const OUTLIVING = 16_000; // characters of a write that the browser sends on when the page is left
-const EARLY = 60_000; // ms before it expires that a token is replaced; a tenth of its time where that is less
-const FRESH = 5_000; // ms for which a token opens what is added meanwhile, too
-const UNSET = 5_000; // ms after which developers are told that there is no place for tokens
+const OUTLIVING = 16_000; // characters of a write that the browser still sends when the page closes
+const EARLY = 60_000; // ms before expiry to renew a token, or a tenth of its life if shorter
+const FRESH = 5_000; // ms during which a token covers new documents
+const UNSET = 5_000; // ms until developers are warned that no token source is set
 
 const told = new Set<string>();
 
-/** Tells the developers of the page, once, how to mend something. */
+/** Logs a mistake once, for developers of the page. */
 function tell(text: string): void {
   if (!told.has(text)) console.error(`collabdata: ${text}`);
   told.add(text);
 }
 
-/** Makes the id of a request, also without TLS, where browsers have no crypto.randomUUID. */
+/** Creates a request id. Without TLS, browsers have no crypto.randomUUID. */
 export const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
 
 const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
 
 /**
- * The way of a page's person to the service, with a token for one document, or without one for the inbox. Tokens stay in the memory of pages:
- * only the product's server knows who is signed in, so each page asks it at first. Then the tabs of that person share those that are newer.
+ * Calls the service for a user, with a token for one document or for the inbox. Pages keep tokens
+ * in memory. Each page asks the product's server for its first token, because only this server
+ * knows the signed-in user. Then the tabs of that user share newer ones.
  */
 export class Access {
   #token: Promise<Token> | undefined;
@@ -96,18 +103,21 @@ export class Access {
 
   constructor(readonly source: Source, readonly documentId: string) {}
 
-  /** Names the service, the person and what they look at, for what the tabs of a browser share. It is known once a request was answered. */
+  /**
+   * The key of the service, user and document for sharing between tabs. It is known after the first
+   * response.
+   */
   get name(): string {
     return JSON.stringify([new URL(this.source.api, location.href).href, this.#claims?.sub, this.#organization, this.documentId]);
   }
 
-  /** The person; without an id until a request was answered. */
+  /** The user; without an id until the first response. */
   get user(): Person {
     const {sub: userId = '', name, photoUrl} = this.#claims ?? {};
     return {userId, ...(name && {name}), ...(photoUrl && {photoUrl})};
   }
 
-  /** Whether the token lets the person write in the document. */
+  /** Whether the token allows the user to write in the document. */
   get canWrite(): boolean {
     const all = this.#claims?.resources.filter((r) => organizationOf(r) === this.#organization) ?? [];
     const own = all.filter((r) => r.type === 'document' && r.id === this.documentId);
@@ -122,7 +132,7 @@ export class Access {
     return this.source.organization || organization;
   }
 
-  /** Calls an operation of the service. A write whose key is the same as before is done once. It rejects with a Failure. */
+  /** Calls an operation. Writes with the same key are executed once. It rejects with a Failure. */
   async call(path: string, data: object, key = ''): Promise<Result> {
     const token = await this.#current();
     try {
@@ -131,25 +141,30 @@ export class Access {
       const {status} = e as Failure;
       const held = this.#token;
       const newest = held && (await held) === token;
-      const older = !newest || Date.now() - token.from >= FRESH; // than a document that it does not open, maybe
+      // the document may be newer than the token
+      const older = !newest || Date.now() - token.from >= FRESH;
       if (status !== 'UNAUTHENTICATED' && !(status === 'NOT_FOUND' && older)) throw e;
-      if (newest && this.#token === held) this.#token = undefined; // else another request did
+      // otherwise another request renewed it
+      if (newest && this.#token === held) this.#token = undefined;
     }
     return this.#send(path, data, key, (await this.#current()).text);
   }
 
-  /** The token, a new one where it is about to expire. */
+  /** The token, or a new one if it expires soon. */
   async #current(): Promise<Token> {
     const held = this.#token;
     const token = held && (await held);
     if (token && Date.now() >= token.until && this.#token === held) this.#token = undefined;
     const next = (this.#token ??= this.#fetch());
-    // so that it is asked for again, and forgotten where nobody is signed in any more
+    // fetch again, and forget it if nobody is signed in
     next.catch(() => this.#token === next && (this.#token = undefined));
     return next;
   }
 
-  /** Tells the other tabs of a token, and takes theirs where it says the same of the same person, and longer. */
+  /**
+   * Shares a token with the other tabs. It accepts theirs if it has the same claims and expires
+   * later.
+   */
   #share(token: Token): void {
     const {name, photoUrl, resources} = this.#claims!;
     const channel = new BroadcastChannel(`collab token ${this.name} ${JSON.stringify([name, photoUrl, resources])}`);
@@ -179,7 +194,7 @@ export class Access {
     }
   }
 
-  /** Asks the page's server for a token; it resolves to nothing where nobody is signed in. */
+  /** Asks the page's server for a token. It resolves to nothing if no user is signed in. */
   async #ask(): Promise<string | null | undefined> {
     const {token: address} = this.source;
     const about = this.documentId ? {documentId: this.documentId} : {};
@@ -200,10 +215,10 @@ export class Access {
       status = response.status;
       if (response.ok) return (await response.json()).token;
     } catch {
-      // No answer, or none of JSON.
+      // No response, or no JSON.
     }
     if (status === 401 || status === 403) return undefined;
-    if (status) tell(`${address} answered ${status}: it must answer {"token"} to a POST of {"documentId"} by a signed-in browser.`);
+    if (status) tell(`${address} answered ${status}: it must return {"token"} for a POST of {"documentId"} by a signed-in browser.`);
     throw offline();
   }
 
@@ -244,23 +259,25 @@ const organizationOf = (r: Resource): string => r.organizationId ?? r.id;
 
 const all = new Map<string, Access>();
 
-/** An element that reaches the service. */
+/** An element that uses the service. */
 export class Connected extends LitElement implements Source {
   /** The address of the service. */
   @property() api = '';
-  /** The address of your server that answers a token to a signed-in browser. */
+  /** The address of your server that returns a token to a signed-in browser. */
   @property() token = '';
-  /** The organization, where the token has several. */
+  /** The organization, required if the token has several. */
   @property() organization = '';
 
-  /** Waits for the texts in the language of the nearest element with a lang, which may be this one. */
+  /**
+   * Waits for the texts in the language of the nearest element with a lang, which may be this one.
+   */
   protected override scheduleUpdate(): void | Promise<unknown> {
     let at: Element | undefined = this;
     while (at && !at.closest('[lang]')) at = (at.getRootNode() as ShadowRoot).host;
     return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
   }
 
-  /** The way to a document, or to the inbox, the same for all elements of a page. */
+  /** The access to a document or the inbox, shared by all elements of a page. */
   accessTo(documentId = ''): Access {
     const {token, organization} = this;
     const api = this.api.replace(/\/$/, '');

@@ -1,9 +1,13 @@
 import type {Target} from './protocol.js';
 
-/** The characters of an element without white space, and where each is: so that a quote is found whatever lines and formatting it crosses. */
+/**
+ * The characters of an element without white space, with their positions. It finds a quote across
+ * lines and formatting.
+ */
 class Index {
   readonly text: string;
-  readonly #nodes: {node: Text; start: number; offsets: Uint32Array}[] = []; // start in text; offsets in the node, of each character of text
+  // start in text; offset in the node for each character
+  readonly #nodes: {node: Text; start: number; offsets: Uint32Array}[] = [];
 
   constructor(scope: Node) {
     let text = '';
@@ -22,7 +26,7 @@ class Index {
     this.text = text;
   }
 
-  /** Where the n-th occurrence of a text begins, counted from 1; -1 where there is none. */
+  /** The start of the n-th occurrence of a text, counted from 1, or -1. */
   find(needle: string, n: number): number {
     let at = -1;
     do at = this.text.indexOf(needle, at + 1);
@@ -30,7 +34,7 @@ class Index {
     return at;
   }
 
-  /** The range of a text from one place to another. */
+  /** The range of a text between two positions. */
   range(from: number, to: number): Range {
     const range = document.createRange();
     range.setStart(...this.#place(from));
@@ -47,9 +51,9 @@ class Index {
 
 const squeeze = (text: string): string => text.replace(/\s+/g, '');
 
-const QUOTE = 500; // characters of a selection that a target quotes at most
+const QUOTE = 500; // maximum characters that a target quotes
 
-/** Finds the places of threads in a document, each element's text read once. */
+/** Finds the places of threads in a document. It reads each element's text once. */
 export class Places {
   readonly #indexes = new Map<Node, Index>();
 
@@ -65,7 +69,7 @@ export class Places {
     return this.root.id === id ? this.root : this.root.querySelector(`#${CSS.escape(id)}`);
   }
 
-  /** Where a target is, null where its place is gone. */
+  /** The place of a target, or null if it does not exist. */
   find({elementId, targetText, occurrence}: Target): Range | null {
     const scope = elementId ? this.#element(elementId) : this.root;
     if (!scope) return null;
@@ -80,7 +84,7 @@ export class Places {
     return at < 0 ? null : index.range(at, at + needle.length);
   }
 
-  /** The target that finds a selection again, null for one without text. */
+  /** The target of a selection, or null if it has no text. */
   describe(selection: Range): Target | null {
     const targetText = selection.toString().trim().replace(/\s+/g, ' ').slice(0, QUOTE);
     const needle = squeeze(targetText);
@@ -109,7 +113,10 @@ const LOOK = `
 ::highlight(collab-thread) { background-color: color-mix(in srgb, #f5b301 26%, transparent); text-decoration: underline 2px #c98f00; }
 ::highlight(collab-thread-active) { background-color: color-mix(in srgb, #f5b301 55%, transparent); text-decoration: underline 2px #c98f00; }`;
 
-/** Marks ranges in the page without touching its elements. A browser without highlights marks nothing. */
+/**
+ * Highlights ranges without changing elements. It does nothing if the browser does not support
+ * highlights.
+ */
 export class Marks {
   #ranges: [AbstractRange[], AbstractRange[]] = [[], []];
   #styled: Document | ShadowRoot | undefined;

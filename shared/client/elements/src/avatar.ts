@@ -2,10 +2,13 @@ import {html, type TemplateResult} from 'lit';
 
 import {nameOf, type Person} from './protocol.js';
 
-/** Says that not everyone sees something. The words stand beside it. */
+/** Marks restricted visibility. Text next to it explains it. */
 export const lock = html`<svg class="lock" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 7V5a4 4 0 0 1 8 0v2h1v8H3V7zm2 0h4V5a2 2 0 0 0-4 0z"/></svg>`;
 
-/** A person's photo, or the initials on a color of the person's. It says nothing to screen readers: the name stands beside it. */
+/**
+ * A person's photo, or initials on a color. Screen readers ignore it, because the name is next to
+ * it.
+ */
 export function avatar(p: Person): TemplateResult {
   if (p.photoUrl && /^https?:\/\//i.test(p.photoUrl)) {
     return html`<span class="avatar" part="avatar"><img src=${p.photoUrl} alt="" loading="lazy" referrerpolicy="no-referrer"></span>`;

@@ -10,14 +10,17 @@ import {say} from './texts.js';
 import {uploadOf, type Upload} from './uploads.js';
 
 const SHOWN = 8; // people and groups in the list
-const GROUPS = 3; // groups that have a place in it, however many people there are
+const GROUPS = 3; // places for groups, however many people match
 const LONGEST = 20_000; // characters of a text: ten pages
-const NEAR = 1_000; // characters left, from which on they are counted down
+const NEAR = 1_000; // remaining characters at which a countdown starts
 
-/** A text as the service compares it in a search: without case and accents. */
+/** A text in the service's form for searches: without case and accents. */
 const folded = (text: string) => text.normalize('NFKD').replace(/(?![\u3099\u309a])\p{Mn}/gu, '').toLowerCase().replaceAll('ß', 'ss').normalize('NFC');
 
-/** A comment as it was written: its text with tokens, those whom it mentions, its files, and the only people who shall see it, undefined for everyone. */
+/**
+ * A written comment: its text with tokens, mentioned people, files, and its only readers; undefined
+ * for everyone.
+ */
 export interface Written {
   text: string;
   tags: Person[];
@@ -28,9 +31,9 @@ export interface Written {
 }
 
 /**
- * Where a comment is written, and where the reader chooses who sees a new thread. A mention is shown as @Name and handed on as {{userId}}.
- * The text stays with the store as a draft, until it is sent or canceled. It draws nothing else while the reader types, and waits for
- * nothing.
+ * The composer of comments, with the choice of readers for a new thread. It shows a mention as
+ * @Name and returns it as {{userId}}. The store keeps the text as a draft until it is sent or
+ * canceled. It draws nothing else and waits for nothing while the reader types.
  */
 @customElement('collab-composer')
 export class Composer extends LitElement {
@@ -41,16 +44,16 @@ export class Composer extends LitElement {
   @property({attribute: false}) place = '';
   /** The place of a new thread. */
   @property({attribute: false}) target: Target | undefined;
-  /** The text to begin with where there is no draft, with tokens for those whom the tags name. */
+  /** The initial text if there is no draft, with tokens for the tagged people. */
   @property({attribute: false}) text = '';
   @property({attribute: false}) tags: Person[] = [];
   /** The reader may choose who sees it. */
   @property({type: Boolean}) choice = false;
-  /** Those who see it, where that is settled: nobody else is offered to be mentioned. */
+  /** The only readers, if fixed: only these people are suggested. */
   @property({attribute: false}) among: Person[] | undefined;
-  /** Gets what was written. */
+  /** Receives the written comment. */
   @property({attribute: false}) done!: (written: Written) => void;
-  /** Is called where the reader wants to stop writing; the draft is gone if they said so, else it stays. */
+  /** Called if the reader stops writing. The draft is gone if they discarded it. */
   @property({attribute: false}) close?: () => void;
 
   @state() private only: Person[] | undefined;
@@ -60,10 +63,10 @@ export class Composer extends LitElement {
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private empty = true;
-  @state() private left = NEAR; // characters that may come; NEAR for that many, or more
+  @state() private left = NEAR; // remaining characters, at most NEAR
   @query('textarea') private area!: HTMLTextAreaElement;
   @query('input') private adder!: HTMLInputElement | null;
-  #id: string | undefined; // of the request that sent the draft before
+  #id: string | undefined; // of the request that sent the previous draft
   #known: Person[] = [];
   #start = 0; // of the @ before the caret
 
@@ -131,17 +134,17 @@ export class Composer extends LitElement {
       </div>`;
   }
 
-  /** Whether only the id tells a person from another one in the list. */
+  /** Whether a person in the list only differs from another by the id. */
   #twin(p: Person): boolean {
     return !!p.name && this.people.some((q) => q !== p && q.name === p.name && q.photoUrl === p.photoUrl);
   }
 
-  /** Whether what is written can be sent. */
+  /** Whether the comment can be sent. */
   get #ready(): boolean {
     return (!this.empty || this.files.length > 0) && this.left >= 0 && !this.uploading && this.only?.length !== 0;
   }
 
-  /** Those who will see it, each a button that takes them away, and where more are chosen. */
+  /** The chosen readers, each with a button to remove them, and the field to add more. */
   #chosen(only: Person[], open: boolean): unknown {
     return html`<div class="row seers" role="group" aria-label=${say('onlyThese')}>${lock}
       ${only.map((p) => html`<button type="button" aria-label=${say('removePerson', {name: labelOf(p, only)})} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
@@ -150,12 +153,12 @@ export class Composer extends LitElement {
         @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;
   }
 
-  /** Those whom the text mentions. */
+  /** The people that the text mentions. */
   #mentioned(): Person[] {
     return tagsOf(withTokens(this.area.value, this.#known), this.#known).filter((p) => !p.group);
   }
 
-  /** Sets who will see it, and goes on where more are chosen. */
+  /** Sets the readers, and continues with adding more. */
   #show(only: Person[] | undefined): void {
     this.only = only;
     this.#keep();
@@ -195,12 +198,15 @@ export class Composer extends LitElement {
     if (e.dataTransfer?.types.includes('Files')) e.preventDefault();
   };
 
-  /** Takes files that are pasted or dropped to where the page stores them, or says that there is no such place. Text is pasted as ever. */
+  /**
+   * Uploads pasted or dropped files, or shows that uploads are unavailable. Text is pasted
+   * normally.
+   */
   #dropped = (e: ClipboardEvent | DragEvent): void => {
     const data = e instanceof ClipboardEvent ? e.clipboardData : e.dataTransfer;
     if (!data?.files.length || data.types.includes('text/plain')) return;
     e.preventDefault();
-    const upload = this.submit ? undefined : uploadOf(); // an edit changes the text alone
+    const upload = this.submit ? undefined : uploadOf(); // an edit only changes the text
     if (!upload) {
       this.said = say('pictures');
       return;
@@ -222,7 +228,7 @@ export class Composer extends LitElement {
     this.uploading--;
   }
 
-  /** Whether the reader is choosing who sees it, and is not writing. */
+  /** Whether the reader is choosing readers, not writing. */
   get #adding(): boolean {
     return !!this.adder && this.shadowRoot!.activeElement === this.adder;
   }
@@ -232,7 +238,10 @@ export class Composer extends LitElement {
     this.close!();
   };
 
-  /** Shows those whose names begin as what stands between the last @ and the caret, or where people are chosen. */
+  /**
+   * Suggests people with names that start with the text after the last @, or in the field for
+   * readers.
+   */
   #look = (): void => {
     const sought = (): string | undefined =>
       this.#adding ? this.adder!.value : /(?:^|[\s(])@([^\s@]{0,40})$/u.exec(this.area.value.slice(0, this.area.selectionEnd))?.[1];
@@ -245,7 +254,8 @@ export class Composer extends LitElement {
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
     this.store.people(before.trim(), () => sought() === before).then(
       (all) => {
-        if (this.#adding !== adding || sought() !== before) return; // the reader has typed on
+        // the reader has continued typing
+        if (this.#adding !== adding || sought() !== before) return;
         const may = (p: Person) => (p.group ? !adding && !this.only && !this.among : adding ? !has(this.only!, p) : !this.among || has(this.among, p));
         const found = all.filter((p) => fits(p) && may(p)); // people, then groups
         const groups = Math.min(found.filter((p) => p.group).length, GROUPS);
@@ -266,7 +276,8 @@ export class Composer extends LitElement {
       this.#hide();
       return this.#show([...this.only!, p]);
     }
-    if (this.only && !this.only.some((q) => q.userId === p.userId)) this.only = [...this.only, p]; // who is mentioned sees it
+    // mentioned people can see the thread
+    if (this.only && !this.only.some((q) => q.userId === p.userId)) this.only = [...this.only, p];
     if (!this.#known.some((q) => q.userId === p.userId)) this.#known.push(p);
     this.area.setRangeText(`@${labelOf(p, this.#known)} `, this.#start, this.area.selectionEnd, 'end');
     this.#typed();

@@ -10,7 +10,10 @@ type Clean = typeof import('./html.js').clean;
 let clean: Clean | undefined;
 let loading: Promise<void> | undefined;
 
-/** The content of a comment: HTML where it has some, as plain text until it can be cleaned; else text. again is called once it can. */
+/**
+ * The content of a comment: HTML if it has some, shown as plain text until it can be sanitized;
+ * else text. again is called when it can.
+ */
 export function contentOf(c: Comment, store: Store, again: () => void): TemplateResult {
   const me = store.user.userId;
   const tags = (c.tags ?? []).map((t) => store.named(t));
@@ -34,7 +37,7 @@ function load(): Promise<void> {
 
 const PIECES = /\{\{([^{}]+)\}\}|https?:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?')\]]/gi;
 
-/** A text with templates in the place of tokens and, where asked for, of addresses. */
+/** A text with templates for tokens and, if links is true, for addresses. */
 function pieces(text: string, tags: Person[], me: string, links: boolean): (string | TemplateResult)[] {
   const list: (string | TemplateResult)[] = [];
   let end = 0;
@@ -51,9 +54,12 @@ function pieces(text: string, tags: Person[], me: string, links: boolean): (stri
 const mention = (p: Person, me: string): TemplateResult =>
   html`<span part="mention" class="mention ${p.userId === me && !p.group ? 'mine' : ''}" dir="auto">@${nameOf(p)}</span>`;
 
-const LARGEST = 10_000_000; // bytes of a picture that is shown; a larger one is a link
+const LARGEST = 10_000_000; // maximum bytes of an inline picture; larger ones become links
 
-/** The files of a comment: pictures, and links to the others. Only an address of http leads anywhere. */
+/**
+ * The files of a comment: pictures, and links to others. Only http and https addresses become
+ * links.
+ */
 export function filesOf({attachments}: Comment): unknown {
   const files = attachments?.filter((a) => /^https?:\/\//i.test(a.url ?? '')) ?? [];
   if (!files.length) return nothing;
@@ -71,7 +77,7 @@ function nodeOf(template: TemplateResult): Node {
   return home;
 }
 
-/** The plain text of a comment, with which its editor begins. A parsed document runs and loads nothing. */
+/** The plain text of a comment for its editor. A parsed document runs and loads nothing. */
 export function plainOf(c: Comment): string {
   return c.commentText || new DOMParser().parseFromString(c.commentHtml ?? '', 'text/html').body.textContent || '';
 }

@@ -3,8 +3,9 @@ import {withNames} from './mentions.js';
 import type {Attachment, Person, Target} from './protocol.js';
 
 /**
- * A text of the reader, as they see it, with the people whom it may mention, and for a new thread its place and the only people who will see it.
- * id is the Idempotency-Key of the request that sent it and failed: where only the answer was lost, the draft is written once.
+ * A text of the reader with its possible mentions. For a new thread, it also has the place and the
+ * only readers. id is the Idempotency-Key of the failed request: if only the response was lost, the
+ * draft is still written once.
  */
 export interface Draft {
   id?: string | undefined;
@@ -15,20 +16,23 @@ export interface Draft {
   target?: Target | undefined;
 }
 
-/** The places where something is written. */
+/** The places of drafts. */
 export const newThread = (target?: Target): string => `new ${JSON.stringify(target ?? {})}`;
 export const replyTo = (annotationId: string): string => `reply ${annotationId}`;
 export const editOf = (annotationId: string, commentId: number): string => `edit ${annotationId} ${commentId}`;
 
 /**
- * The drafts of a document by place, until they are sent or discarded. The tab keeps them over a reload and over other pages, in its session
- * storage; where it has none, they end with the page.
+ * The drafts of a document by place, until they are sent or discarded. Session storage keeps them
+ * across reloads and other pages in the tab. If there is none, they end with the page.
  */
 export class Drafts {
   readonly #all = new Map<string, Draft>();
   #user = '';
 
-  /** name names them in the storage; user is the reader, '' until known; unsent has the drafts by place that were sent and did not arrive. */
+  /**
+   * name is the key in the storage; user is the reader, '' until known; unsent has the failed
+   * drafts by place.
+   */
   constructor(readonly name: string, readonly user: () => string, readonly unsent: () => [string, Draft][]) {
     addEventListener('pagehide', this.#keep);
     document.addEventListener('visibilitychange', this.#keep);
@@ -38,18 +42,18 @@ export class Drafts {
     return this.#all.get(place);
   }
 
-  /** Keeps a draft, or forgets it where it has neither text nor files. */
+  /** Keeps a draft, or deletes it if it has neither text nor files. */
   set(place: string, draft?: Draft): void {
     if (draft?.text.trim() || draft?.attachments?.length) this.#all.set(place, draft);
     else this.#all.delete(place);
   }
 
-  /** Those of new threads. */
+  /** Drafts of new threads. */
   get threads(): Draft[] {
     return [...this.#all].flatMap(([place, draft]) => (place.startsWith('new ') ? draft : []));
   }
 
-  /** Sets the reader, and forgets the drafts of somebody else in this tab. */
+  /** Sets the reader, and deletes drafts of other users in this tab. */
   of(user: string): void {
     if (user === this.#user) return;
     if (this.#user) this.#all.clear();
@@ -58,24 +62,24 @@ export class Drafts {
       const kept = JSON.parse(sessionStorage.getItem(this.name) ?? '{}') as {user?: string; drafts?: [string, Draft][]};
       if (kept.user === user) for (const [place, draft] of kept.drafts ?? []) if (!this.#all.has(place)) this.#all.set(place, draft);
     } catch {
-      // There is no storage, or something else in it.
+      // Storage is unavailable or has other data.
     }
   }
 
   #keep = (): void => {
-    if (!this.#user) this.of(this.user()); // no look has said so yet
+    if (!this.#user) this.of(this.user()); // no poll has returned the user yet
     if (!this.#user) return;
     const drafts = [...new Map([...this.unsent(), ...this.#all])];
     try {
       if (drafts.length) sessionStorage.setItem(this.name, JSON.stringify({user: this.#user, drafts}));
       else sessionStorage.removeItem(this.name);
     } catch {
-      // There is no storage, or it is full.
+      // Storage is unavailable or full.
     }
   };
 }
 
-/** The draft, with its place, of what the reader sent and the server did not take; nothing for what has no text. */
+/** The draft of a failed change, with its place; nothing if it has no text. */
 export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = p.tags ?? [];

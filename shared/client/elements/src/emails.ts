@@ -6,10 +6,12 @@ import {askPatiently, FREQUENCIES, type Emails} from './protocol.js';
 import {base} from './styles.js';
 import {language, say} from './texts.js';
 
-/** An hour of the day as the reader's language writes it. */
+/** An hour of the day in the reader's language. */
 const hourOf = (hour: number): string => new Date(2026, 0, 1, hour).toLocaleTimeString(language(), {hour: 'numeric', minute: '2-digit'});
 
-/** When the reader gets emails: a line at the end of the inbox, which asks the server once it is opened. */
+/**
+ * The times of the reader's emails: a line at the end of the inbox, which loads when it is opened.
+ */
 @customElement('collab-emails')
 export class EmailsElement extends LitElement {
   @property({attribute: false}) access!: Access;
@@ -41,7 +43,7 @@ export class EmailsElement extends LitElement {
 
   #last: Promise<void> = Promise.resolve();
 
-  /** Reads what holds, or shows and sets what the reader chose, one after the other. */
+  /** Reads the setting, or shows and sets the reader's choice, in order. */
   #ask(set?: Emails): Promise<void> {
     const {config} = this.emails ?? {};
     if (set) this.emails = {...set, config: {...config, email: set.frequency === 'never' ? 'NONE' : config?.email === 'NONE' ? undefined : config?.email}};

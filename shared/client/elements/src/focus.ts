@@ -1,17 +1,20 @@
 import type {LitElement, ReactiveController} from 'lit';
 
-/** The element that has the focus, in whatever shadow it is; null where it is the page itself. */
+/** The focused element in any shadow root; null for the page itself. */
 export function focused(root: DocumentOrShadowRoot = document): HTMLElement | null {
   const at = root.activeElement as HTMLElement | null;
   return at?.shadowRoot?.activeElement ? focused(at.shadowRoot) : at === document.body ? null : at;
 }
 
-/** Keeps the focus in an element when it is drawn again: where it was, or, where that is gone, where next says. */
+/**
+ * Keeps the focus in an element when it is redrawn: in the same place or, if that is gone, in the
+ * one that next returns.
+ */
 export class KeepFocus implements ReactiveController {
   #had: HTMLElement | null = null;
   #index = -1;
 
-  /** next gets which of the items had the focus, counted from 0; -1 for none of them. */
+  /** next gets the index of the item that had the focus, or -1. */
   constructor(readonly host: LitElement, readonly items: string, readonly next: (index: number) => HTMLElement | null | undefined) {
     host.addController(this);
   }

@@ -1,7 +1,10 @@
-/** Is loaded by itself once a comment has HTML, as DOMPurify is as large as all the rest. */
+/** Loaded for the first comment with HTML, because DOMPurify is as large as all the rest. */
 import DOMPurify from 'dompurify';
 
-/** The elements that stay: simple formatting and links. Nothing loads, and nothing looks like a part of the page. */
+/**
+ * The allowed elements: simple formatting and links. They load nothing, and cannot imitate the
+ * page.
+ */
 const CLEAN = {
   ALLOWED_TAGS: [
     'a', 'b', 'blockquote', 'br', 'code', 'del', 'div', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'ins', 'li', 'mark', 'ol', 'p', 'pre', 's', 'small', 'span',
@@ -14,9 +17,10 @@ const CLEAN = {
   RETURN_DOM_FRAGMENT: true as const,
 };
 
-/** HTML without what could run, load or deceive. Each text goes through the function, which may answer several nodes. */
+/** Sanitized HTML. The function maps each text to nodes. */
 export function clean(html: string, texts: (text: string) => (string | Node)[]): DocumentFragment {
-  const fragment = (DOMPurify.sanitize(html, CLEAN) as DocumentFragment | null) ?? document.createDocumentFragment(); // null for a frameset
+  // null for a frameset
+  const fragment = (DOMPurify.sanitize(html, CLEAN) as DocumentFragment | null) ?? document.createDocumentFragment();
   for (const a of fragment.querySelectorAll('a')) {
     a.target = '_blank';
     a.rel = 'noopener noreferrer nofollow ugc';

@@ -13,7 +13,7 @@ import './emails.js';
 import {locale, say, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 
-/** The notifications of one thread, the newest first; or one that belongs to none. */
+/** The notifications of one thread, newest first; or one without a thread. */
 const groupsOf = (list: Notification[]): Notification[][] => {
   const groups = new Map<string, Notification[]>();
   for (const n of list) {
@@ -25,13 +25,14 @@ const groupsOf = (list: Notification[]): Notification[][] => {
   return [...groups.values()];
 };
 
-const FRESH = 3_600_000; // ms after which the first page is read again, for what changed in it
+const FRESH = 3_600_000; // ms between reloads of the first page, to find changes
 
 /**
  * The reader's inbox: a button with a badge, and the list of notifications.
  *
- * @fires collab-open - the reader clicked a notification: detail.documentId, detail.annotationId, detail.commentId. A collab-threads of that document on the same
- * page opens the thread; else, unless the event is canceled, the address of href is visited.
+ * @fires collab-open - the reader clicked a notification: detail.documentId, detail.annotationId,
+ * detail.commentId. A collab-threads of that document on the same page opens the thread; otherwise,
+ * unless the event is canceled, the page goes to the address in href.
  */
 @customElement('collab-inbox')
 export class InboxElement extends Connected {
@@ -41,18 +42,18 @@ export class InboxElement extends Connected {
   @state() private list: Notification[] = [];
   @state() private next = '';
   @state() private loaded = false;
-  @state() private unread = 0; // of all, and not just of the list
-  @state() private more = false; // than that are unread
+  @state() private unread = 0; // of all, not only the list
+  @state() private more = false; // more are unread
   @query('.panel') private panel!: HTMLElement;
   @query('.bell') private bell!: HTMLElement;
   #poll = new Poll((asked) => this.#look(asked), () => this.requestUpdate());
   #access!: Access;
   #user = '';
-  #deaf: (() => void) | undefined; // ends hearing of changes
+  #deaf: (() => void) | undefined; // unsubscribes from changes
   #since = 0;
   #locale: string | undefined; // of the headlines
   #fresh = 0; // when the first page was read
-  #read = new Set<string>(); // what was marked here, until the server says so, too
+  #read = new Set<string>(); // marked here, until the server confirms
   #older: Notification[] = [];
 
   constructor() {
@@ -122,7 +123,7 @@ export class InboxElement extends Connected {
     this.#forget('');
   }
 
-  /** Begins with nothing, for a person. */
+  /** Starts with an empty list for a user. */
   #forget(user: string): void {
     this.#deaf?.();
     this.#deaf = undefined;
@@ -133,13 +134,13 @@ export class InboxElement extends Connected {
     this.loaded = false;
   }
 
-  /** A thread on the page was read: so is what the reader was told of it. */
+  /** A thread on the page was read: mark its notifications as read. */
   #seen = (e: Event): void => {
     const {documentId, annotationId} = (e as CustomEvent).detail;
     this.#take(this.list.filter((n) => n.documentId === documentId && n.annotationId === annotationId));
   };
 
-  /** Shows notifications as read. It returns the ids of those that were not. */
+  /** Shows notifications as read. It returns the ids of unread ones. */
   #take(list: Notification[]): string[] {
     const ids = list.filter((n) => !this.#isRead(n)).map((n) => n.notificationId);
     for (const id of ids) this.#read.add(id);
@@ -147,7 +148,7 @@ export class InboxElement extends Connected {
     return ids;
   }
 
-  /** Reads the first page again where that is asked for, or where something is new; older ones stay as they were. */
+  /** Reads the first page again if asked to, or if something is new. Older ones are unchanged. */
   async #look(asked: boolean): Promise<boolean> {
     const since = asked || this.#locale !== locale() || Date.now() - this.#fresh > FRESH ? 0 : this.#since;
     const page = await ask(this.#access, 'inbox', {since, locale: locale()}).catch((e: Failure) => {
@@ -157,7 +158,7 @@ export class InboxElement extends Connected {
     if (page.user.userId !== this.#user) {
       const first = !this.#user;
       this.#forget(page.user.userId);
-      if (!first) return this.#look(true); // somebody else has signed in
+      if (!first) return this.#look(true); // another user has signed in
     }
     const live = liveOf(this.#access);
     this.#deaf ??= live.watch({
@@ -179,7 +180,8 @@ export class InboxElement extends Connected {
     [this.#since, this.unread, this.more] = [page.since, page.unread, page.more];
     this.#fresh = Date.now();
     this.#locale = page.locale;
-    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
+    // more than a page is new, so there is a gap
+    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = [];
     if (!this.#older.length) this.next = page.nextPageToken;
     const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
     const changed = JSON.stringify(list) !== JSON.stringify(this.list);
@@ -213,7 +215,9 @@ export class InboxElement extends Connected {
       <div class="said" role="status">${this.loaded ? say(badge ? 'inboxUnread' : 'inbox', {unread: badge}) : ''}</div>`;
   }
 
-  /** A row for the notifications of a thread: the newest, with where it is and how many are new. */
+  /**
+   * A row for the notifications of a thread: the newest, with its place and the number of new ones.
+   */
   #item(group: Notification[]): TemplateResult {
     const [n] = group as [Notification];
     const fresh = group.filter((n) => !this.#isRead(n));
@@ -230,7 +234,7 @@ export class InboxElement extends Connected {
     </button></li>`;
   }
 
-  /** Puts the panel below the button, inside the window. */
+  /** Places the panel below the button, inside the window. */
   #place = (): void => {
     const {right, bottom} = this.bell.getBoundingClientRect();
     const width = Math.min(380, innerWidth - 16);
@@ -249,7 +253,7 @@ export class InboxElement extends Connected {
     if (e.newState === 'closed' && (!at || at === this || this.panel.contains(at))) this.bell.focus({preventScroll: true});
   };
 
-  /** Goes to the first that is new of a thread, else to the newest. */
+  /** Opens the first unread notification of a thread, else the newest. */
   #open(group: Notification[]): void {
     this.panel.hidePopover();
     const fresh = group.filter((n) => !this.#isRead(n));
@@ -264,7 +268,7 @@ export class InboxElement extends Connected {
     location.assign(this.href.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? '')));
   }
 
-  /** Marks notifications as read, here and by the service, and takes that back where it fails. */
+  /** Marks notifications as read, here and in the service. It reverts that if the request fails. */
   async #mark(list: Notification[], how: {readUntil: number} | {clicked: string; read: string[]}): Promise<void> {
     const ids = this.#take(list);
     await ask(this.#access, 'read-inbox', how).catch(() => {
@@ -273,7 +277,7 @@ export class InboxElement extends Connected {
     });
   }
 
-  /** Marks all until the newest one as read. */
+  /** Marks all as read, up to the newest one. */
   #markAll = (): void => {
     const [newest] = this.list;
     if (!newest) return;
@@ -288,7 +292,7 @@ export class InboxElement extends Connected {
       this.list = this.#older;
       this.next = page.nextPageToken;
     } catch {
-      void this.#poll.now(); // which says that it fails
+      void this.#poll.now(); // shows its own errors
     }
   };
 }

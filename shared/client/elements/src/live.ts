@@ -1,35 +1,39 @@
 import type {Access} from './access.js';
 import {ask, type Failure} from './protocol.js';
 
-const PING = 420_000; // ms between two pings; the service ends a connection after ten minutes without one
-const PONG = 60_000; // ms for its answer, also where the browser slows the clock of a hidden page
-const LONGEST = 300_000; // ms between two attempts to connect, unless the server asks for more
-const STEADY = 60_000; // ms after which a connection counts as one that lasts
+// ms between pings; the service closes a connection after ten minutes without one
+const PING = 420_000;
+const PONG = 60_000; // ms for the response, even if the browser slows timers of a hidden page
+const LONGEST = 300_000; // maximum ms between attempts to connect, unless the server asks for more
+const STEADY = 60_000; // ms after which a connection counts as stable
 
-/** A follower of the changes of a document, or of an inbox. */
+/** A follower of changes of a document or an inbox. */
 interface Watcher {
-  /** Something has changed: look within some ms. Where read is true, it is what the person has read. */
+  /** Something changed: poll within some ms. If read is true, the user has read something. */
   hint(within: number, read: boolean): void;
-  /** Hints come from now on, or do not, or are refused. */
+  /** Hints start, stop, or are refused. */
   live(on: boolean, refused: boolean): void;
-  /** This tab looks first from now on, or another one does. */
+  /** This tab starts or stops being the polling one. */
   lead(on: boolean): void;
-  /** Another tab has told what it found. */
+  /** Another tab has shared its findings. */
   found(what: any): void;
 }
 
-/** A message from one tab of a browser to the others. */
+/** A message between the tabs of a browser. */
 interface Message {
-  joined?: boolean; // a tab: who connects says how that goes
+  joined?: boolean; // from the tab that connects: its state
   live?: boolean;
   refused?: boolean;
-  within?: number; // ms within which to look
+  within?: number; // ms within which to poll
   read?: boolean;
   found?: unknown;
-  user?: string; // who found it
+  user?: string; // user who found the change
 }
 
-/** Holds a lock of the browser once it is free, until the function that it returns is called. Without a name it has the lock at once. */
+/**
+ * Acquires a lock of the browser, and releases it when the returned function is called. Without a
+ * name, it has the lock immediately.
+ */
 function hold(name: string, held: () => void): () => void {
   const end = new AbortController();
   const {signal} = end;
@@ -44,19 +48,20 @@ function hold(name: string, held: () => void): () => void {
 }
 
 /**
- * The tabs of a browser that show a document, or an inbox. One tab connects, and hears from the service that something changed. One that is
- * seen looks for it and tells the others. Without TLS the browser has no locks, and each tab does both.
+ * The tabs of a browser that show a document or an inbox. One tab connects, and gets the hints of
+ * the service. A visible tab polls and shares its findings. Without TLS, the browser has no locks,
+ * and each tab does both.
  */
 export class Live {
   readonly #watchers = new Set<Watcher>();
   #channel: BroadcastChannel | undefined;
-  #name = ''; // of what the tabs share, while they do
-  #free: (() => void) | undefined; // the lock of the tab that connects
-  #yield: (() => void) | undefined; // the lock of the tab that looks
+  #name = ''; // of the tabs' channel while they share one
+  #free: (() => void) | undefined; // releases the lock of the connecting tab
+  #yield: (() => void) | undefined; // releases the lock of the polling tab
   #connects = false;
   #leads = false;
   #live = false;
-  #refused = false; // by the service, which has too many connections
+  #refused = false; // the service has too many connections
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ping: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +69,7 @@ export class Live {
 
   constructor(readonly access: Access) {}
 
-  /** Tells a watcher of changes, until the function that it returns is called. */
+  /** Adds a watcher of changes. The returned function removes it. */
   watch(w: Watcher): () => void {
     this.#watchers.add(w);
     if (this.#watchers.size === 1) this.#join();
@@ -78,7 +83,7 @@ export class Live {
     };
   }
 
-  /** Tells the other tabs what this one found. */
+  /** Shares findings with the other tabs. */
   tell(found: unknown): void {
     this.#post({found, user: this.access.user.userId});
   }
@@ -99,7 +104,7 @@ export class Live {
     this.#seen();
   }
 
-  /** A tab that nobody sees leaves it to another to look. */
+  /** A hidden tab leaves polling to another. */
   readonly #seen = (): void => {
     this.#yield?.();
     this.#lead(false);
@@ -138,14 +143,14 @@ export class Live {
     for (const w of this.#watchers) w.hint(within, read);
   }
 
-  /** Says whether hints come from now on. */
+  /** Reports whether hints arrive. */
   #turn(live: boolean, refused = false): void {
     [this.#live, this.#refused] = [live, refused];
     for (const w of this.#watchers) w.live(live, refused);
     if (this.#connects) this.#post({live, refused});
   }
 
-  /** Tries again after a growing random time, or a longer one that the server asks for. */
+  /** Retries after a growing random time, or a longer one that the server requests. */
   #later(least = 0, refused = false): void {
     this.#turn(false, refused);
     const pause = Math.min(1000 * 2 ** this.#tries++, LONGEST);
@@ -180,7 +185,7 @@ export class Live {
     socket.onopen = () => {
       if (this.#socket !== socket) return;
       open = true;
-      this.#turn(true); // so that all look: what changed since the last connection was told to nobody
+      this.#turn(true); // all tabs poll, because changes since the last connection had no hints
       ping();
     };
     socket.onmessage = ({data}) => {
@@ -198,7 +203,7 @@ export class Live {
       if (this.#socket !== socket) return;
       this.#close();
       if (Date.now() - began > STEADY) this.#tries = 0;
-      this.#later(0, !open); // a browser does not say why a connection was refused
+      this.#later(0, !open); // browsers do not report why a connection was refused
     });
     const ping = () => {
       clearTimeout(this.#ping);
@@ -212,7 +217,7 @@ export class Live {
 
 const all = new Map<Access, Live>();
 
-/** The Live of a document, or of an inbox, one for each page. Its access has been used. */
+/** The Live of a document or an inbox, one per page. Its access must have been used. */
 export function liveOf(access: Access): Live {
   let live = all.get(access);
   if (!live) all.set(access, (live = new Live(access)));

@@ -1,17 +1,17 @@
 import {nameOf, type Person} from './protocol.js';
 
-/** How a person is called in a text that is being written: with the id where another one has the same name. */
+/** The name of a person in a composed text: with the id if another person has the same name. */
 export function labelOf(p: Person, people: Person[]): string {
   const same = people.some((q) => q.userId !== p.userId && nameOf(q) === nameOf(p));
   return same && p.name ? `${p.name} (${p.userId})` : nameOf(p);
 }
 
-/** A text with names in the place of tokens. */
+/** A text with names instead of tokens. */
 export function withNames(text: string, people: Person[]): string {
   return people.reduce((t, p) => t.replaceAll(`{{${p.userId}}}`, `@${labelOf(p, people)}`), text);
 }
 
-/** A text with tokens in the place of names. The longest come first: "@Ann Lee" is not "@Ann" and " Lee". */
+/** A text with tokens instead of names, longest first: "@Ann Lee" is not "@Ann" and " Lee". */
 export function withTokens(text: string, people: Person[]): string {
   for (const p of [...people].sort((a, b) => labelOf(b, people).length - labelOf(a, people).length)) {
     const name = labelOf(p, people).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -20,7 +20,7 @@ export function withTokens(text: string, people: Person[]): string {
   return text;
 }
 
-/** The people whom a text's tokens name, of those known. */
+/** The known people in a text's tokens. */
 export function tagsOf(text: string, people: Person[]): Person[] {
   const ids = new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]));
   return people.filter((p) => ids.has(p.userId));

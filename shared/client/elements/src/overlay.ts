@@ -1,44 +1,44 @@
 import type {Attachment, Comment, Failure, Level, Person, Target, Thread} from './protocol.js';
 
-/** A change by the reader that no look has shown yet. */
+/** A change by the reader that no poll has returned yet. */
 export interface Pending {
-  /** The request's id, and the key of a thread that it adds. */
+  /** The request's id, and the key of an added thread. */
   id: string;
   name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread';
-  /** The thread that it is about, by its key; a new thread's is the id. */
+  /** The key of the changed thread; for a new thread, the id. */
   thread: string;
   commentId?: number;
   text?: string;
   tags?: Person[];
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
-  /** Those who see a new thread, beside the reader; undefined for everyone. */
+  /** The readers of a new thread besides the author; undefined for everyone. */
   only?: Person[] | undefined;
   resolved?: boolean;
   level?: Level;
   at: string;
-  /** The server has it, and the next look will show it. */
+  /** The server has it, and the next poll returns it. */
   sent?: boolean;
-  /** Why it failed: the reader may try again or discard it. */
+  /** The failure, which the reader may retry or discard. */
   failed?: Failure;
 }
 
-/** A comment as it is shown. */
+/** A shown comment. */
 export interface ShownComment extends Comment {
   pending?: Pending;
 }
 
-/** A thread as it is shown: with what is pending on it. */
+/** A shown thread, with pending changes. */
 export interface ShownThread extends Thread {
-  /** The same for as long as it is shown: its id, or what it had while it was sent. */
+  /** A stable key: the id, or the key from before it was sent. */
   key: string;
   comments: ShownComment[];
   pending: Pending[];
-  /** It has comments that the reader has not seen. */
+  /** It has unread comments. */
   unread?: boolean;
 }
 
-/** A thread as it will be once what is pending is done. */
+/** A thread with its pending changes applied. */
 export function overlay(thread: Thread, key: string, pending: Pending[], user: Person): ShownThread {
   const shown: ShownThread = {...thread, key, pending};
   for (const p of pending) {
@@ -50,7 +50,7 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...edited(c, p), pending: p} : c));
         break;
       case 'delete-comment':
-        // A comment that could not be deleted is shown again.
+        // Show a comment again if its deletion failed.
         shown.comments = p.failed ? shown.comments.map((c) => (c.commentId === p.commentId ? {...c, pending: p} : c)) : shown.comments.filter((c) => c.commentId !== p.commentId);
         break;
       case 'resolve-thread':
@@ -82,7 +82,7 @@ function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment 
   return {...c, commentText: p.text!, tags: p.tags!, lastUpdated: p.at};
 }
 
-/** The one of two states of a thread to go on with: the later, and the known one where they are the same. */
+/** The later of two states of a thread, or the known one if they are equal. */
 export function later(known: Thread | undefined, next: Thread): Thread {
   if (!known || next.lastUpdated > known.lastUpdated) return next;
   return next.lastUpdated < known.lastUpdated || JSON.stringify(next) === JSON.stringify(known) ? known : next;

@@ -1,24 +1,27 @@
 import {Failure} from './protocol.js';
 
-const PAUSE = 5_000; // ms between the end of a look and the next
-const QUIET = 120_000; // ms without a change after which the pauses grow
-const QUIET_PAUSE = 30_000; // ms, where nothing changes
-const LIVE_PAUSE = 900_000; // ms, where hints come
-const REFUSED_PAUSE = 60_000; // ms, half more or less, where the service has no connection for the page: such pages come in thousands
-const LONGEST = 60_000; // ms, where looks fail one after the other
-const APART = 1_200; // ms from a look of the page to the next that a hint asks for: the service lets a person look ten times in ten seconds
-const COVER = 10_000; // ms from a look to the next, where a connection began in between
-const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
-const SPARE = 5_000; // ms after which this tab looks where another was to, and told nothing
+const PAUSE = 5_000; // ms between polls
+const QUIET = 120_000; // ms without changes until pauses grow
+const QUIET_PAUSE = 30_000; // ms, if nothing changes
+const LIVE_PAUSE = 900_000; // ms, while hints arrive
+// ms, ± half, if the service has no connection for the page: there may be thousands of such pages
+const REFUSED_PAUSE = 60_000;
+const LONGEST = 60_000; // ms, if polls fail repeatedly
+// ms between a poll and one after a hint: the limit is ten polls per person in ten seconds
+const APART = 1_200;
+const COVER = 10_000; // ms from a poll to the next if a connection started in between
+const SHORT = 15_000; // ms to wait for the server before showing a message
+const SPARE = 5_000; // ms until this tab polls if the polling tab is silent
 
-let lately = 0; // the last look of the page, or of a tab that told it
+let lately = 0; // last poll of the page, or of a tab that reported it
 
 /**
- * Looks for what is new while the page is seen: every 15 minutes where hints come, about once a minute where the service refuses them, else
- * every five seconds, and more seldom where nothing changes; never while the page is hidden, and later where another tab looks.
+ * Polls for changes while the page is visible: every 15 minutes with hints, about once a minute if
+ * the service refuses them, else every five seconds, and less often if nothing changes. It polls
+ * later if another tab polls.
  */
 export class Poll {
-  /** Why the last look failed. */
+  /** The failure of the last poll. */
   failure: Failure | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #current: Promise<void> | undefined;
@@ -27,19 +30,19 @@ export class Poll {
   #live = false;
   #refused = false;
   #leads = true;
-  #failing = 0; // ms of the next pause, where looks fail
-  #quiet = 0; // ms of the last pause, where nothing changed
-  #changed = 0; // when a look last found something
-  #began = 0; // the last look of this one
-  #hinted = false; // since the last look began
-  #due = 0; // when to look for the first of these hints
-  #cover = 0; // when to look for what changed before hints came
+  #failing = 0; // ms of the next pause after failures
+  #quiet = 0; // ms of the last pause without changes
+  #changed = 0; // when a poll last found changes
+  #began = 0; // last poll of this instance
+  #hinted = false; // since the last poll started
+  #due = 0; // when to poll for the first of these hints
+  #cover = 0; // when to poll for changes before the first hint
   #notBefore = 0;
 
   /**
-   * look resolves to whether anything changed; asked says that somebody or something wants to know, and not just the clock. It rejects with a
-   * Failure: then the pauses grow, to what it asks for at least, and by a random part where it asked too often. changed is called when failure
-   * has changed.
+   * look resolves to whether anything changed; asked means that it was requested, not scheduled. It
+   * rejects with a Failure, which makes the pauses grow, at least to the requested wait, plus a
+   * random part after too many requests. changed is called when failure changes.
    */
   constructor(readonly look: (asked: boolean) => Promise<boolean>, readonly changed: () => void) {}
 
@@ -57,7 +60,7 @@ export class Poll {
     clearTimeout(this.#timer);
   }
 
-  /** Says whether hints come from now on, or are refused. Where they come, it looks for what was changed before. */
+  /** Sets whether hints arrive or are refused. If they arrive, it polls for earlier changes. */
   live(on: boolean, refused: boolean): void {
     if (on === this.#live && refused === this.#refused) return;
     [this.#live, this.#refused] = [on, refused];
@@ -66,20 +69,23 @@ export class Poll {
     if (!this.#current) this.#in(this.#pause());
   }
 
-  /** Says whether this tab looks first, or another one does. */
+  /** Sets whether this tab polls first. */
   lead(on: boolean): void {
     if (on === this.#leads) return;
     this.#leads = on;
-    if (on) this.#cover = this.#began + COVER; // the other may have heard of what it did not look for
+    if (on) this.#cover = this.#began + COVER; // the other may have missed hints
     if (!this.#current) this.#follow();
   }
 
-  /** When the last look began. */
+  /** The start of the last poll. */
   get began(): number {
     return this.#began;
   }
 
-  /** Shows what another tab has found, by a function that returns whether anything changed, unless this one has looked since that look began. */
+  /**
+   * Shows another tab's findings with a function that returns whether anything changed, unless this
+   * tab started a poll later.
+   */
   found(began: number, take: () => boolean): void {
     if (this.#current || began < this.#began) return;
     const before = this.failure;
@@ -89,14 +95,17 @@ export class Poll {
     this.#follow();
   }
 
-  /** Looks soon: at a random time within some ms, and a second after the last look of the page. */
+  /**
+   * Polls soon: at a random time within some ms, and at least a second after the last poll of the
+   * page.
+   */
   hint(within = 0): void {
     if (!this.#hinted) this.#due = Date.now() + Math.random() * within;
     this.#hinted = true;
     if (!this.#current) this.#follow();
   }
 
-  /** Looks for what a hint told of, where one came, else after a pause. */
+  /** Polls for a hint if one arrived, else after a pause. */
   #follow(): void {
     const wait = (this.#hinted ? Math.max(lately + APART, this.#due) - Date.now() : this.#pause()) + (this.#leads ? 0 : SPARE);
     if (wait <= 0) void this.now(this.#hinted);
@@ -104,7 +113,10 @@ export class Poll {
     else this.#in(wait);
   }
 
-  /** Looks at once, after the look that is under way, or once the server lets it; not while the page is hidden. It resolves after the look. */
+  /**
+   * Polls immediately, after a running poll, or when the server allows it; not while the page is
+   * hidden. It resolves after the poll.
+   */
   now(asked = true): Promise<void> {
     if (this.#current) {
       this.#next ??= this.#current.then(() => {

@@ -9,7 +9,10 @@ import {say} from './texts.js';
 const CHANNELS = ['inbox', 'email'] as const;
 const CHOICES = ['ALL', 'MINE', 'NONE'] as const;
 
-/** The reader's notification preferences for a document: a line at the end of its threads, which asks the server once it is opened. */
+/**
+ * The reader's notification preferences for a document: a line at the end of its threads, which
+ * loads when it is opened.
+ */
 @customElement('collab-preferences')
 export class Preferences extends LitElement {
   @property({attribute: false}) access!: Access;
@@ -30,7 +33,7 @@ export class Preferences extends LitElement {
       </details>`;
   }
 
-  /** Reads what holds, after setting it where there is something to set. */
+  /** Reads the preferences, after setting them if set is given. */
   async #ask(config?: Channels): Promise<void> {
     try {
       this.config = await askPatiently(this.access, 'preferences', config ? {config} : {});

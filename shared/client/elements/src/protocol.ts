@@ -1,9 +1,9 @@
-/** The requests of the elements, which are operations of a person: the reference at /docs describes them. */
+/** The requests of the elements. See the operations for persons in the reference at /docs. */
 import {Failure, newId, type Access, type Result} from './access.js';
 
 export {Failure} from './access.js';
 
-/** A person, or a group of people who are mentioned together: its id stands in the place of a user's. */
+/** A person, or a group that is mentioned as one, with its id as userId. */
 export interface Person {
   userId: string;
   name?: string | undefined;
@@ -11,14 +11,14 @@ export interface Person {
   group?: boolean;
 }
 
-/** Where a thread belongs: an element, or a text in it, counted from 1. */
+/** The place of a thread: an element, or an occurrence of a text in it, counted from 1. */
 export interface Target {
   elementId?: string;
   targetText?: string;
   occurrence?: number;
 }
 
-/** A file of a comment. It lies elsewhere: the service has its address. */
+/** A file of a comment. The service only stores its address. */
 export interface Attachment {
   name?: string;
   mimeType?: string;
@@ -31,20 +31,20 @@ export interface Comment {
   commentText?: string;
   commentHtml?: string;
   from: Person;
-  /** Those whom its tokens name. */
+  /** The people and groups in its tokens. */
   tags?: Person[] | undefined;
   attachments?: Attachment[];
   createdAt: string;
   lastUpdated: string;
 }
 
-/** The readers of a thread: those who may read the document, or only these people. */
+/** The readers of a thread: all readers of the document, or only these people. */
 export interface Visibility {
   type: 'public' | 'restricted';
   people?: Person[];
 }
 
-/** The notifications that somebody gets about a thread; default: by the preferences for the document. */
+/** The level of notifications about a thread; default means the preferences for the document. */
 export const LEVELS = ['default', 'all', 'mentions', 'none'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -56,7 +56,7 @@ export interface Thread {
   createdAt: string;
   lastUpdated: string;
   visibility?: Visibility;
-  /** The notifications that the reader gets about it. */
+  /** The reader's level for it. */
   level?: Level;
   comments: Comment[];
   commentsTruncated?: boolean;
@@ -83,7 +83,7 @@ export interface Channels {
   email?: string | undefined;
 }
 
-/** When the reader gets emails of the organization; never stands for no email at all. */
+/** The times of the reader's emails in the organization; never means none. */
 export interface Emails {
   frequency: (typeof FREQUENCIES)[number];
   /** Of daily: 0 to 23, in timeZone. */
@@ -108,27 +108,30 @@ interface Write {
   level?: Level | undefined;
 }
 
-export const MOST_PEOPLE = 30; // people that one answer has, and groups
-const SEARCHED_PAGES = 5; // of 1,000 people who are looked at
-const NEWEST_PAGE = 100; // threads of the first answer about a document
-const OLDER_PAGE = 150; // of each answer about older ones: one of them comes straight after the first
-const CHANGED_PAGE = 250; // of an answer about what changed
-const MOST_UPDATED = 30; // notifications of a request
-const DAILY = 8; // the hour of a daily email
-const INBOX_PAGE = 30; // notifications of an answer
-const OVERLAP = 30_000; // ms that a look for what is new goes back before the last one: a time is the start of a request, not when its data can be read
-const DELAY = 300_000; // ms that a look at an inbox goes back: it takes some time until people are told
-const NO_CONNECTIONS = 3_600_000; // ms before a page asks for a connection again where the deployment has none
-const NO_CONNECTION = 300_000; // ms, where this page gets none
+export const MOST_PEOPLE = 30; // people and groups in a response
+const SEARCHED_PAGES = 5; // of 1,000 searched people
+const NEWEST_PAGE = 100; // threads in the first response about a document
+const OLDER_PAGE = 150; // threads in responses about older ones; one follows the first directly
+const CHANGED_PAGE = 250; // threads in a response about changes
+const MOST_UPDATED = 30; // notifications in a request
+const DAILY = 8; // hour of a daily email
+const INBOX_PAGE = 30; // notifications in a response
+// ms that a poll overlaps the last one: times are of the request's start, before its data is
+// readable
+const OVERLAP = 30_000;
+const DELAY = 300_000; // ms that a poll of an inbox overlaps: notifications are delayed
+// ms until a page asks for a connection again if the deployment has none
+const NO_CONNECTIONS = 3_600_000;
+const NO_CONNECTION = 300_000; // ms, if this page gets none
 
 const failed = (e: unknown, ...statuses: string[]): boolean => statuses.includes((e as Failure).status);
 
-/** Nothing, in the place of what does not exist yet. */
+/** Placeholder of missing data. */
 const unlessMissing = (e: Failure): undefined => {
   if (!failed(e, 'NOT_FOUND')) throw e;
 };
 
-/** The only item that an operation was to change. */
+/** The only item of a bulk operation's result. */
 function changed({data}: Result): {annotationId: string} {
   const [item] = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string}[];
   if (!item?.success) throw new Failure(item?.code ?? 'NOT_FOUND', item?.message);
@@ -139,7 +142,7 @@ const content = ({text, tags, attachments}: Write) => ({
   commentText: text, taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
 });
 
-/** A thread, or a deleted one, as the service answers it to a person. */
+/** A thread or deleted thread in the service's response to a person. */
 type Annotation = Omit<Thread, 'visibility' | 'comments'> & {
   deleted?: boolean; visibility?: {type: string; userIds?: string[]}; subscribedUsers?: Subscriptions; unsubscribedUsers?: Subscriptions;
   comments: (Comment & {taggedUserContacts?: Tag[]})[];
@@ -160,7 +163,10 @@ const INBOX = '/v2/notifications';
 
 /** The requests by name. */
 const REQUESTS = {
-  /** The newest threads, older ones by pageToken, those that changed since a time, or those of some ids. A since of 0 says that what is known is void. */
+  /**
+   * The newest threads, older ones by pageToken, those changed since a time, or those of some ids.
+   * If since is 0 in the response, known threads are invalid.
+   */
   async threads(to: Access, {annotationIds, since, pageToken}: {annotationIds?: string[]; since?: number; pageToken?: string}) {
     const {documentId} = to;
     const walk = annotationIds ? {annotationIds} : since ? {updatedAfter: since, includeDeleted: true, pageSize: CHANGED_PAGE} : {order: 'desc', pageSize: pageToken ? OLDER_PAGE : NEWEST_PAGE};
@@ -205,7 +211,7 @@ const REQUESTS = {
     changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, newId()));
     return {};
   },
-  /** The time until which the reader has seen the comments of a thread, 0 where that is not stored. */
+  /** The time until which the reader has seen the comments of a thread, or 0 if unknown. */
   async 'read-until'(to: Access, {annotationId}: {annotationId: string}) {
     const {data} = await to.call(`${THREADS}/read/get`, {documentIds: [to.documentId]});
     const states = (data as {annotationId?: string; read: boolean; readAt: number}[]).filter((s) => !s.annotationId || s.annotationId === annotationId);
@@ -233,8 +239,8 @@ const REQUESTS = {
     };
   },
   /**
-   * What the reader gets of a document, after setting it if there is something to set. A channel that wants all activity follows the document;
-   * while the reader does not follow it, ALL is as MINE.
+   * The reader's preferences for a document, after setting them if set is given. A channel with all
+   * activity follows the document; while the reader does not follow it, ALL means MINE.
    */
   async preferences(to: Access, {config}: {config?: Channels}) {
     const documentIds = [to.documentId];
@@ -246,7 +252,7 @@ const REQUESTS = {
     const shown = (choice: string) => (choice === 'ALL' && level !== 'all' ? 'MINE' : choice);
     return {inbox: shown(inbox), email: shown(email)} as Channels;
   },
-  /** When the reader gets emails, after setting it if there is something to set. */
+  /** The times of the reader's emails, after setting them if set is given. */
   async emails(to: Access, {set}: {set?: Emails}) {
     if (!set) {
       const {config, mailFrequency, mailHour, timeZone} = (await to.call(`${INBOX}/config/get`, {getOrganizationConfig: true})).data[0];
@@ -265,7 +271,9 @@ const REQUESTS = {
     const {count, more} = page?.unreadCount ?? {count: 0};
     return {notifications: (page?.data ?? []) as Notification[], nextPageToken: page?.nextPageToken ?? '', unread: count, more: !!more, since: page ? page.at - DELAY : 0, user: to.user, locale};
   },
-  /** Says that everything until a time is read, or that one was clicked, and others of its thread are read. */
+  /**
+   * Marks notifications as read until a time, or one as clicked and others of its thread as read.
+   */
   async 'read-inbox'(to: Access, what: {readUntil: number} | {clicked: string; read: string[]}) {
     if ('readUntil' in what) {
       await to.call(`${INBOX}/update`, what, newId());
@@ -276,7 +284,7 @@ const REQUESTS = {
     for (let i = 0; i < all.length; i += MOST_UPDATED) await to.call(`${INBOX}/update`, {notifications: all.slice(i, i + MOST_UPDATED)}, newId());
     return {};
   },
-  /** The address of a connection; an empty one, and after how many ms to ask again, where there is none. */
+  /** The address of a connection, or an empty address with the time in ms to ask again. */
   async connect(to: Access, _: object) {
     try {
       return {url: (await to.call('/v2/live/tickets/add', to.documentId ? {documentIds: [to.documentId]} : {inbox: true})).data.url as string, retryAfter: 0};
@@ -291,10 +299,10 @@ const REQUESTS = {
 type Requests = typeof REQUESTS;
 export type Answers = {[N in keyof Requests]: Awaited<ReturnType<Requests[N]>>};
 
-/** Asks the service for something. It rejects with a Failure. */
+/** Sends a request to the service. It rejects with a Failure. */
 export const ask = <N extends keyof Requests>(to: Access, name: N, body: Parameters<Requests[N]>[1]): Promise<Answers[N]> => (REQUESTS[name] as any)(to, body);
 
-/** ask, and once more after the time that the service asks for. */
+/** ask with one retry after the requested wait. */
 export const askPatiently: typeof ask = async (to, name, body) => {
   try {
     return await ask(to, name, body);
@@ -307,7 +315,7 @@ export const askPatiently: typeof ask = async (to, name, body) => {
 
 export const nameOf = (p: Person): string => p.name || p.userId;
 
-/** The only people who see a thread, its first author before them; undefined where everyone does. */
+/** The only readers of a thread, its first author first; undefined for everyone. */
 export function seersOf({visibility, comments}: Thread): Person[] | undefined {
   if (visibility?.type !== 'restricted') return undefined;
   const author = comments[0]?.from;

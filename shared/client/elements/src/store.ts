@@ -6,20 +6,21 @@ import {Poll} from './poll.js';
 import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
 import {say, whyOf} from './texts.js';
 
-const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
-const BEGIN = 250; // threads at most that are known before the reader asks for older ones
-const ASKED = 30; // threads that one request asks for by id
-const ECHO = 5_000; // ms in which a hint may be of what was read here
-const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered
-const TYPING = 150; // ms in which the reader may type on before people are asked for by the letters of a name
-const SEARCHED = 2; // letters of a name that people are asked for by
-export const LONG = 20; // comments of a thread that are shown at first
-const WAIT = 15_000; // ms that are waited where the server asks for it, before the reader is asked
-const TRIES = 5; // of one request that the server asks to send later
+// ms between reloads of the newest threads, for changes without a time: access, and reads elsewhere
+const FRESH = 3_600_000;
+const BEGIN = 250; // maximum threads to load before the reader asks for older ones
+const ASKED = 30; // threads by id in a request
+const ECHO = 5_000; // ms in which a hint may be an echo of reading here
+const PEOPLE_AGE = 60_000; // ms to cache people for mentions
+const TYPING = 150; // ms to wait for further letters before searching people
+const SEARCHED = 2; // letters of a name needed to search people
+export const LONG = 20; // comments of a thread shown at first
+const WAIT = 15_000; // ms to wait for the server before asking the reader
+const TRIES = 5; // attempts at a request that the server delays
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-/** Resolves to what work does, once the server lets it. */
+/** Resolves to the result of work, with retries when the server allows them. */
 async function patient<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -32,34 +33,38 @@ async function patient<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A message to the other tabs: a thread that was read in this one, or the answer to a look that began at a time. */
+/**
+ * A message to the other tabs: a thread read in this one, or the response to a poll started at a
+ * time.
+ */
 interface Found {
   read?: string;
   page?: Answers['threads'];
-  since?: number; // until now; 0 for the newest threads, nothing for threads by their ids
+  since?: number; // until now; 0 for the newest threads, undefined for threads by id
   began?: number;
 }
 
-/** The threads of one document, shared by all elements that show some of them. */
+/** The threads of one document, shared by all elements that show them. */
 export class Store {
   user: Person = {userId: ''};
   canWrite = false;
-  /** The threads are known, if not what is new. */
+  /** The threads are loaded, possibly not the latest changes. */
   loaded = false;
   readonly drafts: Drafts;
 
   readonly #threads = new Map<string, Thread>();
-  readonly #keys = new Map<string, string>(); // of threads that were added here, by annotation id
-  readonly #shown = new Map<string, ShownThread>(); // by key: the same object while nothing of it changes
+  readonly #keys = new Map<string, string>(); // of threads added here, by annotation id
+  readonly #shown = new Map<string, ShownThread>(); // by key; the same object until it changes
   #unread = new Set<string>(); // ids of threads
   #pending: Pending[] = [];
   #sending = Promise.resolve();
   #underWay = 0;
-  #since = 0; // 0: the newest threads are to be read
-  #fresh = 0; // when they were
-  #older = ''; // leads to older ones
-  readonly #people = new Map<string, {at: number; list: Promise<Answers['people']>}>(); // by the letters of a name
-  readonly #unknown = new Set<string>(); // ids of people whose names were asked for
+  #since = 0; // 0 reloads the newest threads
+  #fresh = 0; // time of the last reload
+  #older = ''; // page token of older ones
+  // by the letters of a name
+  readonly #people = new Map<string, {at: number; list: Promise<Answers['people']>}>();
+  readonly #unknown = new Set<string>(); // ids of people with requested names
   readonly #poll: Poll;
   readonly #watchers = new Set<() => void>();
 
@@ -70,40 +75,40 @@ export class Store {
     addEventListener('online', this.#online);
   }
 
-  /** Sends what could not be sent for want of a connection. */
+  /** Sends changes made offline. */
   readonly #online = (): void => {
     for (const p of this.#pending) if (p.failed?.status === 'OFFLINE') this.retry(p);
   };
 
-  /** Changes that failed, or wait for one under way, which the browser finishes when the page is left. */
+  /** Changes that failed or wait, which the browser finishes when the page closes. */
   get #unsent(): Pending[] {
     const underWay = this.#pending.find((p) => !p.failed);
     return this.#pending.filter((p) => p !== underWay);
   }
 
-  /** Why the last look failed. */
+  /** The failure of the last poll. */
   get failure(): Failure | undefined {
     return this.#poll.failure;
   }
 
-  /** Looks for what is new now. */
+  /** Polls now. */
   look(): Promise<void> {
     return this.#poll.now();
   }
 
-  /** Whether the server has a thread, as far as is known. */
+  /** Whether the server is known to have a thread. */
   has(annotationId: string): boolean {
     return this.#threads.has(annotationId);
   }
 
-  /** A person with their name, where it is known from somewhere. */
+  /** A person with their name, if known. */
   named(p: Person): Person {
     return p.name ? p : (this.#names.get(p.userId) ?? p);
   }
 
   readonly #names = new Map<string, Person>();
 
-  /** Tells a watcher of every change, until the function that it returns is called. */
+  /** Adds a watcher of all changes. The returned function removes it. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     if (this.#watchers.size === 1) {
@@ -118,7 +123,7 @@ export class Store {
     };
   }
 
-  /** Hears of changes, while somebody watches and the service knows the document. */
+  /** Subscribes to changes while there are watchers and the service knows the document. */
   #hear(): void {
     const wanted = this.#watchers.size > 0 && this.#since > 0;
     if (wanted) {
@@ -131,12 +136,13 @@ export class Store {
     }
   }
 
-  #deaf: (() => void) | undefined; // ends hearing
-  #elsewhere = false; // something was read since the last look, and not here
+  #deaf: (() => void) | undefined; // unsubscribes
+  #elsewhere = false; // something was read elsewhere since the last poll
   #read = 0; // when something was read here
 
   #hint(within: number, read: boolean): void {
-    if (this.#underWay || (read && Date.now() - this.#read < ECHO)) return; // a look follows, or it is known
+    // a poll follows, or it is known
+    if (this.#underWay || (read && Date.now() - this.#read < ECHO)) return;
     this.#elsewhere ||= read;
     this.#poll.hint(within);
   }
@@ -145,7 +151,7 @@ export class Store {
     return liveOf(this.access);
   }
 
-  /** Takes what another tab found; it looks where something in between may be missing. */
+  /** Shows another tab's findings. It polls if something in between may be missing. */
   #found({read, page, since, began = 0}: Found): void {
     if (read) {
       this.#read = Date.now();
@@ -166,7 +172,7 @@ export class Store {
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** All threads that have comments, with what is pending. */
+  /** All threads with comments, with pending changes. */
   get threads(): ShownThread[] {
     const list: ShownThread[] = [];
     for (const thread of this.#threads.values()) {
@@ -189,7 +195,10 @@ export class Store {
 
   readonly #sources = new WeakMap<ShownThread, Thread>();
 
-  /** Those whom the reader may mention whose names, or words of them, begin with some letters; at most 30 of a large organization. */
+  /**
+   * The people that the reader may mention, with a name or a word of it that starts with some
+   * letters; at most 30 in a large organization.
+   */
   async people(letters: string, wanted: () => boolean): Promise<Person[]> {
     let {people, more} = await this.#search('');
     if (more && letters.length >= SEARCHED) {
@@ -210,7 +219,7 @@ export class Store {
     return known.list;
   }
 
-  /** Asks for the names of those for whom alone threads are. */
+  /** Requests the names of readers of restricted threads. */
   async #identify(): Promise<void> {
     const seers = [...this.#threads.values()].flatMap((t) => t.visibility?.people ?? []).map((p) => p.userId);
     const userIds = [...new Set(seers)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
@@ -218,12 +227,15 @@ export class Store {
     for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {
       const {people} = await patient(() => ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)}));
       this.#know(...people);
-      this.#shown.clear(); // they are drawn again
+      this.#shown.clear(); // redraw them
       this.#tell();
     }
   }
 
-  /** Shows what the reader did, and sends it. Its text has tokens for those whom the tags name; its id is that of the draft which was sent before. */
+  /**
+   * Shows and sends a change. Its text has tokens for tagged people; its id is that of a draft sent
+   * before.
+   */
   send(what: Omit<Pending, 'id' | 'at' | 'thread'> & {thread?: string; id?: string | undefined}): Pending {
     const id = what.id ?? newId();
     const p: Pending = {thread: id, ...what, id, at: new Date().toISOString()};
@@ -233,8 +245,8 @@ export class Store {
   }
 
   /**
-   * Says that the reader has seen a thread, and what they were told of it. Where they open a long one, it resolves to the time until which they
-   * had seen it before; 0 where that is not known. Where it fails, the next look shows the thread as it is.
+   * Marks a thread and its notifications as seen. If the thread is long, it resolves to the
+   * previous time until which it was seen, or 0. If it fails, the next poll restores the thread.
    */
   async read({annotationId, comments}: ShownThread, opened: boolean): Promise<number> {
     const {documentId} = this.access;
@@ -256,14 +268,14 @@ export class Store {
     return before?.until ?? 0;
   }
 
-  /** Sends again what failed. */
+  /** Retries a failed change. */
   retry(p: Pending): void {
     const {failed: _, ...again} = p;
     this.#replace(p, again);
     this.#enqueue(again);
   }
 
-  /** Forgets what failed. */
+  /** Discards a failed change. */
   discard(p: Pending): void {
     this.#replace(p);
     this.#tell();
@@ -273,7 +285,7 @@ export class Store {
     this.#pending = this.#pending.flatMap((q) => (q === p ? (by ?? []) : q));
   }
 
-  /** One request is sent after the other, so that they arrive in the order in which the reader wrote. */
+  /** Requests are sent one at a time, to keep their order. */
   #enqueue(p: Pending): void {
     this.#underWay++;
     this.#tell();
@@ -282,7 +294,8 @@ export class Store {
         const {annotationId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
-        if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level}); // no look says so: it is no change of the thread
+        // polls do not return it: it does not change the thread
+        if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
         this.#replace(p, {...p, sent: true});
       } catch (e) {
         this.#replace(p, {...p, failed: e as Failure});
@@ -312,12 +325,12 @@ export class Store {
     for (const p of people) if (p.name && !p.group) this.#names.set(p.userId, p);
   }
 
-  /** Whether there are older threads than those that are known. */
+  /** Whether there are older threads than the loaded ones. */
   get more(): boolean {
     return !!this.#older;
   }
 
-  /** Reads older threads. It rejects with a Failure. */
+  /** Loads older threads. It rejects with a Failure. */
   async older(): Promise<void> {
     const pageToken = this.#older;
     const page = await patient(() => ask(this.access, 'threads', {pageToken}));
@@ -326,20 +339,21 @@ export class Store {
     this.#tell();
   }
 
-  /** Reads one thread, however old. It rejects with a Failure. */
+  /** Loads one thread of any age. It rejects with a Failure. */
   async find(annotationId: string): Promise<void> {
     if (this.#show(await patient(() => ask(this.access, 'threads', {annotationIds: [annotationId]})))) this.#tell();
   }
 
   /**
-   * Reads what changed, and after the very newest threads the rest of those that the list begins with. Where the reader has read something
-   * elsewhere, the threads that are shown as unread are asked for.
+   * Reads changes, and the rest of the initial threads after the newest ones. If the reader has
+   * read something elsewhere, it reloads the threads shown as unread.
    */
   async #lookAround(): Promise<boolean> {
     const elsewhere = this.#elsewhere;
     this.#elsewhere = false;
     const changed = await this.#look();
-    if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {}); // then the reader may ask for them
+    // the reader can ask for them later
+    if (this.#older && this.#threads.size < BEGIN) await this.older().catch(() => {});
     const unread = elsewhere ? [...this.#unread].filter((id) => this.has(id)) : [];
     let shown = false;
     for (let i = 0; i < unread.length; i += ASKED) {
@@ -351,7 +365,7 @@ export class Store {
     return changed || shown;
   }
 
-  /** Reads what changed; the newest threads the first time, and now and then. */
+  /** Reads changes, or the newest threads the first time and now and then. */
   async #look(): Promise<boolean> {
     const from = Date.now() - this.#fresh > FRESH ? 0 : this.#since;
     let since = 0;
@@ -359,17 +373,17 @@ export class Store {
     let changed = !this.loaded || sent.length > 0;
     for (let pageToken = ''; ; ) {
       let page: Answers['threads'];
-      if (this.#underWay) return true; // what comes may be what is being sent
+      if (this.#underWay) return true; // the change may be our own
       const body = {...(from && {since: from}), ...(pageToken && {pageToken})};
       try {
-        // A walk that the server holds up goes on where it is.
+        // Paging continues after the server delays it.
         page = await (pageToken ? patient(() => ask(this.access, 'threads', body)) : ask(this.access, 'threads', body));
       } catch (e) {
         if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION)$/.test((e as Failure).status)) this.#forget();
         throw e;
       }
       if (this.#underWay) return true;
-      if (this.user.userId && this.user.userId !== page.user.userId) { // somebody else has signed in
+      if (this.user.userId && this.user.userId !== page.user.userId) { // another user has signed in
         this.#pending = [];
         this.#forget();
       }
@@ -392,27 +406,34 @@ export class Store {
     return changed;
   }
 
-  /** Shows what an answer has, which may be the newest threads. It is true where that changes anything. */
+  /**
+   * Shows the threads of a response, which may be the newest ones. It returns whether anything
+   * changed.
+   */
   #merge(page: Answers['threads'], newest: boolean): boolean {
     const gone = newest && this.#begin(page);
     const changed = this.#show(page) || gone;
-    void this.#identify().catch(() => {}); // they are shown by their ids
+    void this.#identify().catch(() => {}); // shown by their ids
     return changed;
   }
 
-  /** Forgets the threads that would be on a page of the newest ones and are not, and older ones where some between may not be known. */
+  /**
+   * Removes threads that are missing in a page of the newest ones, and older ones if some between
+   * may be unknown.
+   */
   #begin({threads, nextPageToken, since}: Answers['threads']): boolean {
     const oldest = threads.at(-1);
     const joined = !!oldest && this.#threads.has(oldest.annotationId);
     if (!joined || !nextPageToken) this.#older = nextPageToken;
     const there = new Set(threads.map((t) => t.annotationId));
-    const settled = since ? new Date(since).toISOString() : '~'; // what is later may not be found yet
+    // later ones may not be readable yet
+    const settled = since ? new Date(since).toISOString() : '~';
     this.#fresh = Date.now();
     return [...this.#threads.values()].filter(({annotationId: id, lastUpdated: at}) =>
       !there.has(id) && at < settled && (!joined || !nextPageToken || at > oldest.lastUpdated) && this.#drop(id)).length > 0;
   }
 
-  /** Shows what an answer has. It is true where that changes anything. */
+  /** Shows the threads of a response. It returns whether anything changed. */
   #show({threads, deleted, user, canWrite}: Answers['threads']): boolean {
     let changed = this.canWrite !== canWrite || this.user.userId !== user.userId;
     this.user = user;
@@ -431,13 +452,13 @@ export class Store {
     return changed;
   }
 
-  /** Forgets a thread that is gone, unless something of it is being sent. */
+  /** Removes a deleted thread, unless a change of it is being sent. */
   #drop(id: string): boolean {
     const key = this.#keys.get(id) ?? id;
     return !this.#pending.some((p) => p.thread === key) && this.#threads.delete(id);
   }
 
-  /** The reader may see nothing any more. */
+  /** The reader has lost access. */
   #forget(): void {
     this.#threads.clear();
     this.loaded = this.canWrite = false;
@@ -450,7 +471,7 @@ export class Store {
 
 const stores = new Map<Access, Store>();
 
-/** The store of a document, one for each page. */
+/** The store of a document, one per page. */
 export function storeOf(access: Access): Store {
   let store = stores.get(access);
   if (!store) stores.set(access, (store = new Store(access)));

@@ -4,7 +4,7 @@ import type {Failure} from './access.js';
 
 type Catalog = Record<string, string>;
 
-/** The languages other than English, each in a file of its own beside the script. */
+/** The languages other than English, each in a separate file next to the script. */
 const CATALOGS: Record<string, () => Promise<{elements: Catalog}>> = {
   de: () => import('../../../words/catalogs/de.json'),
   es: () => import('../../../words/catalogs/es.json'),
@@ -15,7 +15,7 @@ const CATALOGS: Record<string, () => Promise<{elements: Catalog}>> = {
 
 type Form<K> = K extends `${infer Stem}.${'one' | 'other'}` ? Stem | K : K;
 
-/** The key of a text, without the form of its plural. */
+/** The key of a text, without its plural form. */
 export type Key = Form<keyof typeof english>;
 
 let own: Catalog = {};
@@ -26,12 +26,12 @@ let tag: string | undefined;
 /** The language of the elements, such as de-AT; undefined for the browser's. */
 export const language = (): string | undefined => tag;
 
-/** The language that the page asks for, if it is one of the service. */
+/** The language of the page, if the service supports it. */
 export const locale = (): string | undefined => (tag && (loaded in CATALOGS || loaded === 'en') ? loaded : undefined);
 
 /**
- * Returns a text of the catalogs, with values in the place of names in braces. `count` chooses between the forms of a plural: a key that ends
- * with .one, .few, .many or .other.
+ * Returns a text of the catalogs, with values for the names in braces. `count` selects a plural
+ * form: a key that ends with .one, .few, .many or .other.
  */
 export function say(key: Key, values: Record<string, string | number> = {}): string {
   const find = (name: string) => own[name] ?? catalog[name] ?? (english as Catalog)[name];
@@ -40,7 +40,9 @@ export function say(key: Key, values: Record<string, string | number> = {}): str
   return template.replace(/\{(\w+)\}/g, (name, value) => `${values[value] ?? name}`);
 }
 
-/** Loads the texts in a language, which all elements of the page then have. Returns undefined if they are there. */
+/**
+ * Loads the texts in a language for all elements of the page. Returns undefined if they are loaded.
+ */
 export function load(lang: string | undefined): Promise<void> | undefined {
   tag = lang || undefined;
   const wanted = lang?.toLowerCase().split('-')[0] || 'en';
@@ -55,7 +57,7 @@ export function load(lang: string | undefined): Promise<void> | undefined {
   );
 }
 
-/** Returns the reason of a failure as a text. Other failures say what the service says. */
+/** Returns the reason of a failure as a text. Other failures show the service's message. */
 export function whyOf({status, message, retryAfter}: Failure): string {
   if (status === 'FAILED_PRECONDITION' || status === 'INVALID_ARGUMENT') return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
   return say(`why.${status}` as Key, {count: Math.max(1, Math.ceil(retryAfter / 60_000))}) || say('why.other');

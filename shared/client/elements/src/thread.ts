@@ -16,33 +16,34 @@ import {base} from './styles.js';
 import {say, whyOf} from './texts.js';
 import {isolated, joined, moment, timeOf} from './time.js';
 
-const MORE = 100; // earlier ones that the reader asks for
+const MORE = 100; // earlier comments per request
 
 /**
- * One thread: its comments, and where to answer, edit, delete and resolve. By itself it takes the thread of an id from a document; in
- * collab-threads it is given one.
+ * One thread: its comments, and controls to reply, edit, delete and resolve. On its own, it loads
+ * the thread of an id from a document; in collab-threads, it is given one.
  *
  * @fires collab-goto - the reader wants to see the place of the thread
- * @fires collab-opened - the reader began to look at the thread
+ * @fires collab-opened - the reader opened the thread
  */
 @customElement('collab-thread')
 export class ThreadElement extends Connected {
-  /** The document, for a thread by itself. */
+  /** The document, for a separate thread. */
   @property() document = '';
-  /** The id of the thread, for a thread by itself. */
+  /** The id of the thread, for a separate thread. */
   @property() thread = '';
 
   @property({attribute: false}) store?: Store;
   @property({attribute: false}) shown: ShownThread | undefined;
-  /** All comments are seen, and the reader may answer. */
+  /** All comments are shown, and the reader may reply. */
   @property({type: Boolean, reflect: true}) open = false;
 
-  /** The id of a comment to go to. */
+  /** The id of a comment to scroll to. */
   @property({type: Number}) comment = 0;
 
-  @state() private sought = 0; // the comment to go to
-  @state() private begin = 0; // the first comment shown of those after the first of all; 0 while the thread is closed
-  @state() private editing = 0; // the id of a comment
+  @state() private sought = 0; // comment to scroll to
+  // first shown comment after the first of all; 0 while the thread is closed
+  @state() private begin = 0;
+  @state() private editing = 0; // id of a comment
   @state() private deleting = 0;
   @query('collab-composer.reply') private composer?: Composer;
   #end: (() => void) | undefined;
@@ -103,7 +104,7 @@ export class ThreadElement extends Connected {
         sought = true;
         void this.store!.find(this.thread).catch(() => (sought = false));
       }
-      this.requestUpdate(); // what the store says of itself may have changed, too
+      this.requestUpdate(); // the store's own state may have changed
     };
     this.#end = this.store.watch(take);
     take();
@@ -115,17 +116,19 @@ export class ThreadElement extends Connected {
     this.#end?.();
   }
 
-  /** Marks as read what another tab found while this one was hidden. */
+  /** Marks as read the changes that another tab found while this one was hidden. */
   #reappeared = (): void => {
     if (this.open) this.requestUpdate();
   };
 
-  /** Puts the focus on what opens the thread, where it is closed, else on the thread. */
+  /** Focuses the control that opens the thread if it is closed, else the thread. */
   override focus(): void {
     (this.renderRoot.querySelector<HTMLElement>('.reveal') ?? this.renderRoot.querySelector('article'))?.focus();
   }
 
-  /** A long thread opens at the comment that was asked for, else at the first that is unread, else at its end. */
+  /**
+   * A long thread opens at the requested comment, else at the first unread one, else at its end.
+   */
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (changed.has('comment')) this.sought = this.comment;
     const comments = this.shown?.comments;
@@ -140,13 +143,13 @@ export class ThreadElement extends Connected {
     if (sought > 0) this.begin = Math.min(this.begin, sought);
   }
 
-  /** Marks an open thread as read on a page that is visible. */
+  /** Marks an open thread as read if the page is visible. */
   protected override updated(): void {
     const {shown} = this;
     if (this.open && shown?.annotationId && (shown.unread || !this.#read) && !document.hidden) void this.#see(shown);
     if (this.sought === this.#gone) return;
     const sought = this.renderRoot.querySelector('.sought');
-    if (this.sought && !sought) return; // it is not there yet
+    if (this.sought && !sought) return; // not loaded yet
     sought?.scrollIntoView({block: 'center'});
     this.#gone = this.sought;
   }
@@ -162,7 +165,7 @@ export class ThreadElement extends Connected {
 
   #read = false; // since it was opened
 
-  #gone = 0; // the comment that was gone to
+  #gone = 0; // comment scrolled to
 
   override render() {
     const t = this.shown;
@@ -211,7 +214,7 @@ export class ThreadElement extends Connected {
       </article>`;
   }
 
-  /** Those who see the thread, the reader last, where they are not everyone. */
+  /** The readers of the thread, the current user last, unless everyone sees it. */
   #seers(t: ShownThread, store: Store): unknown {
     const people = seersOf(t);
     if (!people) return nothing;
@@ -220,7 +223,7 @@ export class ThreadElement extends Connected {
     return html`<p class="seers" part="seers">${lock}<span>${say('only', {names: joined(names)})}</span></p>`;
   }
 
-  /** The name of who resolved it, "" where it is not known. */
+  /** The name of the user who resolved it, or "". */
   #resolver(t: ShownThread, store: Store): string {
     const known = [store.user, ...t.comments.flatMap((c) => [c.from, ...(c.tags ?? [])])];
     const who = known.find((p) => p.userId === t.resolvedByUserId && !p.group);
@@ -233,7 +236,7 @@ export class ThreadElement extends Connected {
       .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
   }
 
-  /** The choice of the notifications that the reader gets about the thread. */
+  /** The choice of the reader's notification level for the thread. */
   #follow(t: ShownThread, store: Store): unknown {
     if (!t.annotationId) return nothing;
     return html`<label class="row follow soft" part="follow">${say('follow')}
@@ -296,7 +299,7 @@ export class ThreadElement extends Connected {
     this.#show('.edit');
   }
 
-  /** Puts the focus on an element, once it is there. */
+  /** Focuses an element when it exists. */
   #show(selector: string): void {
     void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(selector)?.focus());
   }

@@ -18,14 +18,18 @@ import './preferences.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
 
-/** The part of an address after # that opens a thread: #collab-thread=ID, or #collab-thread=ID&comment=ID for a comment of it. */
+/**
+ * The fragment of an address that opens a thread: #collab-thread=ID, or
+ * #collab-thread=ID&comment=ID for one of its comments.
+ */
 const HASH = /^#collab-thread=([^&]+)(?:&comment=(\d*))?$/;
 
 const FILTERS = ['open', 'resolved', 'mine', 'unread'] as const;
 type Filter = (typeof FILTERS)[number];
 
 /**
- * The threads of a document: a list in the order of the text, a composer, and marks in the text. Threads on removed text come last.
+ * The threads of a document: a list in the order of the text, a composer, and highlights. Threads
+ * on removed text come last.
  *
  * @fires collab-active - another thread was opened, or none; detail.annotationId
  */
@@ -33,31 +37,31 @@ type Filter = (typeof FILTERS)[number];
 export class ThreadsElement extends Connected {
   /** The id of the document. */
   @property() document = '';
-  /** The id of the element that holds the document's content; the body where it is left out. */
+  /** The id of the element with the document's content; the body if omitted. */
   @property({attribute: 'for'}) for = '';
 
   @state() private shown: ShownThread[] = [];
-  @state() private active = ''; // key of the thread that is open
+  @state() private active = ''; // key of the open thread
   @state() private filter: Filter = 'open';
-  @state() private comment = 0; // of the open thread, that was asked for
-  /** The place of a new thread; undefined while none is written. */
+  @state() private comment = 0; // requested comment of the open thread
+  /** The place of a new thread; undefined if none is being written. */
   @state() private draft: {target?: Target | undefined} | undefined;
   @state() private selected: Target | null = null;
   @state() private said = '';
-  @state() private reading = false; // older threads
-  @state() private missing = false; // a thread that was asked for is not there
+  @state() private reading = false; // loading older threads
+  @state() private missing = false; // a requested thread does not exist
   @query('collab-composer.new') private composer?: Composer;
   @query('.float') private float!: HTMLElement;
 
   #store?: Store;
   #end: (() => void) | undefined;
-  #places = new Map<string, Range | null>(); // by key; no range: the place is gone
+  #places = new Map<string, Range | null>(); // by key; null if the text was removed
   #marks = new Marks();
   #root: Element | null = null;
   #changes = new MutationObserver(() => this.#moved());
-  #wanted: [annotationId: string, commentId: number] | undefined; // the thread to open once it is there
-  #known: Set<string> | undefined; // comments that were seen
-  #opener: HTMLElement | null = null; // had the focus before the composer
+  #wanted: [annotationId: string, commentId: number] | undefined; // thread to open when loaded
+  #known: Set<string> | undefined; // seen comments
+  #opener: HTMLElement | null = null; // focused before the composer
 
   constructor() {
     super();
@@ -67,7 +71,7 @@ export class ThreadsElement extends Connected {
     });
   }
 
-  /** Where the keyboard begins: the button that writes, else the one of the threads that are seen. */
+  /** The first element for the keyboard: the button to write, else that of the visible threads. */
   get #start(): HTMLElement | null {
     return this.renderRoot.querySelector<HTMLElement>('header > .main') ?? this.renderRoot.querySelector('[aria-pressed=true]');
   }
@@ -135,7 +139,7 @@ export class ThreadsElement extends Connected {
     this.#marks.clear();
   }
 
-  /** The threads have changed: finds places, says what is new. */
+  /** The threads have changed: finds places, announces new comments. */
   #changed(): void {
     const store = this.#store!;
     const open = this.shown.find((t) => t.key === this.active)?.annotationId;
@@ -153,10 +157,10 @@ export class ThreadsElement extends Connected {
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
     if (this.#wanted && store.loaded) void this.open(...this.#wanted);
-    this.requestUpdate(); // what the store says of itself may have changed, too
+    this.requestUpdate(); // the store's own state may have changed
   }
 
-  /** Finds the place of each thread that was not looked for yet. */
+  /** Finds the places of new threads. */
   #locate(): void {
     let places: Places | undefined;
     const found = new Map<string, Range | null>();
@@ -169,7 +173,7 @@ export class ThreadsElement extends Connected {
   }
 
   #waiting = false;
-  /** The document has changed: all places are looked for again, once it rests. */
+  /** The document has changed: finds all places again when it stops changing. */
   #moved(): void {
     if (this.#waiting) return;
     this.#waiting = true;
@@ -247,7 +251,7 @@ export class ThreadsElement extends Connected {
         }}></collab-composer>`)}</div>`;
   }
 
-  /** A draft of a new thread that is not being written. */
+  /** A draft of a new thread that is not being edited. */
   #kept({text, target}: Draft): unknown {
     if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
     return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: text.trim().slice(0, 80)})}</button>`;
@@ -255,11 +259,11 @@ export class ThreadsElement extends Connected {
 
   #older = async (): Promise<void> => {
     this.reading = true;
-    await this.#store!.older().catch(() => this.#store!.look()); // which says that it fails
+    await this.#store!.older().catch(() => this.#store!.look()); // shows its own errors
     this.reading = false;
   };
 
-  /** Ends the writing of a thread. The focus goes back to where it began. */
+  /** Ends the writing of a thread. The focus returns to its previous place. */
   #close = (): void => {
     this.draft = undefined;
     void this.updateComplete.then(() => {
@@ -278,14 +282,14 @@ export class ThreadsElement extends Connected {
     if (this.#root) this.#marks.set(ranges, draft ?? this.#places.get(this.active) ?? undefined, this.#root);
   }
 
-  /** In the order of the text; what has no place comes first, the older before. */
+  /** In the order of the text; threads without a place first, older ones before. */
   #order(a: ShownThread, b: ShownThread): number {
     const [p, q] = [this.#places.get(a.key), this.#places.get(b.key)];
     if (p && q) return p.compareBoundaryPoints(Range.START_TO_START, q) || (a.createdAt < b.createdAt ? -1 : 1);
     return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
   }
 
-  /** Begins a thread: on a target, such as {elementId: 'chart'}, or on the whole document. */
+  /** Starts a thread on a target, such as {elementId: 'chart'}, or on the whole document. */
   compose(target?: Target): void {
     if (!this.draft) this.#opener = focused();
     this.draft = {target};
@@ -297,8 +301,8 @@ export class ThreadsElement extends Connected {
   }
 
   /**
-   * Opens the thread of an id and shows it, and a comment of it; one that is not among those loaded is asked for. It resolves to whether there is
-   * such a thread.
+   * Opens a thread and shows it or one of its comments. It loads the thread if needed, and resolves
+   * to whether it exists.
    */
   async open(annotationId: string, commentId = 0): Promise<boolean> {
     const store = this.#store;
@@ -307,12 +311,12 @@ export class ThreadsElement extends Connected {
     if (!store?.loaded) return false;
     await store.find(annotationId).then(
       () => (this.missing = !this.#show(annotationId, commentId)),
-      () => store.look(), // which says that it fails
+      () => store.look(), // shows its own errors
     );
     return !this.missing;
   }
 
-  /** Shows a thread, where it is known. */
+  /** Shows a thread if it is known. */
   #show(annotationId: string, commentId: number): boolean {
     const thread = this.shown.find((t) => t.annotationId === annotationId);
     if (!thread) return false;
@@ -350,7 +354,7 @@ export class ThreadsElement extends Connected {
     if (m) void this.open(decodeURIComponent(m[1]!), Number(m[2] ?? 0));
   };
 
-  /** An inbox on the page was asked for a thread. */
+  /** An inbox on the page requested a thread. */
   #asked = (e: Event): void => {
     const {documentId, annotationId, commentId} = (e as CustomEvent).detail;
     if (documentId !== this.document) return;
@@ -376,7 +380,7 @@ export class ThreadsElement extends Connected {
     if (this.float) this.float.style.top = '-99px';
   };
 
-  /** A click on a marked text opens its thread: the one with the shortest text. */
+  /** A click on highlighted text opens the thread with the shortest text. */
   #clicked = (e: MouseEvent): void => {
     const selection = this.ownerDocument.getSelection();
     if (selection && !selection.isCollapsed) return;
@@ -393,10 +397,10 @@ export class ThreadsElement extends Connected {
   };
 }
 
-/** A click on a button takes no selection away. */
+/** A click on a button keeps the selection. */
 const keep = (e: Event): void => e.preventDefault();
 
-/** The place in the text at a point of the window. */
+/** The position in the text at a point of the window. */
 function caret(x: number, y: number): Range | null {
   if ('caretPositionFromPoint' in document) {
     const p = document.caretPositionFromPoint(x, y);

@@ -4,7 +4,7 @@ import {language, say} from './texts.js';
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_536_000], ['month', 2_592_000], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
 
-/** How long ago a time is, such as "2 hours ago". */
+/** The age of a time, such as "2 hours ago". */
 export function ago(time: number, now = Date.now()): string {
   const seconds = (now - time) / 1000;
   for (const [unit, size] of STEPS) {
@@ -13,13 +13,13 @@ export function ago(time: number, now = Date.now()): string {
   return say('now');
 }
 
-/** A time as the reader's language writes it. */
+/** A time in the reader's language. */
 export const moment = (iso: string): string => new Date(iso).toLocaleString(language(), {dateStyle: 'medium', timeStyle: 'short'});
 
-/** A name as a part of a text, whose direction it does not change. */
+/** A name for use in a text, without changing the text's direction. */
 export const isolated = (name: string): string => (/[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/.test(name) ? `\u2068${name.replaceAll('\u2069', '')}\u2069` : name);
 
-/** Names as the reader's language joins them. */
+/** Names as a list in the reader's language. */
 export const joined = (names: string[]): string => new Intl.ListFormat(language()).format(names.map(isolated));
 
 export const timeOf = (iso: string): TemplateResult => html`<time datetime=${iso} title=${moment(iso)}>${ago(Date.parse(iso))}</time>`;

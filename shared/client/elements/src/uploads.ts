@@ -3,7 +3,10 @@ export type Upload = (file: File) => Promise<string>;
 
 let upload: Upload | undefined;
 
-/** Lets people add pictures and other files to comments. Without it they cannot: the service stores addresses, and no files. */
+/**
+ * Lets users add pictures and other files to comments. It is required for uploads, because the
+ * service only stores addresses.
+ */
 export function setUploads(own: Upload): void {
   upload = own;
 }

@@ -137,7 +137,7 @@ test('all elements of a page share one connection', async () => {
   socket.says({pong: true});
   await pass(7 * MINUTE);
   assert.equal(sockets.length, 1);
-  await pass(MINUTE + 2000); // the second ping is not answered
+  await pass(MINUTE + 2000); // the second ping gets no response
   assert.equal(sockets.length, 2);
   assert.ok(socket.closed);
   sockets[1].onopen();
@@ -376,7 +376,7 @@ test('a tab that missed what another one found looks by itself', async () => {
   answers['commentannotations/get'] = ({updatedAfter}) => page(updatedAfter ? threads.slice(-1).map((id) => thread(id, 9)) : threads.map((id) => thread(id, 9)));
   const {list, hint, looks} = await showing('ann', 'ann');
   looks();
-  mock.method(Channel.prototype, 'postMessage', () => {}, {times: 2}); // the hint, and the answer
+  mock.method(Channel.prototype, 'postMessage', () => {}, {times: 2}); // the hint, and the response
   threads = ['a', 'b'];
   hint();
   await pass(3000);
@@ -388,7 +388,7 @@ test('a tab that missed what another one found looks by itself', async () => {
   await pass(6000);
   assert.deepEqual([looks(), list[1].shows()], [1, 'a b c']);
 
-  // One answer is older than what the other tab finds meanwhile.
+  // One response is older than the other tab's findings.
   let answer;
   const {fetch} = globalThis;
   const delay = () => (globalThis.fetch = async (...request) => {
@@ -408,7 +408,7 @@ test('a tab that missed what another one found looks by itself', async () => {
   await pass(6000);
   assert.equal(list[1].shows(), 'a c');
 
-  // The tab that looks is hidden before it looks for the last hint.
+  // The polling tab is hidden before it polls for the last hint.
   looks();
   delay();
   hint();
@@ -590,7 +590,7 @@ test('a document begins with the newest threads, and learns of what comes, chang
   await Promise.all([store.find('z'), pass(0)]);
   assert.equal(shown(), 'a c! d z');
 
-  // After an hour the newest are read anew: what is missing among them is gone, and what is older stays.
+  // After an hour, the newest threads are reloaded: missing ones are deleted, older ones stay.
   answer = page([thread('d', 40), thread('c', 30)], {nextPageToken: 'older'});
   document.hidden = true;
   await pass(61 * MINUTE);
@@ -604,7 +604,7 @@ test('a document begins with the newest threads, and learns of what comes, chang
   await Promise.all([store.look(), pass(0)]);
   assert.deepEqual([shown(), store.more], ['e f', true], 'what may be missing in between is loaded on demand');
 
-  // The known threads are void.
+  // The known threads are invalid.
   answers['commentannotations/get'] = ({updatedAfter}) => (updatedAfter ? {error: 'FAILED_PRECONDITION'} : page([thread('g', 95)]));
   await Promise.all([store.look(), pass(0)]);
   assert.equal(shown(), 'g');

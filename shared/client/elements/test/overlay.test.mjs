@@ -111,7 +111,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   other.of('bob');
   assert.equal(other.get('reply t1'), undefined);
   new Drafts('d', () => 'ann', () => [failed]);
-  send('pagehide'); // before a look said so
+  send('pagehide'); // before a poll returned the user
   const later = new Drafts('d', () => '', () => []);
   later.of('ann');
   assert.equal(later.get('reply t2')?.text, 'failed');

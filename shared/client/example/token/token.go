@@ -1,4 +1,5 @@
-// Program token is a product's server: it serves the folder public, and gets the page of a signed-in person a token for the service.
+// Program token is a product's server. It serves the folder public, and gets tokens for the pages
+// of signed-in users.
 package main
 
 import (
@@ -19,7 +20,8 @@ func main() {
 	service := client.New(client.Config{
 		BaseURL: os.Getenv("COLLABDATA_URL"), APIKey: os.Getenv("COLLABDATA_KEY"), AuthToken: os.Getenv("COLLABDATA_TOKEN"),
 	})
-	sessions := map[string]user{"1": {"ann", "Ann", "acme", []string{"plan"}}} // ask your product's
+	// replace with your product's sessions
+	sessions := map[string]user{"1": {"ann", "Ann", "acme", []string{"plan"}}}
 	http.HandleFunc("POST /collab-token", func(w http.ResponseWriter, r *http.Request) {
 		cookie, _ := r.Cookie("session")
 		if cookie == nil || sessions[cookie.Value].id == "" {
@@ -27,7 +29,7 @@ func main() {
 			return
 		}
 		who := sessions[cookie.Value]
-		var page struct{ DocumentID string } // none for an inbox: then all of the person's
+		var page struct{ DocumentID string } // empty for an inbox: all documents of the user
 		if err := json.NewDecoder(r.Body).Decode(&page); err != nil {
 			http.Error(w, "no JSON", http.StatusBadRequest)
 			return
@@ -54,7 +56,8 @@ func main() {
 	})
 	files := http.FileServer(http.Dir("public"))
 	http.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1", HttpOnly: true}) // your product asks for a password first
+		// your product asks for a password first
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1", HttpOnly: true})
 		files.ServeHTTP(w, r)
 	})
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))

@@ -1,16 +1,18 @@
-// A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service: node token.mjs
+// A product's server. It serves the folder public, and gets tokens for the pages of signed-in
+// users: node token.mjs
 import {readFile} from 'node:fs/promises';
 import {createServer} from 'node:http';
 import {json} from 'node:stream/consumers';
 
 const {COLLABDATA_URL, COLLABDATA_KEY, COLLABDATA_TOKEN, PORT} = process.env;
 const credentials = {'x-service-api-key': COLLABDATA_KEY, 'x-service-auth-token': COLLABDATA_TOKEN, 'Content-Type': 'application/json'};
-const sessions = new Map([['session=1', {id: 'ann', name: 'Ann', company: 'acme', documents: ['plan']}]]); // ask your product's
+// replace with your product's sessions
+const sessions = new Map([['session=1', {id: 'ann', name: 'Ann', company: 'acme', documents: ['plan']}]]);
 
 async function token(request) {
   const user = sessions.get(request.headers.cookie);
   if (!user) return [401];
-  const {documentId} = await json(request); // none for an inbox: then all of the person's
+  const {documentId} = await json(request); // empty for an inbox: all documents of the user
   const covered = user.documents.filter((id) => !documentId || id === documentId);
   if (!covered.length) return [403];
   const resources = covered.map((id) => ({type: 'document', id, organizationId: user.company}));

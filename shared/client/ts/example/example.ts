@@ -1,4 +1,5 @@
-// Adds threads, pages through them, meets a conflict and verifies a webhook, on the local server that make run starts:
+// Adds threads, pages through them, handles a conflict and verifies a webhook, on the local server
+// of make run:
 //
 //     npm ci && npm run example
 import {createServer} from 'node:http';
@@ -9,7 +10,7 @@ import {Client, verifyWebhook, type WebhookEvent} from 'collabdata-client';
 const baseURL = process.env['COLLABDATA_URL'] ?? 'http://127.0.0.1:8080';
 const client = new Client({baseURL, apiKey: 'dev-key', authToken: 'dev-token'});
 
-// A receiver of webhooks, which believes what is signed with its secret.
+// A webhook receiver that trusts events signed with its secret.
 let arrive: (event: WebhookEvent) => void;
 const arrived = new Promise<WebhookEvent>((resolve) => (arrive = resolve));
 const receiver = createServer(async (request, response) => {
@@ -26,7 +27,7 @@ const {port} = receiver.address() as AddressInfo;
 const eventTypes = ['comment_annotation.added' as const];
 const {data: hook} = await client.call('/v2/webhooks/add', {url: `http://127.0.0.1:${port}/`, eventTypes});
 
-// 120 threads in one call, each with a comment; the first tells the webhook.
+// 120 threads in one call, each with a comment. The first is posted to the webhook.
 const document = {organizationId: 'ts-example', documentId: `plan-${crypto.randomUUID()}`};
 const commentAnnotations = Array.from({length: 120}, (_, i) => ({
   annotationId: `thread-${i + 1}`,
@@ -35,11 +36,11 @@ const commentAnnotations = Array.from({length: 120}, (_, i) => ({
 const add = {...document, createOrganization: true, createDocument: true, commentAnnotations};
 console.log((await client.call('/v2/commentannotations/add', add)).message);
 
-// A conflict is a failure of its item: the others are added.
+// A conflict is a failure of one item: the others are added.
 const again = await client.call('/v2/commentannotations/add', {...add, commentAnnotations: commentAnnotations.slice(0, 1)});
 if (again.data['thread-1']?.code === 'ALREADY_EXISTS') console.log('thread-1 already exists');
 
-// All threads of the document, 50 a page.
+// All threads of the document, 50 per page.
 let count = 0;
 for await (const thread of client.items('/v2/commentannotations/get', {...document, pageSize: 50})) {
   if (thread) count++;

@@ -1,4 +1,4 @@
-/** The code of a failure, as the service answers it. */
+/** The code of a failure in a response. */
 export type Code =
   | 'INVALID_ARGUMENT'
   | 'FAILED_PRECONDITION'
@@ -12,21 +12,21 @@ export type Code =
   | 'UNAVAILABLE'
   | 'DEADLINE_EXCEEDED';
 
-/** One mistake of a request: the path of the field, and the rule that it breaks. */
+/** One mistake of a request: the path of the field, and the broken rule. */
 export interface FieldError {
   field: string;
   message: string;
 }
 
-/** Why a call failed. */
+/** A failed call. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: Code;
-  /** HTTP status, 0 where there was no answer. */
+  /** HTTP status, 0 without a response. */
   readonly status: number;
-  /** Every mistake of the request. */
+  /** All mistakes of the request. */
   readonly details: FieldError[];
-  /** After how many milliseconds the call may be made again, 0 where the service does not say. */
+  /** The wait in milliseconds before a retry, or 0. */
   readonly retryAfter: number;
 
   constructor(e: {code: Code; message: string; status?: number; details?: FieldError[]; retryAfter?: number; cause?: unknown}) {
@@ -40,12 +40,12 @@ export class ServiceError extends Error {
 
 const REPEATED = new Set<Code>(['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED', 'INTERNAL', 'DEADLINE_EXCEEDED']);
 
-/** Whether a call that failed so may succeed later, when the same is sent again. */
+/** Whether the same request may succeed later. */
 export function mayRepeat(code: Code): boolean {
   return REPEATED.has(code);
 }
 
-/** The error in an answer that is no result. */
+/** The error in a failed response. */
 export function failureOf(response: Response, text: string): ServiceError {
   const after = response.headers.get('Retry-After') ?? '';
   const ms = Number.isInteger(Number(after)) ? Number(after) * 1000 : Date.parse(after) - Date.now();

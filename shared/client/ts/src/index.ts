@@ -4,7 +4,7 @@
  *     const client = new Client({baseURL: 'http://127.0.0.1:8080', apiKey: 'dev-key', authToken: 'dev-token'});
  *     const {data} = await client.call('/v2/organizations/get', {pageSize: 10});
  *
- * The types are made of the service's OpenAPI description: a misspelt field does not compile.
+ * The types come from the service's OpenAPI description: a misspelled field does not compile.
  */
 import {failureOf, mayRepeat, ServiceError} from './errors.js';
 import type {CallData, CallResult, Grouped, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
@@ -14,43 +14,46 @@ export type {CallData, CallResult, Data, Grouped, GroupedPath, GroupedResult, It
 export type {components} from './schema.js';
 export {verifyWebhook, type WebhookEvent} from './webhook.js';
 
-/** Where the service is and who calls it. */
+/** The address of the service, and the credentials. */
 export interface Config {
   /** Such as https://example.execute-api.eu-west-1.amazonaws.com/prod. */
   baseURL: string;
   apiKey: string;
   authToken: string;
-  /** The header that carries apiKey, x-service-api-key unless given: the operator of a stage may have set another. */
+  /** The header of apiKey, by default x-service-api-key: the operator of a stage may change it. */
   apiKeyHeader?: string;
-  /** The header that carries authToken, x-service-auth-token unless given. */
+  /** The header of authToken, by default x-service-auth-token. */
   authTokenHeader?: string;
-  /** How often a call is tried, the first time counted; 5 unless given. */
+  /** The attempts at a call, including the first; 5 by default. */
   attempts?: number;
   /**
-   * How many ms one call takes at most, with all its attempts and the pauses between them; 60,000 unless given. A Retry-After that goes beyond
-   * it is not waited for: the call rejects with the service's answer.
+   * The limit in ms of one call with all attempts and pauses; 60,000 by default. If Retry-After
+   * exceeds it, the call rejects with the service's error immediately.
    */
   timeout?: number;
 }
 
 /** Options of one call. */
 export interface CallOptions {
-  /** In the place of a random one, so that another process may make the same call again: 1 to 255 characters of printable ASCII. */
+  /**
+   * Replaces the random key, so that another process can repeat the call: 1 to 255 printable ASCII
+   * characters.
+   */
   idempotencyKey?: string;
-  /** Ends the call, and its waits. */
+  /** Cancels the call and its waits. */
   signal?: AbortSignal;
-  /** In the place of the client's, in ms. */
+  /** Overrides the client's timeout, in ms. */
   timeout?: number;
 }
 
-const FIRST_DELAY = 200; // ms at most before the second attempt; doubled with each
-const LAST_DELAY = 10_000; // ms at most, unless Retry-After asks for more
+const FIRST_DELAY = 200; // maximum ms before the second attempt; doubles each time
+const LAST_DELAY = 10_000; // maximum ms, unless Retry-After asks for more
 
 /** Calls one deployment with the credentials of one account. */
 export class Client {
   readonly #config: Required<Config>;
 
-  /** It throws where the config cannot be right, and in a browser, where anybody could read the credentials. */
+  /** It throws if the config is invalid, and in a browser, which would expose the credentials. */
   constructor(config: Config) {
     if ('document' in globalThis) {
       throw new Error(
@@ -70,11 +73,13 @@ export class Client {
   }
 
   /**
-   * Runs the operation at a path and resolves to its result.
+   * Calls the operation at a path and resolves to its result.
    *
-   * A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is tried again after the time
-   * that Retry-After asks for, else after a growing random one, unless its time would be over before. Calls carry an Idempotency-Key, the same
-   * at each attempt, so that nothing is written twice. Any other failure rejects with a ServiceError. A bulk operation resolves, with a failure for each item that failed.
+   * It retries after a temporary failure (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL,
+   * DEADLINE_EXCEEDED, or no response). It waits for the time in Retry-After, else for a growing
+   * random time, unless the call's time would end before. All attempts have the same
+   * Idempotency-Key, so that nothing is written twice. Other failures reject with a ServiceError. A
+   * bulk operation resolves, with failures per item.
    */
   async call<P extends Path, G extends Grouped = false>(path: P, data: CallData<P, G>, options: CallOptions = {}): Promise<CallResult<P, G>> {
     const headers: Record<string, string> = {
@@ -96,7 +101,7 @@ export class Client {
     }
   }
 
-  /** Yields the pages of a list, from the one that data.pageToken names on, the first without one. */
+  /** Yields the pages of a list, starting with data.pageToken. */
   async *pages<P extends PagedPath>(path: P, data: ListData<P>, options: CallOptions = {}): AsyncGenerator<ListResult<P>, void, undefined> {
     for (let next: ListData<P> = data; ; ) {
       const page = (await this.call(path, next as CallData<P, false>, options)) as ListResult<P> & {nextPageToken?: string};
@@ -106,12 +111,15 @@ export class Client {
     }
   }
 
-  /** Yields the items of all pages of a list, in their order. */
+  /** Yields the items of all pages of a list, in order. */
   async *items<P extends PagedPath>(path: P, data: ListData<P>, options: CallOptions = {}): AsyncGenerator<Item<P>, void, undefined> {
     for await (const page of this.pages(path, data, options)) yield* page.data as Item<P>[];
   }
 
-  /** Sends a request once: its result, or why there is none until the end, a time of performance.now. */
+  /**
+   * Sends a request once, until the end, a time of performance.now. It returns the result or the
+   * failure.
+   */
   async #attempt<P extends Path>(path: P, headers: Record<string, string>, body: string, end: number, signal?: AbortSignal): Promise<Result<P> | ServiceError> {
     let response: Response;
     let text: string;
@@ -130,14 +138,14 @@ export class Client {
         const {result} = JSON.parse(text) as {result?: Result<P>};
         if (result) return result;
       } catch {
-        // Something in between answered.
+        // Another server responded.
       }
     }
     return failureOf(response, text);
   }
 }
 
-/** Refuses a config that no call could succeed with. */
+/** Refuses an invalid config. */
 function check({baseURL, apiKey, authToken}: Config): void {
   if (!/^https?:\/\/[^/]/.test(baseURL) || !URL.canParse(baseURL)) {
     throw new TypeError(`baseURL must be an address such as https://example.com/prod, not ${JSON.stringify(baseURL)}`);
@@ -149,13 +157,14 @@ function check({baseURL, apiKey, authToken}: Config): void {
 /** The cause of a failed fetch, whose own message is always "fetch failed". */
 function reasonOf(error: unknown): string {
   for (let e: unknown = error; e instanceof Error; e = e.cause) {
-    if (e instanceof AggregateError && e.errors[0] instanceof Error) return e.errors[0].message; // of several addresses
+    // several addresses failed
+    if (e instanceof AggregateError && e.errors[0] instanceof Error) return e.errors[0].message;
     if (!(e.cause instanceof Error)) return e.message;
   }
   return String(error);
 }
 
-/** Waits a number of milliseconds, or rejects when the signal ends the call. */
+/** Waits a number of milliseconds, or rejects when the signal cancels the call. */
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -5,13 +5,14 @@ import type {webhooks} from './schema.js';
 
 type Posted = webhooks[keyof webhooks];
 
-/** An event that the service posts to an endpoint; `id` is the same at every attempt, so that repeats can be told. */
+/** An event that the service posts to an endpoint; `id` is the same at every attempt, to detect duplicates. */
 export type WebhookEvent = (Posted extends {post: {requestBody?: {content: {'application/json': infer E}}}} ? E : never) & {id: string};
 
 /**
- * Returns the event that a webhook carries, once it is sure that the service sent it within the last five minutes. The secret is the one
- * that adding the endpoint, or rotating its secret, answered; the body is the text as it arrived. A ServiceError of the code
- * PERMISSION_DENIED means that the request is not to be believed: answer it with 401.
+ * Verifies a webhook and returns its event. The service must have signed it within the last five
+ * minutes. secret is the secret in the response that added the endpoint or rotated its secret; body
+ * is the raw text. If it throws a ServiceError with the code PERMISSION_DENIED, respond with 401
+ * and do not trust the request.
  */
 export function verifyWebhook(secret: string, headers: Record<string, string | string[] | undefined>, body: string): WebhookEvent {
   const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));

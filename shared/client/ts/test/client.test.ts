@@ -13,7 +13,7 @@ type Answer = [status: number, body: string, headers?: Record<string, string>];
 const closing: (() => void)[] = [];
 after(() => closing.forEach((close) => close()));
 
-/** A client, and what it sent to a service that answers so, in order. */
+/** A client, and its requests to a service with these responses, in order. */
 async function serving(answers: Answer[], attempts = 5) {
   const sent: {path: string; key: string | undefined; body: string; headers: IncomingMessage['headers']}[] = [];
   const server = createServer(async (request, response) => {
