@@ -366,7 +366,8 @@ func (i *importer) added(list ...*line) {
 	}
 }
 
-// existing counts an existing line, or refuses it if fields differ. It reports whether it counted it.
+// existing counts an existing line, or refuses it if fields differ. It reports whether it counted
+// it.
 func (i *importer) existing(l *line, differing []string) bool {
 	if len(differing) > 0 {
 		i.refuse(l, "", fmt.Sprintf("already exists with a different %s; left unchanged", strings.Join(differing, ", ")))
@@ -414,8 +415,8 @@ func (i *importer) refuse(l *line, field, message string) {
 	}
 }
 
-// differingFields returns the names of fields that differ between a line and its folder or document: all
-// fields of the line, and fields that decide about access.
+// differingFields returns the names of fields that differ between a line and its folder or
+// document: all fields of the line, and fields that decide about access.
 func differingFields(l *line, found object) []string {
 	names := differing(l.object, found)
 	for _, name := range []string{"accessType", "folderId", "parentFolderId"} {

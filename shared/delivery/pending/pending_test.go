@@ -457,8 +457,9 @@ func TestFails(t *testing.T) {
 	w.wants("map[e:1]")
 }
 
-// TestStarvesNoOne checks that a blocked queue with thousands of lanes, an account with thousands
-// of events, and unreadable work do not block another account's event, or the report of its age.
+// TestStarvesNoOne checks that other work does not block an account's event, or the report of its
+// age: a blocked queue with thousands of lanes, an account with thousands of events, and unreadable
+// work.
 func TestStarvesNoOne(t *testing.T) {
 	w := newWorld(t)
 	const many = 600

@@ -1,4 +1,4 @@
-<?php // A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service:
+<?php // A product's server. It serves the folder public, and gets tokens for the pages of signed-in users:
 // php -S 127.0.0.1:3000 -t public token.php
 
 if ($_SERVER['REQUEST_URI'] === '/') {
@@ -9,9 +9,9 @@ if ($_SERVER['REQUEST_METHOD'] === 'GET') {
     return false; // a file
 }
 
-$sessions = ['1' => ['id' => 'ann', 'name' => 'Ann', 'company' => 'acme', 'documents' => ['plan']]]; // ask your product's
+$sessions = ['1' => ['id' => 'ann', 'name' => 'Ann', 'company' => 'acme', 'documents' => ['plan']]]; // replace with your product's sessions
 $user = $sessions[$_COOKIE['session'] ?? ''] ?? null;
-$asked = json_decode(file_get_contents('php://input'), true)['documentId'] ?? null; // none for an inbox: then all of the person's
+$asked = json_decode(file_get_contents('php://input'), true)['documentId'] ?? null; // empty for an inbox: all documents of the user
 $covered = array_filter($user['documents'] ?? [], fn($id) => $asked === null || $asked === $id);
 if ($_SERVER['REQUEST_URI'] !== '/collab-token' || !$covered) {
     http_response_code($user ? 403 : 401);

@@ -1,4 +1,4 @@
-"""A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service: python3 token.py"""
+"""A product's server. It serves the folder public, and gets tokens for the pages of signed-in users: python3 token.py"""
 import json
 import os
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -6,7 +6,7 @@ from urllib.request import Request, urlopen
 
 SERVICE, KEY, TOKEN = (os.environ["COLLABDATA_" + name] for name in ("URL", "KEY", "TOKEN"))
 CREDENTIALS = {"x-service-api-key": KEY, "x-service-auth-token": TOKEN, "Content-Type": "application/json"}
-SESSIONS = {"session=1": {"id": "ann", "name": "Ann", "company": "acme", "documents": ["plan"]}}  # ask your product's
+SESSIONS = {"session=1": {"id": "ann", "name": "Ann", "company": "acme", "documents": ["plan"]}}  # replace with your product's sessions
 
 
 class Product(SimpleHTTPRequestHandler):
@@ -20,7 +20,7 @@ class Product(SimpleHTTPRequestHandler):
         if user is None:
             return self.send_error(401)
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("documentId")
-        covered = [d for d in user["documents"] if asked in (None, d)]  # none for an inbox: then all of the person's
+        covered = [d for d in user["documents"] if asked in (None, d)]  # empty for an inbox: all documents of the user
         if not covered:
             return self.send_error(403)
         resources = [{"type": "document", "id": d, "organizationId": user["company"]} for d in covered]

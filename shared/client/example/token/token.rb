@@ -1,15 +1,15 @@
-# A product's server: it serves the folder public, and gets the page of a signed-in person a token for the service: ruby token.rb
+# A product's server. It serves the folder public, and gets tokens for the pages of signed-in users: ruby token.rb
 require "json"
 require "net/http"
 require "socket"
 
 CREDENTIALS = {"x-service-api-key" => ENV.fetch("COLLABDATA_KEY"), "x-service-auth-token" => ENV.fetch("COLLABDATA_TOKEN"),
                "Content-Type" => "application/json"}
-SESSIONS = {"1" => {id: "ann", name: "Ann", company: "acme", documents: ["plan"]}} # ask your product's
+SESSIONS = {"1" => {id: "ann", name: "Ann", company: "acme", documents: ["plan"]}} # replace with your product's sessions
 
 def token(session, body) # an action of Rails or Sinatra
   user = SESSIONS[session] or return [401]
-  asked = JSON.parse(body)["documentId"] # none for an inbox: then all of the person's
+  asked = JSON.parse(body)["documentId"] # empty for an inbox: all documents of the user
   covered = user[:documents].select { |id| [nil, id].include?(asked) }
   return [403] if covered.empty?
   resources = covered.map { |id| {type: "document", id: id, organizationId: user[:company]} }
