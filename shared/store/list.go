@@ -34,7 +34,7 @@ func List[T any](
 	}
 }
 
-// ListAfter returns at most most results of List, or all if most is 0.
+// ListAfter returns up to most results of List, or all if most is 0.
 func ListAfter[T any](
 	ctx context.Context, t *Table, q Scan, prefix, after string, most int, read func(Item) (T, error),
 ) (list []T, err error) {
@@ -59,7 +59,7 @@ func LastPart(it Item, prefix string) (string, error) {
 	return id, nil
 }
 
-// QueryMerged reads the same range of several partitions. It returns at most most items in the
+// QueryMerged reads the same range of several partitions. It returns up to most items in the
 // order of their sort keys; if keys are equal, earlier partitions come first. q.Limit applies to
 // each partition. If more is true, further items exist, and list is not empty.
 func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, most int) (list []Item, more bool, err error) {

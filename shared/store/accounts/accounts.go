@@ -92,7 +92,7 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 	return a.account(id), err
 }
 
-// Accounts returns at most most accounts after an id, in id order. most 0 means all; after ""
+// Accounts returns up to most accounts after an id, in id order. most 0 means all; after ""
 // starts at the first.
 func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
 	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
@@ -158,7 +158,7 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 	return it, err
 }
 
-// APIKeys returns at most most API keys of an account after a key, in order. most 0 means all;
+// APIKeys returns up to most API keys of an account after a key, in order. most 0 means all;
 // after "" starts at the first.
 func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
 	prefix := keys.AccountAPIKey(account, "")

@@ -85,7 +85,7 @@ func (u Unsubscription) key(acct, organization string) keys.Key {
 	return keys.UnsubscribedAddress(acct, u.Address)
 }
 
-// ListUnsubscribed returns at most most unsubscribed users of an organization, or unsubscribed
+// ListUnsubscribed returns up to most unsubscribed users of an organization, or unsubscribed
 // addresses of its account. after and next are sort keys, "" for the first page and after the last.
 // It reads with strong consistency.
 func (s *Store) ListUnsubscribed(

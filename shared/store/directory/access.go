@@ -74,7 +74,7 @@ type Held struct {
 	Position                string // in the list
 }
 
-// Holdings returns at most most grants and group places of a user in an organization after a
+// Holdings returns up to most grants and group places of a user in an organization after a
 // position, "" for the first. Grants on deleted folders and documents may be among them. It reads
 // with strong consistency.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {

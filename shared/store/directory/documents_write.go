@@ -87,7 +87,7 @@ func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, i
 	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
 }
 
-// DocumentsAfter returns at most most documents after an id, in id order: those directly in a
+// DocumentsAfter returns up to most documents after an id, in id order: those directly in a
 // folder, or those of the organization if folder is "". The list of a folder may be a second old.
 func (s *Store) DocumentsAfter(
 	ctx context.Context, org collab.OrganizationRef, folder, after string, most int,

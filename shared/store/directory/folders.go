@@ -59,14 +59,14 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 	return f.Ref(org), err
 }
 
-// FoldersAfter returns at most most folders of the organization after an id, in id order; most 0
+// FoldersAfter returns up to most folders of the organization after an id, in id order; most 0
 // means all. It reads with strong consistency.
 func (s *Store) FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true}
 	return store.ListAfter(ctx, s.Table, q, keys.Folders, after, most, readFolder)
 }
 
-// FoldersIn returns at most most folders directly in a folder after an id, in id order. next is the
+// FoldersIn returns up to most folders directly in a folder after an id, in id order. next is the
 // id to continue after, "" at the end. The list may be a second old.
 func (s *Store) FoldersIn(
 	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,

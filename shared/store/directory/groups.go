@@ -41,14 +41,14 @@ func (s *Store) MayNameGroups(ctx context.Context, org collab.OrganizationRef, p
 	return is && m.Holds(at), err
 }
 
-// GroupsAfter returns at most most groups after an id, in id order. It reads with strong
+// GroupsAfter returns up to most groups after an id, in id order. It reads with strong
 // consistency.
 func (s *Store) GroupsAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.UserGroup, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Groups), Strong: true}
 	return store.ListAfter(ctx, s.Table, q, keys.Groups, after, most, reader(keys.Groups, func(g *collab.UserGroup) *string { return &g.ID }))
 }
 
-// GroupUsers returns at most most users of a group after an id, in id order. It reads with strong
+// GroupUsers returns up to most users of a group after an id, in id order. It reads with strong
 // consistency.
 func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
 	q := store.Scan{PK: keys.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}

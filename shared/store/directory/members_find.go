@@ -12,7 +12,7 @@ import (
 )
 
 // FindMembers returns members after a position, each once: the query's users in their order, its
-// groups one by one in id order, or all in id order. It examines at most most users. next is the
+// groups one by one in id order, or all in id order. It examines up to most users. next is the
 // position to continue at, nil at the end. Results by folder or document may be a second old.
 func (s *Store) FindMembers(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,

@@ -140,7 +140,7 @@ func (s *Store) setPreference(ctx context.Context, k keys.Key, v any) error {
 	return err
 }
 
-// ListPreferences returns at most most preferences that users have set, those for the organization
+// ListPreferences returns up to most preferences that users have set, those for the organization
 // first, after a position. next is the position to continue at, nil at the end. It reads with
 // strong consistency.
 func (s *Store) ListPreferences(

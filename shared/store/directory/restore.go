@@ -20,7 +20,7 @@ type Removal struct {
 	At   collab.Millis
 }
 
-// ListRemovals returns at most most users removed from an organization or document, after a sort
+// ListRemovals returns up to most users removed from an organization or document, after a sort
 // key. next is the sort key to continue after, "" at the end. It reads with strong consistency.
 func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, most int) (list []Removal, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{

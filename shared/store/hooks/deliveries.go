@@ -63,7 +63,7 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", e.WebhookID, event)
 }
 
-// NewDeliveries returns at most most new deliveries of an endpoint in the order of their events.
+// NewDeliveries returns up to most new deliveries of an endpoint in the order of their events.
 // more reports whether others follow. It deletes deliveries that were already attempted, and passes
 // errors of unreadable ones to skip.
 func (s *Store) NewDeliveries(
@@ -146,7 +146,7 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	return writes
 }
 
-// WaitingDeliveries returns at most most deliveries of an endpoint that are due by until, earliest
+// WaitingDeliveries returns up to most deliveries of an endpoint that are due by until, earliest
 // first. next is the due time of the first one after them, 0 if there is none. It deletes pointers
 // to expired or finished deliveries, and passes errors of unreadable ones to skip.
 func (s *Store) WaitingDeliveries(
@@ -209,7 +209,7 @@ const afterEvents = "{"
 
 const deliveriesExamined = 1_000
 
-// deliveries returns at most most deliveries of an endpoint, kept and new, in a range of keys.
+// deliveries returns up to most deliveries of an endpoint, kept and new, in a range of keys.
 func (s *Store) deliveries(
 	ctx context.Context, e collab.EndpointRef, itemKeys store.Span, most int, newest bool,
 ) (list []collab.Delivery, more bool, err error) {
@@ -239,7 +239,7 @@ func between(f collab.DeliveryFilter) store.Span {
 	return itemKeys
 }
 
-// Deliveries returns at most most deliveries of an endpoint that pass the filter, newest event
+// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event
 // first. after is an event id, or "" for the newest. next is the position of the next page, "" at
 // the end. A page may be short or empty and still have a next one. It reads with strong
 // consistency. It returns NOT_FOUND if the endpoint does not exist.
@@ -308,7 +308,7 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 // replayReserve is the time that must remain to start another page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes at most most deliveries of events since a time pending again, oldest
+// ReplayDeliveries makes up to most deliveries of events since a time pending again, oldest
 // first. after is an event id, or "" for the oldest. The relay wakes the lane. next is the position
 // of the next call, "" at the end; a call that runs out of time returns early. It returns NOT_FOUND
 // if the endpoint does not exist.

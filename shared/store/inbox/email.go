@@ -64,7 +64,7 @@ func (r *Reader) ToEmail(ctx context.Context, from, email string) (*ToEmail, err
 	return list, nil
 }
 
-// Next returns at most most further entries, newest first, and ends deleted ones. It returns false
+// Next returns up to most further entries, newest first, and ends deleted ones. It returns false
 // after the last.
 func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry, more bool, err error) {
 	next := t.pointers[:min(len(t.pointers), most)]

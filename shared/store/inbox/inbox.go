@@ -125,7 +125,7 @@ func (s *Store) Notifications(
 	return s.Reader(org, q.User).Notifications(ctx, q, position, most)
 }
 
-// Notifications returns at most most notifications that match q after a position, in order of time,
+// Notifications returns up to most notifications that match q after a position, in order of time,
 // then id.
 //
 // Notifications to all appear for every user except the sender and users whose preferences for the
@@ -232,7 +232,7 @@ func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]b
 // unit.
 const fewUnread = 50
 
-// pointers returns at most most pointers for q after a position, in q's order, and whether more
+// pointers returns up to most pointers for q after a position, in q's order, and whether more
 // follow.
 func (s *Store) pointers(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,

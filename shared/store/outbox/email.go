@@ -140,7 +140,7 @@ func (s *Store) lower(ctx context.Context, e Email, name expression.NameBuilder,
 	return err
 }
 
-// DueEmails returns at most most due emails of a shard (0 to keys.DueShards-1) from a position, in
+// DueEmails returns up to most due emails of a shard (0 to keys.DueShards-1) from a position, in
 // order of minutes. next is the position after them, "" at the end. It passes errors of unreadable
 // entries to skip, and reads with eventual consistency.
 func (s *Store) DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) (list []DueEmail, next string, err error) {

@@ -57,7 +57,7 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	return w, nil
 }
 
-// Work returns at most most entries of a kind in a shard (0 to keys.DueShards-1) from a position,
+// Work returns up to most entries of a kind in a shard (0 to keys.DueShards-1) from a position,
 // by account and id. next is the position after them, "" at the end. It passes errors of unreadable
 // entries to skip, and reads with eventual consistency.
 func (s *Store) Work(

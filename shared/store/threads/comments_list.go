@@ -74,7 +74,7 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	return comments, nil
 }
 
-// RecentComments returns an annotation with at most most of its last comments with ids below
+// RecentComments returns an annotation with up to most of its last comments with ids below
 // before, in id order. It returns nil if the annotation does not exist. It may miss changes of the
 // last second.
 func (s *Store) RecentComments(
@@ -116,7 +116,7 @@ func (s *Store) RecentComments(
 	return t, err
 }
 
-// Latest returns the annotation of a part with at most most of its last comments, in id order, and
+// Latest returns the annotation of a part with up to most of its last comments, in id order, and
 // the time until which a user has seen it, 0 for never. It returns nil if the thread does not
 // exist. It reads at most 1 MB of comments. It may miss read marks of the last second.
 func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {

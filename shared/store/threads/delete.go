@@ -382,7 +382,7 @@ func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (d
 }
 
 // Sweep deletes the remains of a thread whose head was deleted or added again: comments of other
-// heads, and read marks. It deletes at most most items, and reports whether none is left.
+// heads, and read marks. It deletes up to most items, and reports whether none is left.
 func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, most int) (swept int, done bool, err error) {
 	k := headKey(doc, ann)
 	head, err := s.Get(ctx, k)

@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Heads returns at most most annotations of a document without comments after a position, last
+// Heads returns up to most annotations of a document without comments after a position, last
 // updated first. next is the position to continue at, "" at the end. It reads an index, which may
 // lag by a second.
 func (s *Store) Heads(
@@ -51,7 +51,7 @@ func (s *Store) Heads(
 	return list, next, nil
 }
 
-// DocumentsWith returns at most most documents of an organization with an annotation of an id, also
+// DocumentsWith returns up to most documents of an organization with an annotation of an id, also
 // if the annotation was deleted within GoneFor or with its document. It reads with strong
 // consistency.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {

@@ -95,7 +95,7 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	return list, w.sieve(ctx, list...)
 }
 
-// look reads at most most further documents of an id. If the query names documents, the second look
+// look reads up to most further documents of an id. If the query names documents, the second look
 // reads all that are left.
 func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	id := w.q.IDs[l.n-1]

@@ -120,7 +120,7 @@ func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Ke
 	return true, s.Put(ctx, it)
 }
 
-// ReadStates returns at most most read states of a viewer, or of all users if there is none, for a
+// ReadStates returns up to most read states of a viewer, or of all users if there is none, for a
 // document and its visible annotations, after a sort key. next is the sort key to continue after,
 // "" at the end. It reads with strong consistency.
 func (s *Store) ReadStates(

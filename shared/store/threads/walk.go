@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Walk calls take with at most most annotations of an organization in the query's order, after the
+// Walk calls take with up to most annotations of an organization in the query's order, after the
 // position from, nil for the start. t is nil if one of q.IDs does not exist. If take returns false,
 // the walk ends before that annotation. next is the position after the last one taken, nil at the
 // end of the list. A walk may take few annotations, even none, and return a next.
@@ -87,8 +87,8 @@ type walk struct {
 	met     int                                   // position in q.IDs, from 1, of the last one met; -1 for none
 
 	at       position // after the last annotation offered or skipped
-	ended    bool     // the page ends at at
-	complete bool     // the list ends at at
+	ended    bool     // the page ends at `at`
+	complete bool     // the list ends at `at`
 }
 
 // entry is an annotation that a walk has found in an index, or in the table with its thread.
