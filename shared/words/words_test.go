@@ -13,7 +13,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// TestCatalogs: each language has each text, with the same placeholders, and a form for each plural that it knows of small numbers.
+// TestCatalogs: each language has all texts, with the same placeholders, and all its plural forms
+// of small numbers.
 func TestCatalogs(t *testing.T) {
 	usual := tables()[Default]
 	placeholders := func(text string) []string {
