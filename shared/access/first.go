@@ -8,8 +8,8 @@ const MaxCandidates = 1_000
 // First returns the first want users of a stream that have access, after a user. next is the user
 // to continue after, "" at the end. It examines at most bound users, so it may return fewer.
 //
-// The function next returns eligible users among the next n users of the stream, and the last of
-// the n, "" at the end. may returns the users among them that have access.
+// The function next returns eligible users among the next n users of the stream. last is the last
+// of the n, "" at the end. The function may returns the users among them that have access.
 func First(
 	ctx context.Context, want, bound int, after string,
 	next func(ctx context.Context, after string, n int) (users []string, last string, err error),

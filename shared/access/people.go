@@ -24,8 +24,8 @@ func (c *Checker) People(settings collab.Settings, users ...string) collab.Sight
 	return c.sight(settings, collab.StandingQuery{Users: users})
 }
 
-// Person returns the sight of a person with a token, to whom documents added after the token was
-// issued are hidden. For a request that writes, it reads early: see collab.StandingQuery.
+// Person returns the sight of a person with a token. Documents added after the token was issued are
+// hidden. For a request that writes, it reads early: see collab.StandingQuery.
 func (c *Checker) Person(settings collab.Settings, p *collab.Person, writes bool) collab.Sight {
 	return c.sight(settings, collab.StandingQuery{Users: []string{p.UserID}, Person: p, Early: writes})
 }

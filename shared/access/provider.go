@@ -71,7 +71,7 @@ func (c *Checker) ask(
 		return nil, context.Cause(ctx)
 	}
 	if none.Err != nil {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: those it was asked about see nothing",
+		c.log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: these users have no access",
 			slog.String("account", doc.Account), slog.Int("users", none.Users), slog.Any("cause", none.Err))
 		return allowed, none
 	}

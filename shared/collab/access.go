@@ -9,11 +9,15 @@ type Access string
 // The access types. A document without one inherits its folder's, a folder its parent's, and at the
 // top the account's default applies.
 const (
-	AccessPublic              Access = "public"              // all users of the account, who can also write
-	AccessOrganizationPrivate Access = "organizationPrivate" // users of the organization
-	AccessRestricted          Access = "restricted"          // nobody
+	// AccessPublic gives all users of the account access, including writes.
+	AccessPublic Access = "public"
+	// AccessOrganizationPrivate gives users of the organization access.
+	AccessOrganizationPrivate Access = "organizationPrivate"
+	// AccessRestricted gives nobody access.
+	AccessRestricted Access = "restricted"
 
-	accessOrganization Access = "organization" // another name of AccessOrganizationPrivate in requests
+	// accessOrganization is another name of AccessOrganizationPrivate in requests.
+	accessOrganization Access = "organization"
 )
 
 // Values returns the values that requests accept.
@@ -118,9 +122,9 @@ func (t Folders) Access(own Access, folder string, byDefault Access) Access {
 	return cmp.Or(set, byDefault, AccessOrganizationPrivate)
 }
 
-// CheckPlace returns an error if a folder cannot be in a parent: NOT_FOUND if the parent does not
-// exist, FAILED_PRECONDITION if it is the folder itself, is inside it, or is too deep. height is
-// the number of levels of the folder with those below: 1 without subfolders.
+// CheckPlace returns an error if a folder cannot be in a parent. It returns NOT_FOUND if the parent
+// does not exist. It returns FAILED_PRECONDITION if the parent is the folder itself, is inside it,
+// or makes it too deep. height is the number of levels of the folder: 1 without subfolders.
 func (t Folders) CheckPlace(id, parent string, height int) error {
 	up := t.Up(parent)
 	for _, above := range up {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// JSON is JSON text, kept as it was sent: numbers are not converted. nil means absent. It is stored
-// as a string.
+// JSON is unchanged JSON text: numbers are not converted. nil means absent. It is stored as a
+// string.
 type JSON json.RawMessage
 
 // MarshalJSON returns the text, `null` if it is nil.
@@ -78,17 +78,19 @@ type FolderRef struct {
 // Annotation is the head of a comment annotation: everything except its comments. Its objects are
 // JSON text as sent. Ids for filters are separate fields, and must agree with that text.
 type Annotation struct {
-	ID            string `dynamodbav:"-"`
-	From          JSON   `dynamodbav:"from,omitempty"` // user object of the creator; nil until the first comment
-	Location      JSON   `dynamodbav:"loc,omitempty"`
-	TargetElement JSON   `dynamodbav:"tgt,omitempty"`
-	Status        JSON   `dynamodbav:"sts,omitempty"` // never nil
-	AssignedTo    JSON   `dynamodbav:"asg,omitempty"`
-	Context       JSON   `dynamodbav:"ctx,omitempty"`
-	Priority      JSON   `dynamodbav:"pri,omitempty"`
-	Kept          JSON   `dynamodbav:"kept,omitempty"` // object of fields returned unchanged, or nil
-	CreatedAt     Millis `dynamodbav:"ca"`
-	LastUpdated   Millis `dynamodbav:"lu"` // the head's own; see Thread.Latest
+	ID string `dynamodbav:"-"`
+	// User object of the creator; nil until the first comment.
+	From          JSON `dynamodbav:"from,omitempty"`
+	Location      JSON `dynamodbav:"loc,omitempty"`
+	TargetElement JSON `dynamodbav:"tgt,omitempty"`
+	Status        JSON `dynamodbav:"sts,omitempty"` // never nil
+	AssignedTo    JSON `dynamodbav:"asg,omitempty"`
+	Context       JSON `dynamodbav:"ctx,omitempty"`
+	Priority      JSON `dynamodbav:"pri,omitempty"`
+	// Object of fields returned unchanged, or nil.
+	Kept        JSON   `dynamodbav:"kept,omitempty"`
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"` // the head's own; see Thread.Latest
 
 	CreatorID  string `dynamodbav:"cr,omitempty"`  // From.userId, or ""
 	LocationID string `dynamodbav:"lo,omitempty"`  // Location.id, or ""
@@ -191,7 +193,8 @@ type Tag struct {
 	UserID  string `json:"userId"`
 	Contact *User  `json:"contact,omitempty"`                 // the user as sent
 	GroupID string `json:"organizationUserGroupId,omitempty"` // instead of a user
-	Text    string `json:"text,omitempty"`                    // of a group: its name as the comment was written
+	// Name of the group when the comment was written.
+	Text string `json:"text,omitempty"`
 }
 
 // Tags returns the tags of a comment, nil for none.
@@ -214,10 +217,11 @@ type Comment struct {
 	AuthorID           string  `dynamodbav:"cr,omitempty"`   // From.userId
 	TaggedUserContacts JSON    `dynamodbav:"tag,omitempty"`  // array of {userId, contact, text}
 	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
-	Kept               JSON    `dynamodbav:"kept,omitempty"` // object of fields returned unchanged, or nil
-	CreatedAt          Millis  `dynamodbav:"ca"`
-	LastUpdated        Millis  `dynamodbav:"lu"`
-	AddedAt            Millis  `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
+	// Object of fields returned unchanged, or nil.
+	Kept        JSON   `dynamodbav:"kept,omitempty"`
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"`
+	AddedAt     Millis `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
 }
 
 // MaxLate is how many milliseconds a comment's CreatedAt can precede its addition. Older comments
@@ -286,10 +290,12 @@ type ThreadPart struct {
 // AnnotationQuery selects annotations of an organization. All filters combine; nil or "" is no
 // filter. Slices except IDs have no repeats.
 type AnnotationQuery struct {
-	Documents     []string      // in the order requested; nil for the whole organization
-	Found         []DocumentRef // the existing ones of Documents, in Folder; nil if Documents is nil
-	Folder        string        // only documents directly in this folder; RootFolder for those outside folders
-	IDs           []string      // annotation ids
+	Documents []string // in the order requested; nil for the whole organization
+	// The existing ones of Documents, in Folder; nil if Documents is nil.
+	Found []DocumentRef
+	// Only documents directly in this folder; RootFolder for those outside folders.
+	Folder        string
+	IDs           []string // annotation ids
 	Locations     []string
 	Creators      []string
 	Statuses      []string
@@ -354,7 +360,7 @@ type NewComments struct {
 // CommentChange is a change of comments of an annotation.
 type CommentChange struct {
 	IDs []int64 // distinct
-	At  Millis  // time of the change; comments move to it unless they are later
+	At  Millis  // time of the change
 	// Change changes a comment. It may be called several times, so it must depend only on its
 	// argument. Its error fails only that comment.
 	Change func(*Comment) error

@@ -18,7 +18,7 @@ const (
 	FailedPrecondition Code = "FAILED_PRECONDITION" // 400: refused by a setting, a state or a limit
 	Unauthenticated    Code = "UNAUTHENTICATED"     // 401: a credential header is missing
 	PermissionDenied   Code = "PERMISSION_DENIED"   // 403: the credentials are invalid
-	NotFound           Code = "NOT_FOUND"           // 404: the organization, document, annotation or path does not exist
+	NotFound           Code = "NOT_FOUND"           // 404: something does not exist
 	AlreadyExists      Code = "ALREADY_EXISTS"      // 409: the id is taken
 	Aborted            Code = "ABORTED"             // 409: a concurrent write won; retry
 	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"  // 429: a rate limit; retry later

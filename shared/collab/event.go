@@ -61,20 +61,26 @@ type Event struct {
 	DocumentID     string    `json:"documentId,omitempty"`
 	Incarnation    [2]int64  `json:"incarnation,omitzero"` // of organization and document
 	AnnotationID   string    `json:"annotationId,omitempty"`
-	CommentIDs     []int64   `json:"commentIds,omitempty"`     // notifying ones come first
-	Notifying      int       `json:"notifying,omitempty"`      // number of CommentIDs that notify
-	FolderID       string    `json:"folderId,omitempty"`       // folder.deleted
-	NotificationID string    `json:"notificationId,omitempty"` // notification.added, notification.clicked
+	CommentIDs     []int64   `json:"commentIds,omitempty"` // notifying ones come first
+	Notifying      int       `json:"notifying,omitempty"`  // number of CommentIDs that notify
+	FolderID       string    `json:"folderId,omitempty"`   // folder.deleted
+	NotificationID string    `json:"notificationId,omitempty"`
 	Time           Millis    `json:"time"`
-	Actor          *User     `json:"actor,omitempty"`        // id and name, see Acting; never notified
-	ByPerson       bool      `json:"byPerson,omitempty"`     // with a token: the service filled in the tags
-	Notify         bool      `json:"notify,omitempty"`       // in-app notifications and emails as well as webhooks
-	NotifyAll      bool      `json:"notifyAll,omitempty"`    // notification.added: everyone in the organization
-	VerifyAccess   bool      `json:"verifyAccess,omitempty"` // only users with access to the document (verifyUserPermissions)
+	// Actor has only id and name, see Acting. It is never notified.
+	Actor *User `json:"actor,omitempty"`
+	// A person made the request with a token: the service filled in the tags.
+	ByPerson bool `json:"byPerson,omitempty"`
+	// Notify sends in-app notifications and emails as well as webhooks.
+	Notify bool `json:"notify,omitempty"`
+	// notification.added: everyone in the organization.
+	NotifyAll bool `json:"notifyAll,omitempty"`
+	// Only users with access to the document (verifyUserPermissions).
+	VerifyAccess bool `json:"verifyAccess,omitempty"`
 
 	// The event notifies only users that it newly mentions or shares the annotation with.
-	NamedAlone bool     `json:"namedAlone,omitempty"`
-	SharedWith []string `json:"sharedWith,omitempty"` // users newly named by the annotation's visibility
+	NamedAlone bool `json:"namedAlone,omitempty"`
+	// Users newly named by the annotation's visibility.
+	SharedWith []string `json:"sharedWith,omitempty"`
 
 	Before  EventFacts    `json:"before,omitzero"`   // status_changed, assigned, comment.updated
 	After   EventFacts    `json:"after,omitzero"`    // of events about an annotation

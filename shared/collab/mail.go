@@ -48,8 +48,10 @@ const MailHour = 8
 // MailTimes are a user's email times. The zero value is MailInstant.
 type MailTimes struct {
 	Frequency MailFrequency `json:"mailFrequency" dynamodbav:"mfr,omitempty"`
-	Hour      int64         `json:"mailHour" dynamodbav:"mhr,omitempty"` // of MailDaily: 0 to 23, in Zone
-	Zone      string        `json:"timeZone" dynamodbav:"mtz,omitempty"` // IANA name, such as Europe/Berlin; "" is UTC
+	// Hour of MailDaily: 0 to 23, in Zone.
+	Hour int64 `json:"mailHour" dynamodbav:"mhr,omitempty"`
+	// IANA name, such as Europe/Berlin; "" is UTC.
+	Zone string `json:"timeZone" dynamodbav:"mtz,omitempty"`
 }
 
 // Next returns the time of the next hourly or daily email after a time, zero for MailInstant. An

@@ -11,8 +11,9 @@ import (
 type Preference string
 
 const (
-	PreferAll  Preference = "ALL"  // everything in the organization or document
-	PreferMine Preference = "MINE" // events that concern the user: tagged, assigned, taking part, named
+	PreferAll Preference = "ALL" // everything in the organization or document
+	// Events that concern the user: tagged, assigned, taking part, named.
+	PreferMine Preference = "MINE"
 	PreferNone Preference = "NONE"
 )
 
@@ -21,9 +22,10 @@ func (Preference) Values() []string { return texts(PreferAll, PreferMine, Prefer
 
 // Preferences are a user's preferences by channel.
 type Preferences struct {
-	Inbox   Preference            `dynamodbav:"inb,omitempty"`
-	Email   Preference            `dynamodbav:"eml,omitempty"`
-	Further map[string]Preference `dynamodbav:"chn,omitempty"` // channels of the application: nothing is sent on them
+	Inbox Preference `dynamodbav:"inb,omitempty"`
+	Email Preference `dynamodbav:"eml,omitempty"`
+	// Channels of the application: nothing is sent on them.
+	Further map[string]Preference `dynamodbav:"chn,omitempty"`
 }
 
 // Channels returns the preferences that are set, by channel.
@@ -83,22 +85,24 @@ func (p PreferencesSet) Effective() Preferences {
 // Notification is a notification of notifications/add, or of a comment event. The latter has ids
 // and facts, and texts only from notifications/update: others are rendered when they are read.
 type Notification struct {
-	ID           string          `json:"notificationId"`
-	DocumentID   string          `json:"documentId"`
-	Incarnation  int64           `json:"incarnation,omitempty"` // of the document
-	ActionUser   User            `json:"actionUser"`
-	Headline     string          `json:"displayHeadlineMessageTemplate,omitempty"`
-	TemplateData map[string]JSON `json:"displayHeadlineMessageTemplateData,omitempty"` // text, numbers, booleans, user objects
+	ID          string `json:"notificationId"`
+	DocumentID  string `json:"documentId"`
+	Incarnation int64  `json:"incarnation,omitempty"` // of the document
+	ActionUser  User   `json:"actionUser"`
+	Headline    string `json:"displayHeadlineMessageTemplate,omitempty"`
+	// Strings, numbers, booleans, user objects.
+	TemplateData map[string]JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
 	Body         string          `json:"displayBodyMessage,omitempty"`
 	BodyTemplate string          `json:"displayBodyMessageTemplate,omitempty"` // instead of Body
 	BodyData     map[string]JSON `json:"displayBodyMessageTemplateData,omitempty"`
 	Source       string          `json:"notificationSource,omitempty"` // such as custom or comment
 	SourceData   JSON            `json:"notificationSourceData,omitempty"`
-	Location     JSON            `json:"location,omitempty"`                   // an object
-	Metadata     JSON            `json:"metadata,omitempty"`                   // an object, free-form
-	ResolverUsed bool            `json:"isNotificationResolverUsed,omitempty"` // the application shows the texts
-	PersistRead  bool            `json:"persistReadForUsers,omitempty"`
-	CreatedAt    Millis          `json:"createdAt"`
+	Location     JSON            `json:"location,omitempty"` // an object
+	Metadata     JSON            `json:"metadata,omitempty"` // free-form
+	// The application shows the texts.
+	ResolverUsed bool   `json:"isNotificationResolverUsed,omitempty"`
+	PersistRead  bool   `json:"persistReadForUsers,omitempty"`
+	CreatedAt    Millis `json:"createdAt"`
 
 	// Fields of a comment event.
 	Event        EventType `json:"event,omitempty"`
@@ -217,7 +221,7 @@ type NotificationChange struct {
 	Check   func(ctx context.Context, e InboxEntry) error // can refuse the change; may be nil
 	Edit    func(*Notification)                           // changes the content; may be nil
 	Read    []string                                      // users that read it
-	Clicked []string                                      // users that clicked it, which includes reading
+	Clicked []string                                      // includes reading
 	Unread  bool                                          // marks it as unread for the user of Of
 	Click   func(n Notification, user string) *Event      // of a first click
 }

@@ -16,7 +16,8 @@ type Organization struct {
 type Lifetime struct {
 	Incarnation int64  `dynamodbav:"inc,omitempty"` // unique time of the addition, in milliseconds
 	DeletedAt   Millis `dynamodbav:"del,omitempty"` // 0 if not deleted
-	Emptying    string `dynamodbav:"job,omitempty"` // of a deleted folder: the job that deletes its contents
+	// The job that deletes the contents of a deleted folder.
+	Emptying string `dynamodbav:"job,omitempty"`
 }
 
 // Begin starts a lifetime at a time, after the deleted one before; before is zero if there is none,
@@ -44,10 +45,11 @@ func (f Folder) Ref(org OrganizationRef) FolderRef {
 
 // Document is one document of an organization.
 type Document struct {
-	ID          string `dynamodbav:"-"`
-	Name        string `dynamodbav:"name"`
-	Folder      string `dynamodbav:"par"`            // RootFolder outside folders
-	Access      Access `dynamodbav:"acc,omitempty"`  // "" for that of its folder: see Folders.Access
+	ID     string `dynamodbav:"-"`
+	Name   string `dynamodbav:"name"`
+	Folder string `dynamodbav:"par"` // RootFolder outside folders
+	// Empty for that of its folder: see Folders.Access.
+	Access      Access `dynamodbav:"acc,omitempty"`
 	Disabled    bool   `dynamodbav:"off,omitempty"`  // neither read nor written
 	Metadata    JSON   `dynamodbav:"meta,omitempty"` // object with further fields, or nil
 	AddedBy     string `dynamodbav:"m,omitempty"`    // mark of the request that added it

@@ -98,8 +98,8 @@ func (p *Person) In(org string, kinds ...ResourceType) bool {
 	return false
 }
 
-// CheckOrigin returns an error unless a text is a page's origin as browsers send it: a scheme, a
-// host in lower case, and a port unless it is the scheme's default.
+// CheckOrigin returns an error unless a text is a page's origin as browsers send it. An origin is a
+// scheme, a host in lower case, and a port unless it is the scheme's default.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err == nil {

@@ -39,8 +39,8 @@ func Alone(comments []Comment) bool {
 }
 
 // SeenBefore returns the time before which comments of a thread are seen, by the marks of its
-// document and its own. The later mark wins, except that a mark as seen keeps what the other has
-// seen.
+// document and its own. The later mark wins. If the later mark means seen, it never reduces the
+// time of the other.
 func SeenBefore(document, thread Seen) Millis {
 	last := document
 	if thread.At >= document.At {

@@ -123,7 +123,7 @@ func Fold(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(text)
 	}
-	lower := strings.ToLower(cases.Fold().String(norm.NFKD.String(text))) // Fold turns Cherokee around
+	lower := strings.ToLower(cases.Fold().String(norm.NFKD.String(text)))
 	folded := norm.NFKD.String(lower)
 	return norm.NFC.String(strokes.Replace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic) && !unicode.Is(voiced, r) {
@@ -158,7 +158,7 @@ func CutEncoded(s string, limit int) string {
 		switch {
 		case r == '"', r == '\\', r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
 			limit -= 2
-		case r < ' ', r == utf8.RuneError, r == '\u2028', r == '\u2029': // \uXXXX; the error may stand for one invalid byte
+		case r < ' ', r == utf8.RuneError, r == '\u2028', r == '\u2029': // written as \uXXXX
 			limit -= 6
 		default:
 			limit -= utf8.RuneLen(r)

@@ -86,15 +86,18 @@ type Identity struct {
 // Settings are an operator's settings for an account. The zero value of each field is its default.
 type Settings struct {
 	// operations that require AdvancedQueries return FailedPrecondition
-	AdvancedQueriesOff         bool `json:"advancedQueriesOff,omitempty"`
-	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"` // config get and set return FailedPrecondition
+	AdvancedQueriesOff bool `json:"advancedQueriesOff,omitempty"`
+	// config get and set return FailedPrecondition.
+	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"`
 	// webhook events for every change, not only with triggerNotification
 	AllEvents bool `json:"allEvents,omitempty"`
 	// Wait between the first event and its email; 0 is the deployment's default.
-	MailDelaySeconds  int64     `json:"mailDelaySeconds,omitempty"`
-	MailBatch         MailBatch `json:"mailBatch,omitempty"`         // "" is BatchThread
-	MailToMembersOnly bool      `json:"mailToMembersOnly,omitempty"` // no email to addresses other than members'
-	MailLook          MailLook  `json:"mailLook,omitzero"`           // empty fields are the deployment's
+	MailDelaySeconds int64     `json:"mailDelaySeconds,omitempty"`
+	MailBatch        MailBatch `json:"mailBatch,omitempty"` // "" is BatchThread
+	// No email to addresses other than members'.
+	MailToMembersOnly bool `json:"mailToMembersOnly,omitempty"`
+	// Empty fields are the deployment's.
+	MailLook MailLook `json:"mailLook,omitzero"`
 	// of folders and documents that inherit none; "" is AccessOrganizationPrivate
 	DefaultAccess Access `json:"defaultAccess,omitempty"`
 	// a permission provider is set: see accounts.Store.SetPermissionProvider
@@ -107,10 +110,12 @@ type Settings struct {
 	// Of the table, by requests, averaged over 10 s; Unlimited for no limit.
 	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"`
 	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"` // likewise
-	EventsPerMinute     int64 `json:"eventsPerMinute,omitempty"`    // recorded by requests; Unlimited for no limit
-	MailsPerDay         int64 `json:"mailsPerDay,omitempty"`        // Unlimited for no limit
-	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`   // at most MaxWebhooks
-	LiveConnections     int64 `json:"liveConnections,omitempty"`    // concurrent; Unlimited for no limit
+	// Recorded by requests; Unlimited for no limit.
+	EventsPerMinute  int64 `json:"eventsPerMinute,omitempty"`
+	MailsPerDay      int64 `json:"mailsPerDay,omitempty"`      // Unlimited for no limit
+	WebhookEndpoints int64 `json:"webhookEndpoints,omitempty"` // at most MaxWebhooks
+	// Concurrent connections; Unlimited for no limit.
+	LiveConnections int64 `json:"liveConnections,omitempty"`
 }
 
 // MaxGroupMention is the maximum of group members, the first with access to the thread, that a
@@ -216,8 +221,8 @@ const (
 	shortEmail = 320 // no real address exceeds it
 )
 
-// Short returns the user without details, with a name of at most 200 bytes, and without an address
-// of more than 320 bytes, because a cut address may belong to someone else.
+// Short returns the user without details, with a name of at most 200 bytes. It omits an address of
+// more than 320 bytes, because a cut address may belong to someone else.
 func (u User) Short() User {
 	u.UserDetails = UserDetails{}
 	u.Name = cutEncodedOpt(u.Name, shortName)

@@ -11,9 +11,12 @@ import (
 type VisibilityType string
 
 const (
-	VisibilityPublic              VisibilityType = "public"              // all of them
-	VisibilityOrganizationPrivate VisibilityType = "organizationPrivate" // members of the organization
-	VisibilityRestricted          VisibilityType = "restricted"          // named users, and the thread's creator
+	// All of them.
+	VisibilityPublic VisibilityType = "public"
+	// Members of the organization.
+	VisibilityOrganizationPrivate VisibilityType = "organizationPrivate"
+	// Named users, and the thread's creator.
+	VisibilityRestricted VisibilityType = "restricted"
 )
 
 // Values returns all types.
@@ -127,9 +130,9 @@ type Sight interface {
 	Viewers(ctx context.Context, documents []DocumentRef, until time.Time) (map[DocumentRef]Viewers, error)
 }
 
-// Set returns the access type that is set for a thing in a folder: its own, or the nearest one
-// above, "" if there is none. on is the folder with that type, "" if the type is own. If a folder
-// above is missing or deleted, the type is AccessRestricted, on that folder.
+// Set returns the access type that is set for a thing in a folder. It is own, or the nearest one
+// above, or "". on is the folder with that type, "" if it is own. If a folder above is missing or
+// deleted, the type is AccessRestricted, on that folder.
 func (t Folders) Set(own Access, folder string) (set Access, on string) {
 	for _, id := range t.Up(folder) {
 		f, exists := t[id]

@@ -32,10 +32,10 @@ type Webhook struct {
 
 // WebhookSecret is a secret that signs posts to an endpoint.
 type WebhookSecret struct {
-	ID        string `dynamodbav:"id,omitempty"` // generated, the same in every attempt of a request
+	ID        string `dynamodbav:"id,omitempty"` // the same in every attempt of a request
 	Secret    string `dynamodbav:"secret"`       // `whsec_` and base64
 	CreatedAt Millis `dynamodbav:"ca"`
-	Expires   Millis `dynamodbav:"until,omitempty"` // when it stops signing; 0 for the present secret
+	Expires   Millis `dynamodbav:"until,omitempty"` // end of signing; 0 for the present secret
 }
 
 // WebhookHealth is an endpoint's record of failures. It is zero if the last post succeeded.
@@ -198,7 +198,7 @@ type Delivery struct {
 	Tries     int           `dynamodbav:"tries"` // attempts since the addition or last replay
 	// pending: the time of the next attempt, unless the endpoint rests or is disabled
 	NextAttempt Millis            `dynamodbav:"next"`
-	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // oldest first, the last MaxDeliveryAttempts
+	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // the last MaxDeliveryAttempts
 	CreatedAt   Millis            `dynamodbav:"ca"`
 	LastUpdated Millis            `dynamodbav:"lu"`
 	Rev         int64             `dynamodbav:"rev"` // 0 if new; increases with every write

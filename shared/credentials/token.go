@@ -28,9 +28,9 @@ type Claims struct {
 	Resources []collab.TokenResource `json:"resources"`
 }
 
-// Signer returns the key that signs at a time: the newest one that every process knows by then,
-// since processes remember keys for TTL, otherwise the oldest. keys must be newest first. It
-// returns FAILED_PRECONDITION if there are no keys.
+// Signer returns the key that signs at a time. It is the newest key that every process knows by
+// then, because processes remember keys for TTL; otherwise the oldest. keys must be newest first.
+// It returns FAILED_PRECONDITION if there are no keys.
 func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) {
 	if len(keys) == 0 {
 		return collab.SigningKey{}, collab.Errorf(

@@ -1,41 +1,41 @@
-// Package keys documents the table: all keys, attributes, index names, and the queues. It only builds
-// names. The local server, the tests and the CDK app create their tables and queues from it.
+// Package keys documents the table: all keys, attributes, index names, and the queues. It only
+// builds names. The local server, the tests and the CDK app create their tables and queues from it.
 //
 // # Keys
 //
 // Every partition key names the account of the API key, so that no request can reach another
-// account's data. The exceptions are API keys, connections, and lists of the operator and the relay.
-// In each part, `%`, `#`, space, `!` and `"` are escaped as %XX; parts are joined with `#`. So
-// distinct ids give distinct keys, and children sort right after their parent, because nothing in a
-// part sorts before `#`.
+// account's data. The exceptions are API keys, connections, and lists of the operator and the
+// relay. In each part, `%`, `#`, space, `!` and `"` are escaped as %XX; parts are joined with `#`.
+// So distinct ids give distinct keys, and children sort right after their parent, because nothing
+// in a part sorts before `#`.
 //
 // Below an organization and a document, and in grants on a folder, their part has their incarnation
-// after a `!`, so that an id that is deleted and added again has other keys. The keys below omit it.
+// after a `!`. So an id that is deleted and added again has other keys. The keys below omit it.
 //
 // A function's rights depend on the first part of a partition key. `A` is the data of operations.
 // Separate parts hold data that only the operator writes (`KEY`, `ACCOUNT`, `PROVIDER`,
 // `ACCOUNTS`), secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`, `TICKET`), and connections (`LIVE`,
 // `CONNECTION`).
 //
-// The table in kinds.go lists the kinds of items with their keys. Keys are built and parsed from it,
-// and walks follow it.
+// The table in kinds.go lists the kinds of items with their keys. Keys are built and parsed from
+// it, and walks follow it.
 //
 // # Indexes
 //
 // All indexes are sparse: an item is in an index if it has both of its key attributes.
 //
-//	index  partition key                                   sort key                          holds
-//	in     …#O#<org>#L#<location>                          <doc>#<ann>                       heads
-//	       …#O#<org>#F#<folder>                            DOC#<doc>, FLD#<folder>           documents and folders of a folder
-//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>             USR#<user>                        grants on a folder or document
-//	by     …#O#<org>#U#<creator>                           <doc>#<ann>                       heads
-//	st     …#O#<org>#S#<status>                            <doc>#<ann>                       heads
-//	       …#O#<org>#D#<doc>#SEEN#<ann>                    <birth>#<user>                    read marks of an annotation
-//	upd    the document's                                  <15 digits lastUpdated>#<ann>     heads
-//	org    …#O#<org>#T                                     <15 digits lastUpdated>#<doc>#<ann>   heads
+//	index  partition key                        sort key                 holds
+//	in     …#O#<org>#L#<location>               <doc>#<ann>              heads
+//	       …#O#<org>#F#<folder>                 DOC#<doc>, FLD#<folder>  documents and folders in a folder
+//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>  USR#<user>               grants on a folder or document
+//	by     …#O#<org>#U#<creator>                <doc>#<ann>              heads
+//	st     …#O#<org>#S#<status>                 <doc>#<ann>              heads
+//	       …#O#<org>#D#<doc>#SEEN#<ann>         <birth>#<user>           read marks of an annotation
+//	upd    the document's                       <updated>#<ann>          heads
+//	org    …#O#<org>#T                          <updated>#<doc>#<ann>    heads
 //
-// lastUpdated is a key of two indexes and projected by none of the others, so that a new comment
-// moves two index entries, not five.
+// updated is lastUpdated with 15 digits. It is a key of two indexes, and the others do not project
+// it, so that a new comment moves two index entries instead of five.
 package keys
 
 import (
@@ -88,7 +88,8 @@ type Index struct {
 // Indexes returns the table's global secondary indexes.
 func Indexes() []Index {
 	return []Index{
-		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Narrowed, AddedBy, Incarnation, Disabled}}, // the last two of documents
+		// The last two belong to documents.
+		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Narrowed, AddedBy, Incarnation, Disabled}},
 		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt, Narrowed, AddedBy}},
 		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt, Narrowed}},
 		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt, Narrowed, AddedBy}},

@@ -450,8 +450,8 @@ func (k *Kind) bound() (b [fComment + 1]bool) {
 	return b
 }
 
-// Place is a set of items in a partition, or in one of index in: all of them, those with a Prefix
-// of the sort key, or the one with that sort key.
+// Place is a set of items in a partition, or in one of index in. It has all of them, those with a
+// Prefix of the sort key, or only the one with that sort key.
 type Place struct {
 	In     bool
 	PK     string
@@ -459,9 +459,9 @@ type Place struct {
 	Exact  bool
 }
 
-// Below returns the place of the items of a kind that belong to an owner with parts, or only a
-// user's if user is set. root is true if a walk visits only the owner. ok is false if the kind does
-// not belong to the owner, or if the place is unknown.
+// Below returns the place of the items of a kind that belong to an owner with parts. If user is
+// set, it returns the place of that user's items. root is true if a walk visits only the owner. ok
+// is false if the kind does not belong to the owner, or if the place is unknown.
 func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok bool) {
 	if k.Of != owner.Name && (!root || k.Alone != owner.Name) {
 		return at, false

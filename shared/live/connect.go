@@ -42,9 +42,9 @@ type Pages struct {
 }
 
 // Connect starts a connection with a ticket. It returns PERMISSION_DENIED if the ticket is forged,
-// used or expired, the errors of Rule.Check, and RESOURCE_EXHAUSTED if there are too many
-// connections; if they start at the same time, all may fail. A forged ticket costs only the call
-// that reads its account's keys.
+// used or expired, and the errors of Rule.Check. It returns RESOURCE_EXHAUSTED if there are too
+// many connections; concurrent ones may all fail. A forged ticket costs only the call that reads
+// its account's keys.
 func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
 	account, id, err := credentials.OpenTicket(ctx, p.Keys, ticket)
 	if err != nil {
@@ -112,6 +112,6 @@ func (p *Pages) mayPing(id string) bool {
 // see Hints.
 func (p *Pages) Disconnect(ctx context.Context, id string) {
 	if err := p.Connections.Disconnect(ctx, id, 0); err != nil {
-		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection that ended is not forgotten", slog.String("connection", id), slog.Any("cause", err))
+		p.Log.LogAttrs(ctx, slog.LevelWarn, "ended connection not deleted", slog.String("connection", id), slog.Any("cause", err))
 	}
 }

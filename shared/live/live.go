@@ -48,9 +48,9 @@ type Rule struct {
 	Access    Access
 }
 
-// Check returns an error unless a user may watch all of w: NOT_FOUND if the organization or a
-// document does not exist, FAILED_PRECONDITION if the organization is disabled, PERMISSION_DENIED
-// if the user has no access to a document, or if the document is disabled.
+// Check returns an error unless a user may watch all of w. It returns NOT_FOUND if the organization
+// or a document does not exist, and FAILED_PRECONDITION if the organization is disabled. It returns
+// PERMISSION_DENIED if the user has no access to a document, or if the document is disabled.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
 	_, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {

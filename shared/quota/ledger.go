@@ -199,7 +199,7 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 	paid, err := l.Store.Charge(ctx, a.payer, before, costs)
 	if err != nil {
 		l.Log.LogAttrs(
-			ctx, slog.LevelWarn, "quota not charged: it will be with a later request", slog.String("account", a.payer.Account), slog.Any("cause", err),
+			ctx, slog.LevelWarn, "quota not charged: a later request charges it", slog.String("account", a.payer.Account), slog.Any("cause", err),
 		)
 	}
 	l.mu.Lock()

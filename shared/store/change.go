@@ -20,8 +20,8 @@ var ErrOvertaken = errors.New("others wrote in between")
 // changes. If another request wrote in between, Try waits and calls compute again, up to five
 // times.
 //
-// Try returns ABORTED if every attempt loses, or if an answer is lost and other requests have
-// written since: the write may have succeeded, and a retry would undo theirs. subject names the
+// Try returns ABORTED if every attempt loses. It also returns ABORTED if an answer is lost and
+// other requests have written since, because a retry would undo their writes. subject names the
 // data in the error.
 func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx context.Context) ([]Write, error)) error {
 	for n := range tries {

@@ -82,11 +82,11 @@ func cancellation(err error) []types.CancellationReason {
 	return nil
 }
 
-// CheckSize returns INVALID_ARGUMENT if an item exceeds collab.MaxItemBytes. what is the field in
-// the request, or a name of the item.
-func CheckSize(it Item, what string) error {
+// CheckSize returns INVALID_ARGUMENT if an item exceeds collab.MaxItemBytes. name is the field in
+// the request, or the item's name in the message.
+func CheckSize(it Item, name string) error {
 	if n := it.Size(); n > collab.MaxItemBytes {
-		return collab.FieldErrorf(what, "is too large: %d bytes stored, at most %d", n, collab.MaxItemBytes)
+		return collab.FieldErrorf(name, "is too large: %d bytes stored, at most %d", n, collab.MaxItemBytes)
 	}
 	return nil
 }

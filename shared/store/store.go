@@ -26,9 +26,9 @@ import (
 
 // Table is the DynamoDB table. It is safe for concurrent use.
 //
-// Every method returns UNAVAILABLE if the table throttles or does not answer, DEADLINE_EXCEEDED if
-// the context's time runs out, ABORTED if conflicts with other writes persist until then, and
-// INTERNAL for anything else.
+// Every method returns UNAVAILABLE if the table throttles or does not answer, and DEADLINE_EXCEEDED
+// if the context's time runs out. It returns ABORTED if conflicts with other writes persist until
+// then, and INTERNAL for anything else.
 type Table struct {
 	db     *dynamodb.Client
 	name   string

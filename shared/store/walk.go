@@ -105,7 +105,7 @@ func (w *Walk) places(f *frame) (first, list []place) {
 			to := &list
 			if w.Last && p.leads {
 				to = &first
-			} else if w.Last && !p.In && k.Alone != owner.Name { // the others leave with its partition
+			} else if w.Last && !p.In && k.Alone != owner.Name {
 				p.Prefix, p.Exact = "", false
 			}
 			i := slices.IndexFunc(*to, func(is place) bool { return is.Place == p.Place && is.leads == p.leads })

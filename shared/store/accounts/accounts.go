@@ -133,7 +133,7 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 			return nil, collab.Errorf(collab.AlreadyExists, "the API key is there already")
 		}
 		return []store.Write{
-			store.Change(found[owner], found[owner], mark), // fails if the account was deleted meanwhile
+			store.Change(found[owner], found[owner], mark), // deleted meanwhile: fails
 			store.Create(it), store.Put(store.NewItem(keys.AccountAPIKey(account, key))),
 		}, nil
 	})
@@ -262,7 +262,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	}
 	for _, it := range hooks {
 		hook, err := keys.Unescape(it.Text(keys.SK))
-		if err != nil && it.Text(keys.SK) >= store.Everything.From { // otherwise it names no existing item
+		if err != nil && it.Text(keys.SK) >= store.Everything.From {
 			return store.Unreadable(it.Key(), err)
 		}
 		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Lane(id, hook))); err != nil {

@@ -18,7 +18,7 @@ type keptRequest struct {
 	Seed      []byte        `dynamodbav:"seed"`
 	Holder    string        `dynamodbav:"by,omitempty"`   // the attempt that holds the key
 	StartedAt collab.Millis `dynamodbav:"at"`             // of the first attempt
-	Lease     collab.Millis `dynamodbav:"until"`          // of the latest attempt; 0 if it freed the key
+	Lease     collab.Millis `dynamodbav:"until"`          // latest attempt; 0 if it freed the key
 	Expires   int64         `dynamodbav:"ttl"`            // Unix seconds
 	HTTP      int           `dynamodbav:"code,omitempty"` // 0 until the request is finished
 	Code      collab.Code   `dynamodbav:"si,omitempty"`

@@ -101,8 +101,9 @@ func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) err
 	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {
 		return err
 	}
-	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection))) // each leads to the other
-	if err != nil || refused != nil {                                                      // another call deleted it and counted it
+	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection)))
+	// If refused, another call deleted it and counted it.
+	if err != nil || refused != nil {
 		return err
 	}
 	return s.count(ctx, c.Connection, -1)

@@ -136,7 +136,8 @@ func TestDeleteAndAddAgain(t *testing.T) {
 				t.Errorf("the new one shows %v", shown)
 			}
 			here.run(job)
-			if left := below(t, tb); len(left) != 5 { // head, comment, look-up; organization, document
+			// Head, comment, look-up item; organization, document.
+			if left := below(t, tb); len(left) != 5 {
 				t.Errorf("there are %v", left)
 			}
 		})

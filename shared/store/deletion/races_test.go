@@ -57,7 +57,7 @@ func (p *process) gone(org collab.OrganizationRef, documents, folders []string) 
 }
 
 // TestFolderTakesAllAlong deletes a folder while others add to it and move into it, before each of
-// the deletion's calls, with an outdated index: everything that they added without an error is
+// the deletion's calls, with an outdated index. Everything that they added without an error is
 // deleted.
 func TestFolderTakesAllAlong(t *testing.T) {
 	for at := int64(1); ; at++ {
@@ -207,8 +207,7 @@ func TestFolderOfMany(t *testing.T) {
 }
 
 // TestRepeatMeetsJob kills a deletion after it has stored its job, and repeats it when the job is
-// due, which runs before the repeat's mark: the job waits again, and sweeps what the repeat has
-// deleted.
+// due. The job runs before the repeat's mark: it waits again, and then sweeps everything.
 func TestRepeatMeetsJob(t *testing.T) {
 	for name, of := range map[string]struct {
 		sk     string
@@ -267,7 +266,7 @@ func TestRepeatMeetsJob(t *testing.T) {
 }
 
 // TestOldJob stops the first deletion's job during its sweep, while a second deletion of the id is
-// swept and the id is added again: the first job deletes nothing of that. The reads of the last job
+// swept and the id is added again. The first job deletes nothing of that. The reads of the last job
 // do not grow with the number of deletions.
 func TestOldJob(t *testing.T) {
 	for name, remove := range map[string]func(p *process) string{

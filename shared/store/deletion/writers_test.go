@@ -218,7 +218,7 @@ func (w *writer) round(i int) {
 		err = attempt()
 		switch code := collab.CodeOf(err); {
 		case err == nil, code == collab.NotFound, code == collab.AlreadyExists:
-		case o.kind == "add" && o.what == "document" && code == collab.Unavailable: // usually just deleted
+		case o.kind == "add" && o.what == "document" && code == collab.Unavailable:
 			w.h.ahead.Add(int64(time.Second))
 			fallthrough
 		default:
@@ -363,7 +363,9 @@ func (h *history) judge(p *process, tb *store.Table) {
 		k := it.Key()
 		kind, in := keys.KindOf(k)
 		if kind != nil && kind.Name == "seen of a thread" {
-			continue // marks apply to a birth mark: the mark of a deleted thread may remain with the document
+			// Marks apply to a birth mark: the mark of a deleted thread may remain with the
+			// document.
+			continue
 		}
 		if kind != nil && !kind.Expires && in.Org == "acme" && kind.Name != keys.AnOrganization && !shown[k.String()] && it[keys.Expires] == nil {
 			p.Errorf("%s is stored and does not show", k)

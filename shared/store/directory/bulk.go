@@ -22,11 +22,11 @@ type beginner interface {
 // item as missing; adding it again starts empty, with another incarnation. Changes by an earlier
 // attempt of the request are kept.
 type changes[T any] struct {
-	s      *Store
-	req    *request.Request
-	what   func(i int) string // name in error messages
-	keys   []keys.Key
-	change func(i int, v *T, exists bool) error
+	s       *Store
+	req     *request.Request
+	subject func(i int) string // name in error messages
+	keys    []keys.Key
+	change  func(i int, v *T, exists bool) error
 }
 
 // write returns the write of change i, nil if there is nothing to do. before is the item as read.
@@ -46,7 +46,7 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 	if err := c.change(i, &v, false); err != nil {
 		return nil, err
 	}
-	if err := settled(of, c.what(i), c.s.Now()); err != nil {
+	if err := settled(of, c.subject(i), c.s.Now()); err != nil {
 		return nil, err
 	}
 	if life, ok := any(&v).(beginner); ok {
@@ -60,7 +60,7 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 func (c *changes[T]) all(ctx context.Context) []error {
 	errs := make([]error, len(c.keys))
 	store.All(len(c.keys), func(i int) {
-		err := c.s.Try(ctx, c.what(i), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		err := c.s.Try(ctx, c.subject(i), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 			before, err := c.s.Get(ctx, c.keys[i])
 			if err != nil {
 				return nil, err
@@ -94,7 +94,7 @@ func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Conte
 	errs := make([]error, len(c.keys))
 	for from, to := 0, 0; from < len(c.keys); from = to {
 		var written []int
-		err := c.s.Try(ctx, c.what(from), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		err := c.s.Try(ctx, c.subject(from), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 			to, written = min(from+together, len(c.keys)), nil
 			found, err := c.s.GetAll(ctx, c.keys[from:to], true)
 			var writes []store.Write
@@ -126,5 +126,4 @@ func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Conte
 	return errs
 }
 
-// always returns a function that always returns what.
-func always(what string) func(int) string { return func(int) string { return what } }
+func always(subject string) func(int) string { return func(int) string { return subject } }

@@ -58,7 +58,8 @@ func TestFailures(t *testing.T) {
 					return tt.says(operation)
 				})
 			}))
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second+50*time.Millisecond) // slightly more than the reserve
+			// Slightly more than the reserve.
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second+50*time.Millisecond)
 			defer cancel()
 			calls := map[string]func(context.Context) error{
 				"ChangeDocument": func(ctx context.Context) error {

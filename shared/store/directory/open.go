@@ -24,17 +24,17 @@ type state struct {
 }
 
 // open returns the incarnation of an item that was read at a time, and caches it. It returns
-// NOT_FOUND if the item is missing or deleted, and FAILED_PRECONDITION if it is disabled. what is
-// its name in errors.
-func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int64, err error) {
+// NOT_FOUND if the item is missing or deleted, and FAILED_PRECONDITION if it is disabled. subject
+// names it in errors.
+func (s *Store) open(it store.Item, subject string, at time.Time) (incarnation int64, err error) {
 	of, err := s.readState(it)
 	switch {
 	case err != nil:
 		return 0, err
 	case it == nil || of.DeletedAt != 0:
-		return 0, collab.Errorf(collab.NotFound, "%s does not exist", what)
+		return 0, collab.Errorf(collab.NotFound, "%s does not exist", subject)
 	case of.Disabled:
-		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", what)
+		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", subject)
 	}
 	s.cached.Put(it.Key(), of.Incarnation, at.Add(CacheTTL))
 	if it[keys.Removals] != nil {

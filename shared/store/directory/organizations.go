@@ -33,7 +33,7 @@ func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab
 // createOrOpen adds an organization or document, or the next incarnation of a deleted one, and
 // opens it. If it exists, createOrOpen opens it. It returns UNAVAILABLE while other processes may
 // still trust the deleted one.
-func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
+func (s *Store) createOrOpen(ctx context.Context, k keys.Key, subject string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
 	now := s.Now()
 	for range createTries {
 		var life, of collab.Lifetime
@@ -47,11 +47,11 @@ func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item 
 		case err != nil:
 			return 0, err
 		case there == nil:
-			return s.open(it, what, now)
+			return s.open(it, subject, now)
 		case of.DeletedAt == 0:
-			return s.open(there, what, now)
+			return s.open(there, subject, now)
 		}
-		if err := settled(of, what, now); err != nil {
+		if err := settled(of, subject, now); err != nil {
 			return 0, err
 		}
 		life.Begin(of, now.UnixMilli())
@@ -61,10 +61,10 @@ func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item 
 			return 0, err
 		}
 		if refused == nil || refused.By(mark) {
-			return s.open(it, what, now)
+			return s.open(it, subject, now)
 		}
 	}
-	return 0, store.ErrAborted(what)
+	return 0, store.ErrAborted(subject)
 }
 
 // createTries bounds the attempts if many requests add the same item.
@@ -74,13 +74,13 @@ const createTries = 5
 const staleRead = time.Second
 
 // settled returns UNAVAILABLE while other processes may trust that a deleted item exists.
-func settled(of collab.Lifetime, what string, now time.Time) error {
+func settled(of collab.Lifetime, subject string, now time.Time) error {
 	left := time.UnixMilli(of.DeletedAt).Add(CacheTTL + staleRead + store.ClockSkew).Sub(now)
 	if left <= 0 {
 		return nil
 	}
 	return &collab.Error{
-		Code: collab.Unavailable, Message: what + " was deleted a moment ago, and can be added again in a few seconds", RetryAfter: left,
+		Code: collab.Unavailable, Message: subject + " was deleted a moment ago, and can be added again in a few seconds", RetryAfter: left,
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// Limits of one call with default access: 4,000 read units; a missing grant costs one unit. 30
-// users and 30 documents have 930 grants; 60 chains of folders cost 600 units.
+// Limits of one call with default access: 4,000 read units. A missing grant costs one unit: 30
+// users and 30 documents have 930 grants. 60 chains of folders cost 600 units.
 const (
 	// Up to this number, grants on folders are read one by one.
 	fewFolders = collab.MaxFolderDepth
@@ -45,7 +45,7 @@ type asked struct {
 func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error) {
 	full := q.Default != ""
 	itself := keys.Organization(org.Account, org.Organization)
-	first := append(collab.Map(q.Documents, documentKey), itself) // one round trip if nothing is set
+	first := append(collab.Map(q.Documents, documentKey), itself)
 	for _, u := range q.Users {
 		if full || q.Members {
 			first = append(first, keys.Member(org, u))

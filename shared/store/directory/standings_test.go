@@ -66,7 +66,8 @@ var (
 )
 
 // TestStandings adds restrictions step by step, and checks the cost: one unit for organization and
-// document, one for each folder above, and at most two for each user, none without restrictions.
+// document, one for each folder above, and at most two for each user. Without restrictions, users
+// cost nothing.
 func TestStandings(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})

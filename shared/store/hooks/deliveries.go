@@ -147,8 +147,8 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 }
 
 // WaitingDeliveries returns up to most deliveries of an endpoint that are due by until, earliest
-// first. next is the due time of the first one after them, 0 if there is none. It deletes pointers
-// to expired or finished deliveries, and passes errors of unreadable ones to skip.
+// first. next is the due time of the following one, or 0. It deletes pointers to expired or
+// finished deliveries, and passes errors of unreadable ones to skip.
 func (s *Store) WaitingDeliveries(
 	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
 ) (list []collab.Delivery, next collab.Millis, err error) {
@@ -239,10 +239,12 @@ func between(f collab.DeliveryFilter) store.Span {
 	return itemKeys
 }
 
-// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event
-// first. after is an event id, or "" for the newest. next is the position of the next page, "" at
-// the end. A page may be short or empty and still have a next one. It reads with strong
-// consistency. It returns NOT_FOUND if the endpoint does not exist.
+// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first.
+// after is an event id, or "" for the newest.
+//
+// next is the position of the next page, "" at the end. A page may be short or empty and still have
+// a next one. It reads with strong consistency. It returns NOT_FOUND if the endpoint does not
+// exist.
 func (s *Store) Deliveries(
 	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
 ) (list []collab.Delivery, next string, err error) {

@@ -25,14 +25,21 @@ const (
 // Lane is the common state of all deliveries to a webhook endpoint. Only its holder works on it.
 type Lane struct {
 	collab.LaneRef `dynamodbav:"-"`
-	Holder         string               `dynamodbav:"by,omitempty"`    // run or message; "" for none
-	Until          collab.Millis        `dynamodbav:"until,omitempty"` // end of the holder's lease
-	Asked          bool                 `dynamodbav:"ask"`             // added to since its holder looked
-	Since          collab.Millis        `dynamodbav:"at,omitempty"`    // first unreceived message; 0 for none
-	Next           collab.Millis        `dynamodbav:"next,omitempty"`  // the relay's wake-up; 0 for never
-	Alarm          collab.Millis        `dynamodbav:"alarm,omitempty"` // arrival of the last delayed message
-	Pause          collab.Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before
-	Health         collab.WebhookHealth `dynamodbav:"health"`
+	// Run or message that has the lane, or "".
+	Holder string `dynamodbav:"by,omitempty"`
+	// End of the holder's lease.
+	Until collab.Millis `dynamodbav:"until,omitempty"`
+	// Deliveries were added since the holder looked.
+	Asked bool `dynamodbav:"ask"`
+	// Time of the first unreceived message, or 0.
+	Since collab.Millis `dynamodbav:"at,omitempty"`
+	// Time of the relay's wake-up, or 0.
+	Next collab.Millis `dynamodbav:"next,omitempty"`
+	// Arrival of the last delayed message.
+	Alarm collab.Millis `dynamodbav:"alarm,omitempty"`
+	// Nothing is posted before.
+	Pause  collab.Millis        `dynamodbav:"pause,omitempty"`
+	Health collab.WebhookHealth `dynamodbav:"health"`
 
 	read store.Item
 }
@@ -98,7 +105,8 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 		if err != nil || refused == nil {
 			return nil, err
 		}
-		if l, err = readLane(l.LaneRef, refused.Of[0].There); err != nil || l.Holder == mark { // its answer was lost
+		// If the lane has our mark, only the answer was lost.
+		if l, err = readLane(l.LaneRef, refused.Of[0].There); err != nil || l.Holder == mark {
 			return nil, err
 		}
 		return nil, store.ErrOvertaken

@@ -298,7 +298,8 @@ func testFirstAttemptTwice(t *testing.T, s *Store) {
 	after, err := s.Delivery(ctx, theEndpoint, events[2])
 	must.Do(t, err)
 	after.NextAttempt, after.Rev = 8, 1
-	if err := s.Put(ctx, deliveryItem(keptKey(theEndpoint, events[2]), after)); err != nil { // then the run stops
+	// Then the run stops.
+	if err := s.Put(ctx, deliveryItem(keptKey(theEndpoint, events[2]), after)); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.fresh(t, theEndpoint, 10); len(got) != 0 {

@@ -50,7 +50,7 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 		}
 		return []store.Write{
 			store.Change(nil, store.ItemOf(keys.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(keys.Lane(acct, w.ID), Lane{})),
-			store.Change(before, store.NewItem(last), mark), // fails if another was added since the count
+			store.Change(before, store.NewItem(last), mark), // another was added: fails
 		}, nil
 	})
 }

@@ -103,7 +103,7 @@ func (s *Store) EndEmail(ctx context.Context, org collab.OrganizationRef, user, 
 		if why != "" {
 			ended = ended.Set(expression.Name(keys.EmailWhy), expression.Value(why))
 		}
-		_, err := s.Write(ctx, store.Update(k, ended, expression.Name(keys.PK).AttributeExists())) // unless it was deleted
+		_, err := s.Write(ctx, store.Update(k, ended, expression.Name(keys.PK).AttributeExists()))
 		return err
 	})
 }

@@ -379,7 +379,7 @@ func (r *Reader) entries(
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,
-			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk, // never added: another notification has its id
+			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk,
 			n.DeletedAt != 0, did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			q.User != "" && !current[e.Document(r.org)],
@@ -415,8 +415,9 @@ type stateItem struct {
 	ReadAt    collab.Millis `dynamodbav:"rd,omitempty"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
 	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // from the user's inbox
-	Unread    int64         `dynamodbav:"unr,omitempty"` // marked as unread: untilItem.Times at the time, plus 1; 0 otherwise
-	Expires   int64         `dynamodbav:"ttl,omitempty"`
+	// Marked as unread: untilItem.Times at that time, plus 1; 0 otherwise.
+	Unread  int64 `dynamodbav:"unr,omitempty"`
+	Expires int64 `dynamodbav:"ttl,omitempty"`
 }
 
 // ChangeNotification changes a notification and records actions of at most 30 users, in one

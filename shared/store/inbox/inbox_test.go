@@ -83,7 +83,8 @@ func testInbox(t *testing.T, s *Store) {
 		}
 		both = append([]string{n.ID}, both...)
 	}
-	must.Do(t, s.AddToInboxOfAll(ctx, org, collab.Notification{ID: "n01", CreatedAt: 1000})) // in both lists
+	// In both lists.
+	must.Do(t, s.AddToInboxOfAll(ctx, org, collab.Notification{ID: "n01", CreatedAt: 1000}))
 	for _, most := range []int{1, 2, 3, 7, 100} {
 		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
 			t.Errorf("pages of %d: %s", most, diff)

@@ -18,11 +18,14 @@ const retention = 365 * 24 * time.Hour
 func expiry(at collab.Millis) int64 { return at/1000 + int64(retention.Seconds()) }
 
 type notificationItem struct {
-	Body      store.Encoded[collab.Notification] `dynamodbav:"body"`
-	All       bool                               `dynamodbav:"all,omitempty"` // for everyone in the organization
-	To        []string                           `dynamodbav:"to,omitempty"`  // recipients, at most collab.MaxAudience
-	DeletedAt collab.Millis                      `dynamodbav:"del,omitempty"` // of a comment event: ends its notifications
-	Expires   int64                              `dynamodbav:"ttl"`
+	Body store.Encoded[collab.Notification] `dynamodbav:"body"`
+	// For everyone in the organization.
+	All bool `dynamodbav:"all,omitempty"`
+	// Recipients, at most collab.MaxAudience.
+	To []string `dynamodbav:"to,omitempty"`
+	// Deletion time of a comment event's notification. It is not added again.
+	DeletedAt collab.Millis `dynamodbav:"del,omitempty"`
+	Expires   int64         `dynamodbav:"ttl"`
 }
 
 func itemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
@@ -83,8 +86,8 @@ func (s *Store) deleteRecipients(ctx context.Context, org collab.OrganizationRef
 }
 
 // AddNotification records a notification for users, or for all, and the event that sends it.
-// created is false, and nothing changes, if another event has sent a notification with this id. It
-// returns INVALID_ARGUMENT if the notification exceeds collab.MaxItemBytes.
+// created is false, and nothing changes, if another event has sent this notification. It returns
+// INVALID_ARGUMENT if the notification exceeds collab.MaxItemBytes.
 func (s *Store) AddNotification(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, users []collab.User, ev *collab.Event,
 ) (created bool, err error) {
@@ -93,7 +96,8 @@ func (s *Store) AddNotification(
 		return false, err
 	}
 	it[keys.AddedBy] = store.Text(ev.ID)
-	if err := s.addRecipients(ctx, org, n, ev.ID, users); err != nil { // unreferenced until the notification exists
+	// Nothing refers to them until the notification exists.
+	if err := s.addRecipients(ctx, org, n, ev.ID, users); err != nil {
 		return false, err
 	}
 	refused, err := s.outbox.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
@@ -109,7 +113,8 @@ func (s *Store) AddNotification(
 // Derive adds the notification of a comment event unless it exists. It returns false if the
 // notification was deleted.
 func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) (bool, error) {
-	if err := s.Put(ctx, listed(org, n)); err != nil { // first, so that the list never lacks the notification
+	// First, so that the list never lacks the notification.
+	if err := s.Put(ctx, listed(org, n)); err != nil {
 		return false, err
 	}
 	there, err := s.Create(ctx, itemOf(org, n, false, users))

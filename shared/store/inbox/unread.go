@@ -14,9 +14,11 @@ import (
 
 // untilItem holds the time until which a user has read everything.
 type untilItem struct {
-	Until   collab.Millis `dynamodbav:"rd"`
-	Times   int64         `dynamodbav:"ver,omitempty"` // number of calls: it voids earlier marks as unread
-	Oldest  collab.Millis `dynamodbav:"old,omitempty"` // oldest earlier notification marked as unread since; 0 for none
+	Until collab.Millis `dynamodbav:"rd"`
+	// Number of calls of ReadUntil. Each call voids earlier marks as unread.
+	Times int64 `dynamodbav:"ver,omitempty"`
+	// Time of the oldest earlier notification that was marked as unread since, or 0.
+	Oldest  collab.Millis `dynamodbav:"old,omitempty"`
 	Expires int64         `dynamodbav:"ttl"`
 }
 
@@ -78,10 +80,11 @@ func (s *Store) did(
 const MostUnread = 99
 
 // Unread returns the positions of unread notifications in a user's inbox after a position, newest
-// first. It stops after more than MostUnread of them, or after 1,000 entries; next is the position
-// then, "" at the end. sees returns the documents that count, for notifications to the user and to
-// everyone. Unread reads only the lists, so a notification of a deleted or hidden thread counts
-// until it is read.
+// first. It stops after more than MostUnread of them, or after 1,000 entries. next is the position
+// then, "" at the end.
+//
+// sees returns the documents that count, for notifications to the user and to everyone. Unread
+// reads only the lists, so a notification of a deleted or hidden thread counts until it is read.
 func (r *Reader) Unread(
 	ctx context.Context, position string, sees func(documents []string) (own, all map[string]bool, err error),
 ) (positions []string, next string, err error) {

@@ -46,7 +46,7 @@ func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.F
 // nextItem is the next email to a user.
 type nextItem struct {
 	Due   collab.Millis `dynamodbav:"at"`
-	From  string        `dynamodbav:"from"`            // position of the first inbox entry to include
+	From  string        `dynamodbav:"from"`            // position of the first inbox entry
 	Added int64         `dynamodbav:"n"`               // number of entries added
 	Lease collab.Millis `dynamodbav:"until,omitempty"` // end of a run's claim
 }
@@ -283,7 +283,7 @@ func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Mi
 func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Millis, message bool) (minute collab.Millis, err error) {
 	it := store.NewItem(c.key())
 	it["n"], it["from"] = store.Number(c.added), store.Text(c.From)
-	refused, err := s.Write(ctx, store.DeleteRead(it, "n", "from")) // "from" keeps a retry from deleting the following email
+	refused, err := s.Write(ctx, store.DeleteRead(it, "n", "from"))
 	switch {
 	case collab.CodeOf(err) == collab.NotFound: // the organization was deleted
 	case err != nil:

@@ -17,9 +17,9 @@ const SweepAfter = 2 * time.Minute
 // JobExpiry is how long a finished job is kept.
 const JobExpiry = 30 * 24 * time.Hour
 
-// Job records what one request deletes, so that a retry deletes the same, and the work left to do:
-// first to delete the rest, at once; then, from SweepAt on, to sweep the stored remains. It never
-// changes.
+// Job records the deletion of one request, so that a retry deletes the same, and the remaining
+// work. It first deletes the rest, at once, and from SweepAt on it sweeps the stored remains. A Job
+// never changes.
 type Job struct {
 	ID      string                 `json:"id"`
 	Account string                 `json:"account"`
@@ -43,10 +43,11 @@ type Job struct {
 // JobErasure selects the users and organizations of an erasure: see package erasure.
 type JobErasure struct {
 	Users         []string                 `json:"users"`
-	Organizations []collab.OrganizationRef `json:"organizations,omitempty"` // nil for the whole account
+	Organizations []collab.OrganizationRef `json:"organizations,omitempty"` // nil for the account
 	Before        collab.Millis            `json:"before"`                  // later data is kept
-	CutOff        bool                     `json:"cutOff,omitempty"`        // the request has already ended all access
-	Events        []string                 `json:"events"`                  // one for each user
+	// The request has already ended all access.
+	CutOff bool     `json:"cutOff,omitempty"`
+	Events []string `json:"events"` // one for each user
 }
 
 // JobThing is a deleted organization, folder or document.
@@ -70,9 +71,10 @@ type JobComment struct {
 
 // JobNotifications are deleted notifications, for everyone or in a user's inbox.
 type JobNotifications struct {
-	User string                    `json:"user,omitempty"`
-	List []JobNotification         `json:"list"`
-	Rest *collab.NotificationQuery `json:"rest,omitempty"` // what else to delete, from a position on
+	User string            `json:"user,omitempty"`
+	List []JobNotification `json:"list"`
+	// Further notifications to delete, from a position on.
+	Rest *collab.NotificationQuery `json:"rest,omitempty"`
 	From string                    `json:"from,omitempty"`
 }
 
@@ -157,8 +159,8 @@ func (s *Store) Remembered(job Job) store.Write {
 }
 
 // EarlierJob returns the job of an earlier attempt of a request with its progress, nil if there is
-// none. It restarts the job's wait: the job may have run too early, or would sweep too soon what
-// this attempt deletes.
+// none. It restarts the job's wait, because the job may have run too early, or would sweep this
+// attempt's deletions too soon.
 func (s *Store) EarlierJob(ctx context.Context, req *request.Request) (*Job, JobProgress, error) {
 	if !req.Repeat {
 		return nil, JobProgress{}, nil

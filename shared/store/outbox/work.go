@@ -32,13 +32,15 @@ type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
 	Stage           Stage           `dynamodbav:"stg"`
-	Cursor          string          `dynamodbav:"cur"`            // next page of recipients, "" for the first
-	Since           collab.Millis   `dynamodbav:"at"`             // when it was first due
-	Next            collab.Millis   `dynamodbav:"next"`           // when the relay sends it
-	Postponed       int64           `dynamodbav:"try"`            // number of times the relay postponed Next
-	Expires         int64           `dynamodbav:"ttl,omitempty"`  // Unix seconds
-	Body            string          `dynamodbav:"body,omitempty"` // of an event: see Event
-	Failure         string          `dynamodbav:"why,omitempty"`  // of FailedWork: the error
+	// Next page of recipients, or "" for the first.
+	Cursor string        `dynamodbav:"cur"`
+	Since  collab.Millis `dynamodbav:"at"`   // when it was first due
+	Next   collab.Millis `dynamodbav:"next"` // when the relay sends it
+	// Number of times the relay postponed Next.
+	Postponed int64  `dynamodbav:"try"`
+	Expires   int64  `dynamodbav:"ttl,omitempty"`  // Unix seconds
+	Body      string `dynamodbav:"body,omitempty"` // of an event: see Event
+	Failure   string `dynamodbav:"why,omitempty"`  // of FailedWork: the error
 }
 
 func workKey(w Work) keys.Key {
@@ -57,9 +59,9 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	return w, nil
 }
 
-// Work returns up to most entries of a kind in a shard (0 to keys.DueShards-1) from a position,
-// by account and id. next is the position after them, "" at the end. It passes errors of unreadable
-// entries to skip, and reads with eventual consistency.
+// Work returns up to most entries of a kind in a shard (0 to keys.DueShards-1), by account and id.
+// It starts at a position; next is the position after the page, "" at the end. It passes errors of
+// unreadable entries to skip, and reads with eventual consistency.
 func (s *Store) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) (list []Work, next string, err error) {

@@ -115,9 +115,9 @@ func tooMuch(field string) error {
 // The first comment's author becomes the creator if there is none. If an earlier attempt of the
 // request added the comments, AddComments succeeds and changes nothing.
 //
-// It returns NOT_FOUND if the annotation does not exist, ALREADY_EXISTS if a comment has a given
-// id, and INVALID_ARGUMENT if a comment exceeds collab.MaxItemBytes or all of them exceed a
-// transaction.
+// It returns NOT_FOUND if the annotation does not exist, and ALREADY_EXISTS if a comment has a
+// given id. It returns INVALID_ARGUMENT if a comment exceeds collab.MaxItemBytes, or if all of them
+// exceed a transaction.
 //
 // It marks the thread as seen by the authors, unless add.Moved, or an author has since marked it
 // differently.

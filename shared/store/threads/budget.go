@@ -138,7 +138,7 @@ func (b *budget) itemsFor(want int) int {
 	return int(math.Ceil(float64(want)*perThread)) + 1
 }
 
-// window returns the number of threads to fetch concurrently, at most what fits on the page.
+// window returns the number of threads to fetch concurrently, no more than the page needs.
 func (b *budget) window(entries, concurrency int) int {
 	n := min(concurrency, b.want())
 	switch average := b.content / max(1, b.taken); {

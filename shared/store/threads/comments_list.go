@@ -116,9 +116,9 @@ func (s *Store) RecentComments(
 	return t, err
 }
 
-// Latest returns the annotation of a part with up to most of its last comments, in id order, and
-// the time until which a user has seen it, 0 for never. It returns nil if the thread does not
-// exist. It reads at most 1 MB of comments. It may miss read marks of the last second.
+// Latest returns the annotation of a part with up to most of its last comments, in id order. It
+// also returns the time until which a user has seen it, 0 for never. The thread is nil if it does
+// not exist. Latest reads at most 1 MB of comments, and may miss read marks of the last second.
 func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {
 	var head store.Item
 	var items []store.Item

@@ -163,7 +163,7 @@ func TestDeleteLatestComment(t *testing.T) {
 }
 
 // TestSeenOfDeleted deletes a read thread and an unread thread of a read document, and adds others
-// with their ids and equally old comments: the old marks do not apply, and unswept comments do not
+// with their ids and equally old comments. The old marks do not apply, and unswept comments do not
 // count.
 func TestSeenOfDeleted(t *testing.T) {
 	w := newWriting(t, storetest.New(t))

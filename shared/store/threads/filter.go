@@ -20,8 +20,9 @@ type filter struct {
 
 // listing is an index that lists heads by a value.
 type listing struct {
-	index     string
-	attribute string                                                // attribute with the value, in the head and in index entries that project it
+	index string
+	// In the head, and in index entries that project it.
+	attribute string
 	partition func(org collab.OrganizationRef, value string) string // partition of the index
 }
 

@@ -53,10 +53,10 @@ func commentKey(doc collab.DocumentRef, ann string, id int64) keys.Key {
 }
 
 // commentItem returns the item of a comment without its marks. It returns INVALID_ARGUMENT if the
-// comment is too large; what is its name in the message.
-func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, what string) (store.Item, error) {
+// comment is too large; name is its name in the message.
+func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, name string) (store.Item, error) {
 	it := store.ItemOf(commentKey(doc, ann, c.ID), c)
-	return it, store.CheckSize(it, what)
+	return it, store.CheckSize(it, name)
 }
 
 func readComment(it store.Item) (c collab.Comment, err error) {

@@ -49,7 +49,7 @@ func (w *walk) tryNarrow(ctx context.Context) error {
 }
 
 // probe returns the annotations in a filter's index that match the query, with their positions in
-// the driver's order. few is false, and the list incomplete, if there are more than most.
+// the driver's order. If there are more than most, few is false and the list incomplete.
 func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, few bool, err error) {
 	documents, values := w.q.Found, f.asked(w.q)
 	if documents == nil {

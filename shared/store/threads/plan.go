@@ -47,8 +47,9 @@ func (p *plan) acrossDocuments() bool {
 type position struct {
 	Document string `json:"d,omitempty"` // the range's document, "" if it spans documents
 	Value    int    `json:"v,omitempty"` // index of the requested value; of ids, from 1
-	Key      string `json:"k,omitempty"` // sort key of the last entry; in a walk over ids the document's key
-	Met      bool   `json:"m,omitempty"` // in a walk over ids: see walk.meet
+	// Sort key of the last entry; in a walk over ids, the document's key.
+	Key string `json:"k,omitempty"`
+	Met bool   `json:"m,omitempty"` // in a walk over ids: see walk.meet
 }
 
 // valid reports whether a walk of this query can have the position, which may be forged.

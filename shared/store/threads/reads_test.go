@@ -113,7 +113,8 @@ func TestWalkEndsPages(t *testing.T) {
 	for i := range documents {
 		l.document(empty.Document(fmt.Sprint(i)), collab.RootFolder)
 	}
-	marked := map[int]bool{documents - 1: true, annotations - 1: true} // one in an unlisted document
+	// One is in an unlisted document.
+	marked := map[int]bool{documents - 1: true, annotations - 1: true}
 	for i := range annotations {
 		doc := org.Document(long(i, 600))
 		th := storetest.Thread(long(i, 256), long(0, 256), 0)

@@ -41,7 +41,8 @@ func TestConsistency(t *testing.T) {
 	}))
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
-	opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: []string{"doc"}}) // cached from then on
+	// Cached from then on.
+	opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: []string{"doc"}})
 	th := storetest.Thread("a", "u", 1)
 	th.LocationID = "l"
 	s.mustAdd(t, doc, th)

@@ -120,9 +120,9 @@ func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Ke
 	return true, s.Put(ctx, it)
 }
 
-// ReadStates returns up to most read states of a viewer, or of all users if there is none, for a
-// document and its visible annotations, after a sort key. next is the sort key to continue after,
-// "" at the end. It reads with strong consistency.
+// ReadStates returns up to most read states for a document and its visible annotations. They belong
+// to a viewer, or to all users if there is none. after and next are sort keys, "" for the first
+// page and after the last. It reads with strong consistency.
 func (s *Store) ReadStates(
 	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
 ) (list []collab.ReadState, next string, err error) {
@@ -399,7 +399,7 @@ func (s *Store) countIn(
 	var seen *seenBy
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
 	if user != "" || statuses == nil {
-		q.Order = collab.Descending // the index by time, because few entries are newer than the mark
+		q.Order = collab.Descending // few entries are newer
 	}
 	if user != "" {
 		if seen, err = s.seenBy(ctx, doc, user); err != nil {

@@ -70,8 +70,8 @@ func TestSeenBudgets(t *testing.T) {
 	holds("of one who has seen all", 12.5, count("eve", nil, annotations, 0))
 }
 
-// TestSeenNow reads a busy thread, with a time key in the future, and one with a comment from the
-// future: existing comments are seen, and one that is added at once is not.
+// TestSeenNow reads a busy thread with a time key in the future, and one with a comment from the
+// future. Existing comments are seen, and one that is added at once is not.
 func TestSeenNow(t *testing.T) {
 	const at = 2_000_000_000_000
 	for _, comment := range []struct {

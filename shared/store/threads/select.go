@@ -53,7 +53,8 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most 
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(keys.Escape(a), keys.Escape(b)) })
-	return slices.Compact(ids), nil // an annotation that moves between two values may appear under both
+	// An annotation that moves between two values may appear under both.
+	return slices.Compact(ids), nil
 }
 
 // bornBefore reports whether a request with a lower mark added a head, given as an item or index

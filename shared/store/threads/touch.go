@@ -22,8 +22,8 @@ const (
 	busyFor  = time.Minute // after it, a thread counts as quiet
 )
 
-// keyFor returns the time key for a comment at a time: key, if it is late enough; at, if the thread
-// was quiet for a quarter second; otherwise the end of that quarter second.
+// keyFor returns the time key for a comment at a time. It is key if that is late enough, at if the
+// thread was quiet for a quarter second, and otherwise the end of that quarter second.
 func keyFor(key, at collab.Millis) collab.Millis {
 	switch {
 	case key >= at:

@@ -132,7 +132,8 @@ func TestTouchThenPut(t *testing.T) {
 			})
 		}
 	}
-	for _, group := range []string{"add add add", "add add status", "add users event"} { // some of over a thousand
+	// Some of over a thousand.
+	for _, group := range []string{"add add add", "add add status", "add users event"} {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
@@ -150,7 +151,8 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	const start = 10_000
 	other := on(w.Table) // another process
 	w.Table = w.At(func() time.Time { return time.UnixMilli(start) })
-	_, err := w.add("a", storetest.Comment("bob", 0, start)) // this process has seen the thread at its start
+	// This process has seen the thread at its start.
+	_, err := w.add("a", storetest.Comment("bob", 0, start))
 	w.must(err)
 	updated := collab.Millis(start + 180)
 	w.must(other.UpdateAnnotations(t.Context(), newRequest(updated), w.doc, []string{"a"}, resolve(updated))[0])

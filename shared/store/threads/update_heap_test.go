@@ -38,7 +38,8 @@ func TestSwapIsBounded(t *testing.T) {
 		w.must(err)
 	}
 	most := uint64(0)
-	weighing := on(storetest.Watched(t, tb, func(string, string) *http.Response { // calls are sequential
+	// Calls are sequential.
+	weighing := on(storetest.Watched(t, tb, func(string, string) *http.Response {
 		most = max(most, inUse())
 		return nil
 	}))

@@ -10,7 +10,7 @@ import (
 )
 
 // Walk calls take with up to most annotations of an organization in the query's order, after the
-// position from, nil for the start. t is nil if one of q.IDs does not exist. If take returns false,
+// position from, nil for the start. If one of q.IDs does not exist, its t is nil. If take returns false,
 // the walk ends before that annotation. next is the position after the last one taken, nil at the
 // end of the list. A walk may take few annotations, even none, and return a next.
 //
@@ -84,7 +84,8 @@ type walk struct {
 
 	viewers map[collab.DocumentRef]collab.Viewers // results of the query's Sight
 	until   time.Time                             // when queries to the Sight end
-	met     int                                   // position in q.IDs, from 1, of the last one met; -1 for none
+	// Position in q.IDs, from 1, of the last one met, or -1.
+	met int
 
 	at       position // after the last annotation offered or skipped
 	ended    bool     // the page ends at `at`
