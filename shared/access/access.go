@@ -156,8 +156,6 @@ func (c *Checker) may(
 	return allowed, nil
 }
 
-// provider returns the permission provider of an account, or nil. It reads nothing if the settings
-// have none.
 func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct string) (*collab.PermissionProvider, error) {
 	if !settings.PermissionProvider {
 		return nil, nil

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxAddress is the maximum length of an email address.
 const maxAddress = 320
 
 var errAddress = errors.New("must be an address that email can reach, such as bob@example.com")

@@ -174,7 +174,6 @@ func (f *Follows) Len() int {
 	return len(f.All) + len(f.Mentions) + len(f.None)
 }
 
-// maxTargetText is the maximum number of characters of an annotation's target text.
 const maxTargetText = 200
 
 // TargetText returns the text that the annotation is anchored on, shortened, or "".

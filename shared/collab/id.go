@@ -109,7 +109,6 @@ func (g *IDs) id(position uint16, kind string, of []byte) string {
 	return encodeID(g.start.UnixMilli(), append(binary.BigEndian.AppendUint16(nil, position), sum[:8]...))
 }
 
-// encodeID encodes a time, followed by 10 bytes.
 func encodeID(at Millis, rest []byte) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(at)<<16)
 	return idAlphabet.EncodeToString(append(b[:6], rest...))

@@ -15,7 +15,6 @@ const (
 // MaxHeadline is the maximum size of a headline, in bytes.
 const MaxHeadline = 1_000
 
-// maxTemplate is the maximum size of a template that is read, in bytes.
 const maxTemplate = 4 * MaxHeadline
 
 // Headline is a notification's headline with its values, except the recipient's name.

@@ -11,10 +11,8 @@ import (
 // TTL is the maximum age of a decision about credentials, and so the delay of a revocation.
 const TTL = 60 * time.Second
 
-// maxCached is the number of keys above which the cache starts over.
 const maxCached = 10_000
 
-// missingTTL is how long a missing key or account is remembered.
 const missingTTL = 10 * time.Second
 
 // Cached returns a KeyStore that remembers results for TTL, and missing ones for 10 s. It does not

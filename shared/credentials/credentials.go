@@ -77,7 +77,6 @@ func errDenied() error {
 	return collab.Errorf(collab.PermissionDenied, "the credentials are not valid")
 }
 
-// missing reports whether a header is absent or empty.
 func missing(values []string) bool { return len(values) == 0 || len(values) == 1 && values[0] == "" }
 
 // wellFormed reports whether a header was sent once, with 1 to MaxCredential characters of A-Z a-z

@@ -120,7 +120,6 @@ type Key struct{ PK, SK string }
 // AfterChildren, appended to a prefix, sorts after all keys that begin with the prefix and `#`.
 const AfterChildren = "$"
 
-// escaped are the bytes that are written as %XX.
 const escaped = "%# !\""
 
 var (
@@ -168,7 +167,6 @@ func part(id string, incarnation int64) string {
 	return Escape(id) + "!" + strconv.FormatInt(incarnation, 36)
 }
 
-// parsePart is the inverse of part.
 func parsePart(text string) (id string, incarnation int64, err error) {
 	escaped, number, found := strings.Cut(text, "!")
 	if id, err = Unescape(escaped); err == nil && found {
@@ -179,13 +177,11 @@ func parsePart(text string) (id string, incarnation int64, err error) {
 	return id, incarnation, err
 }
 
-// inOrganization sets the parts of an organization.
 func inOrganization(org collab.OrganizationRef, p Parts) Parts {
 	p.Acct, p.Org, p.OrgN = org.Account, org.Organization, org.Incarnation
 	return p
 }
 
-// inDocument sets the parts of a document.
 func inDocument(doc collab.DocumentRef, p Parts) Parts {
 	p.Doc, p.DocN = doc.Document, doc.Incarnation
 	return inOrganization(doc.OrganizationRef, p)

@@ -71,7 +71,6 @@ const (
 	ofEvents        = "events, and work on them, expire"
 )
 
-// kinds is the table.
 var kinds = compiled([]Kind{
 	{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount, NoLine: "a credential of an account"},
 	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true, NoLine: "an operator makes it"},
@@ -262,10 +261,8 @@ const (
 	fComment
 )
 
-// fields are the names of fields in patterns.
 var fields = []string{"", "acct", "org", "doc", "folder", "ann", "user", "who", "group", "id", "event", "kind", "shard", "at", "created", "comment"}
 
-// text returns a string field.
 func (p *Parts) text(f field) *string {
 	switch f {
 	case fAcct:
@@ -321,7 +318,6 @@ type step struct {
 
 type pattern []step
 
-// compile parses a pattern. It panics if the pattern is invalid.
 func compile(text string) (p pattern) {
 	for text != "" {
 		before, rest, found := strings.Cut(text, "{")
@@ -353,7 +349,6 @@ func compiled(rows []Kind) []*Kind {
 	return list
 }
 
-// key formats the pattern with parts.
 func (p pattern) key(parts *Parts) string {
 	b := make([]byte, 0, 128)
 	for _, s := range p {
@@ -378,7 +373,6 @@ func (s *step) append(b []byte, parts *Parts) []byte {
 	return b
 }
 
-// parse parses a text of the pattern into parts.
 func (p pattern) parse(text string, parts *Parts) bool {
 	for _, s := range p {
 		rest, ok := strings.CutPrefix(text, s.text)
@@ -397,7 +391,6 @@ func (p pattern) parse(text string, parts *Parts) bool {
 	return text == ""
 }
 
-// read parses one part.
 func (s *step) read(text string, parts *Parts) bool {
 	if s.digits > 0 {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -442,7 +435,6 @@ func (k *Kind) Naming(p Parts, incarnation int64) Parts {
 	return p
 }
 
-// bound returns the fields of a kind's keys.
 func (k *Kind) bound() (b [fComment + 1]bool) {
 	for _, s := range slices.Concat(k.pk, k.sk) {
 		b[s.of] = true

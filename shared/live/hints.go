@@ -116,7 +116,6 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 	return found, most, err
 }
 
-// find returns the hints about a change.
 func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err error) {
 	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
 	var told []collab.Connection

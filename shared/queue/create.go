@@ -49,7 +49,6 @@ func Create(ctx context.Context, cfg aws.Config, prefix string) (map[string]stri
 	return urls, nil
 }
 
-// create creates or finds a queue, and sets its attributes.
 func create(ctx context.Context, client *sqs.Client, name string, attributes map[string]string) (url string, err error) {
 	made, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name})
 	if err != nil {

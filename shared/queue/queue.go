@@ -102,7 +102,6 @@ func group(acct string) *string {
 	return aws.String(hex.EncodeToString(sum[:16]))
 }
 
-// send sends entries in concurrent batches.
 func (q *Queue) send(ctx context.Context, delay time.Duration, entries []types.SendMessageBatchRequestEntry) error {
 	if delay > MaxDelay {
 		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)

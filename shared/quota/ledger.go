@@ -37,7 +37,6 @@ type Ledger struct {
 	known map[Payer]*use
 }
 
-// use is the known use of one payer.
 type use struct {
 	paid      Paid      // as in the table
 	uncharged Costs     // used by this process since
@@ -215,7 +214,6 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 	}
 }
 
-// due reports whether the uncharged use is due.
 func (u *use) due(limits Limits, now time.Time, early bool) bool {
 	for k, cost := range u.uncharged {
 		per := limits[k].Per

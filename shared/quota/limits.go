@@ -25,7 +25,6 @@ const (
 	Kinds  // number of kinds
 )
 
-// names are the names of kinds for callers.
 var names = [Kinds]string{"write units", "read units", "events", "mails"}
 
 // String returns the kind's name for users.
@@ -79,7 +78,6 @@ func Of(s collab.Settings) Limits {
 // personShare is the divisor of an account's quotas for one user.
 const personShare = 10
 
-// share returns the limits of one user of an account.
 func (l Limits) share() Limits {
 	for k := range l {
 		if l[k].Most > 0 {
@@ -92,7 +90,6 @@ func (l Limits) share() Limits {
 // Paid holds paid-until times by kind, in Unix milliseconds; 0 for long ago.
 type Paid [Kinds]collab.Millis
 
-// later returns the later time of each kind.
 func (p Paid) later(other Paid) Paid {
 	for k := range p {
 		p[k] = max(p[k], other[k])

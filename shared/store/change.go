@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/keys"
 )
 
-// tries bounds the attempts of one change.
 const tries = 5
 
 // ErrOvertaken makes Try call compute again: an item that compute read has changed since.

@@ -67,7 +67,6 @@ func (t *Table) jitter(n int, throttled bool) time.Duration {
 	return time.Duration(fraction(t.random) * float64(min(b.first<<min(n, 10), b.most)))
 }
 
-// fraction returns a random number in [0, 1).
 func fraction(random io.Reader) float64 {
 	var b [8]byte
 	_, _ = io.ReadFull(random, b[:])

@@ -34,7 +34,6 @@ type Found struct {
 // Cursor is the position of a walk. An empty cursor is the end.
 type Cursor []frame
 
-// frame is an item whose descendants a walk visits.
 type frame struct {
 	Kind  string     `json:"k"`
 	Parts keys.Parts `json:"p"`
@@ -85,7 +84,6 @@ func (w *Walk) leads(k *keys.Kind) (leads, names bool) {
 	return leads, names
 }
 
-// places returns the places below a frame's item.
 func (w *Walk) places(f *frame) (first, list []place) {
 	owner, root := keys.KindNamed(f.Kind), f.Key.PK == ""
 	for _, k := range keys.Kinds() {
@@ -309,7 +307,6 @@ func (t *Table) named(ctx context.Context, w *Walk, by []Found) (list []Found, e
 	return there, err
 }
 
-// project returns the attributes to read, nil for all.
 func (w *Walk) project() []string {
 	if w.Last {
 		return []string{keys.PK, keys.SK, keys.Incarnation}

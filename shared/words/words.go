@@ -31,7 +31,6 @@ const Default = "en"
 //go:embed catalogs/*.json
 var files embed.FS
 
-// tables reads the catalogs once.
 var tables = sync.OnceValue(func() map[string]map[string]string {
 	list, err := files.ReadDir("catalogs")
 	if err != nil {
@@ -61,7 +60,6 @@ func Languages() []string {
 	return append([]string{Default}, others...)
 }
 
-// matcher finds the language of Languages that is nearest to a locale.
 var matcher = sync.OnceValue(func() language.Matcher {
 	var tags []language.Tag
 	for _, l := range Languages() {

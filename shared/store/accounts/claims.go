@@ -59,7 +59,6 @@ func decide(seen keptRequest, claim request.Claim) request.Outcome {
 	return claimed
 }
 
-// contenders bounds the attempts to claim a key under contention.
 const contenders = 5
 
 // BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It makes one conditional

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// paidFor returns the attribute of the paid-until time, by kind.
 func paidFor() [quota.Kinds]string {
 	return [quota.Kinds]string{
 		quota.Writes: keys.PaidWrites,

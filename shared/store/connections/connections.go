@@ -36,7 +36,6 @@ type connectionItem struct {
 	Expires int64 `dynamodbav:"ttl"`
 }
 
-// watcherItem is stored in the partition of each watched document.
 type watcherItem struct {
 	Expires int64 `dynamodbav:"ttl"`
 }
@@ -162,7 +161,6 @@ func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n colla
 	return n, err
 }
 
-// there counts the unexpired items of one page.
 func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
 	q.Project = []string{keys.Expires}
 	items, _, err := s.QueryPage(ctx, q)

@@ -34,7 +34,6 @@ type Store struct {
 	bounds bounds
 }
 
-// bounds limits a request and a step of a job.
 type bounds struct {
 	deleted  int // notifications, or documents of a folder, give or take a page
 	pages    int // of the organization's documents
@@ -66,7 +65,6 @@ func (s *Store) DeleteDocuments(
 	return s.deleteAll(ctx, req, org, collab.ADocument, ids, errs)
 }
 
-// deleteAll deletes things of a kind through the job of the request.
 func (s *Store) deleteAll(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string, errs []error,
 ) (string, error) {
@@ -97,7 +95,6 @@ func (s *Store) deleteAll(
 	return job.ID, nil
 }
 
-// newJob returns a job for the existing ones of ids.
 func (s *Store) newJob(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string,
 ) (*outbox.Job, error) {
@@ -117,7 +114,6 @@ func (s *Store) newJob(
 	return job, nil
 }
 
-// markForRequest deletes thing n of a request, and records the event.
 func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *outbox.Job, th outbox.JobThing, n int) error {
 	ev := collab.In(collab.DocumentRef{OrganizationRef: job.In})
 	ev.ID, ev.Time = req.IDs.For(n, th.ID), req.Millis()

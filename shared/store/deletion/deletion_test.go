@@ -48,7 +48,6 @@ func (p *process) open() (collab.DocumentRef, error) {
 	return p.OpenDocument(p.Context(), "acct", "acme", "plan", collab.CreateFlags{Organization: true, Document: true})
 }
 
-// add adds a document to a folder, like documents/add.
 func (p *process) add(org collab.OrganizationRef, folder, doc string) error {
 	r := storetest.Request(p.Now())
 	if _, err := p.OpenFolder(p.Context(), r, org, folder, false); err != nil {
@@ -224,7 +223,6 @@ func (p *process) later(by time.Duration) *process {
 	return newProcess(p.T, p.Table, func() time.Time { return p.Now().Add(by) })
 }
 
-// run runs a job to its end, after SweepAfter.
 func (p *process) run(job string) {
 	p.Helper()
 	next, err := p.later(outbox.SweepAfter+time.Second).RunJob(p.Context(), "acct", job)

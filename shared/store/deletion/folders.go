@@ -49,7 +49,6 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 	return job.ID, err
 }
 
-// deleteContents deletes part of a folder's contents, and records the progress.
 func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	deleted, err := s.isDeleted(ctx, job, job.Things[0])
 	if err != nil || !deleted {
@@ -82,7 +81,6 @@ func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.J
 	return err
 }
 
-// documentsPage is the number of documents to read at once.
 const documentsPage = 1_000
 
 // deleteFoldersWithin deletes the folders below the folder of a job, at all levels. It returns the
@@ -142,7 +140,6 @@ func thingsIn(folders map[string]bool, items []store.Item, kind collab.Thing, pr
 	return list, nil
 }
 
-// deleteTogether deletes contents of folders, and creates the jobs that sweep them.
 func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outbox.JobThing, folders map[string]bool) error {
 	for part := range slices.Chunk(list, s.bounds.together) {
 		sweep := outbox.Job{

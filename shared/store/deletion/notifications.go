@@ -65,7 +65,6 @@ func (s *Store) DeleteNotifications(
 	return ids, errs, id, nil
 }
 
-// deleteMoreNotifications deletes part of the rest of a job, and records the progress.
 func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	part := *job.Notifications
 	if p.From != "" {

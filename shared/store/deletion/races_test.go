@@ -26,7 +26,6 @@ func (p *process) through(call func(name, body string) *http.Response) *process 
 	return newProcess(p.T, storetest.Watched(p.T, p.Table, call), p.Now)
 }
 
-// marks reports whether a call marks the item with a sort key as deleted.
 func marks(body, sk string) bool {
 	return strings.Contains(body, `"`+sk+`"`) && strings.Contains(body, `":`+keys.DeletedAt+`"`)
 }

@@ -45,7 +45,6 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) (next collab.Millis
 	return 0, err
 }
 
-// step runs part of a job, and records the progress.
 func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	p.State = collab.JobRunning
 	switch {
@@ -64,7 +63,6 @@ func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	return err
 }
 
-// deleteRest deletes part of the data that the request left to its job.
 func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	switch {
 	case job.Erasure != nil:

@@ -31,7 +31,6 @@ var (
 // next.
 const phases = 5
 
-// write is one write of a document, an annotation, or a comment.
 type write struct {
 	kind       string // add, note or delete
 	name       string // unique: in an addition, or noted by a change
@@ -57,7 +56,6 @@ func (h *history) now() time.Duration { return time.Since(h.start) + time.Durati
 
 func (h *history) clock() time.Time { return h.start.Add(h.now()) }
 
-// names returns the names in a context.
 func names(context collab.JSON) (list []string) {
 	_ = json.Unmarshal(context, &list)
 	return list
@@ -68,7 +66,6 @@ func named(list ...string) collab.JSON {
 	return text
 }
 
-// writer is a concurrent writer, whose process dies and starts again.
 type writer struct {
 	*process
 	tb     *store.Table

@@ -76,7 +76,6 @@ func (c *changes[T]) all(ctx context.Context) []error {
 	return errs
 }
 
-// end returns the error of change i.
 func (c *changes[T]) end(i int, err error) error {
 	c.s.Forget(c.keys[i])
 	if errors.Is(err, errDone) {
@@ -85,7 +84,6 @@ func (c *changes[T]) end(i int, err error) error {
 	return err
 }
 
-// together is the number of changes that allWith makes in one transaction.
 const together = 50
 
 // allWith makes the changes like all, but in transactions of several changes and the condition

@@ -46,7 +46,6 @@ func (s *Store) ChangeDocuments(
 	return s.documentChanges(req, org, ids, changesOf(change)).all(ctx)
 }
 
-// changesOf returns a change that fails if the document does not exist.
 func changesOf(change func(i int, d *collab.Document) error) func(i int, d *collab.Document, exists bool) error {
 	return func(i int, d *collab.Document, exists bool) error {
 		if !exists {
@@ -56,7 +55,6 @@ func changesOf(change func(i int, d *collab.Document) error) func(i int, d *coll
 	}
 }
 
-// into makes changes that put documents into a folder.
 func (s *Store) into(ctx context.Context, org collab.OrganizationRef, folder string, c *changes[documentItem]) []error {
 	if folder == collab.RootFolder {
 		return c.all(ctx)

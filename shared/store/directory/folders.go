@@ -114,7 +114,6 @@ func (s *Store) foldersAbove(ctx context.Context, org collab.OrganizationRef, id
 	return all, deleted, nil
 }
 
-// readFolders reads folders by id, and returns deleted ones separately.
 func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids []string) (list, deleted []collab.Folder, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == collab.RootFolder })
 	found, err := readByIDs(ctx, s, ids, func(id string) keys.Key { return keys.Folder(org, id) }, true, readFolder)
@@ -128,7 +127,6 @@ func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids
 	return list, deleted, err
 }
 
-// maxWithin is the maximum of folders that FoldersWithin reads.
 const maxWithin = 10_000
 
 // FoldersWithin returns the folders below a folder by parent, down to a number of levels, each list

@@ -69,7 +69,6 @@ func (s *Store) FindMembers(
 	return list, next, nil
 }
 
-// userGrants is the result of documentMembers for one user.
 type userGrants struct {
 	list []collab.FoundMember
 	more *collab.MemberPosition
@@ -107,7 +106,6 @@ func (s *Store) grantsOf(
 	return list, next, err
 }
 
-// candidates returns the next users of a query with Users or Groups, and the position after them.
 func (s *Store) candidates(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (users []collab.MemberPosition, next *collab.MemberPosition, err error) {

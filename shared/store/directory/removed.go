@@ -132,7 +132,6 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	return errs
 }
 
-// flagRemovals sets the flag for removals unless it is set.
 func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	k, incarnation := keys.Organization(in.Account, in.Organization), in.OrganizationRef.Incarnation
 	if in.Document.Document != "" {

@@ -86,7 +86,6 @@ func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Remova
 	return true, s.Put(ctx, it)
 }
 
-// hasGrant reports whether a user has a grant on a folder or document of an organization.
 func (s *Store) hasGrant(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
 	items := s.Items(ctx, store.Scan{
 		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true, Project: []string{keys.PK, keys.SK},

@@ -23,7 +23,6 @@ const (
 	mostFoldersAsk = 2_000
 )
 
-// asked is a folder or document of a query.
 type asked struct {
 	document *collab.DocumentRef // nil for a folder
 	in       string              // the folder itself, or the document's folder
@@ -163,7 +162,6 @@ func (a *asked) asks(org collab.OrganizationRef, user string, member, removals b
 	return ask
 }
 
-// standings builds the answer from the items found.
 func standings(
 	org collab.OrganizationRef, q collab.StandingQuery, list []asked, tree collab.Folders, found map[keys.Key]store.Item,
 ) (*collab.Standings, error) {

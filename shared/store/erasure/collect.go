@@ -15,7 +15,6 @@ const (
 	mostLookedBytes = 10_000_000
 )
 
-// shown lists the kinds that Collect shows.
 var shown = map[string]bool{
 	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
 	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true,
@@ -90,7 +89,6 @@ type collection struct {
 	full bool
 }
 
-// show passes the user's data in an item to take.
 func (c *collection) show(ctx context.Context, f store.Found) error {
 	var d collab.PersonalData
 	document := f.Parts.Doc

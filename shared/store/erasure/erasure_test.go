@@ -44,7 +44,6 @@ const (
 	alias   = "Fräulein P." // only as a member
 )
 
-// traces must not remain.
 var traces = []string{person, name, address, words, alias}
 
 var user = collab.JSON(`{"userId":"` + person + `","name":"` + name + `","email":"` + address + `"}`)
@@ -88,7 +87,6 @@ func (w *world) must(err error) {
 
 func (w *world) request() *request.Request { return storetest.Request(w.Store.Now()) }
 
-// document opens a document, and adds it if it does not exist.
 func (w *world) document(org, doc string) collab.DocumentRef {
 	w.Helper()
 	of, err := w.OpenDocument(w.Context(), "acct", org, doc, collab.CreateFlags{Organization: true, Document: true})
@@ -226,7 +224,6 @@ func (w *world) plantNotifications(doc collab.DocumentRef) {
 		collab.NotificationChange{ID: doc.Organization + "-to-all", Read: []string{person}}))
 }
 
-// text returns everything in an item, with its key.
 func text(t testing.TB, it store.Item) string {
 	var b strings.Builder
 	var write func(v types.AttributeValue)
@@ -294,7 +291,6 @@ func (w *world) erase(users []string, organizations ...string) string {
 	return job
 }
 
-// run runs a job until it is done.
 func (w *world) run(job string) {
 	w.Helper()
 	for range 10_000 {

@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// pass is one step of a job.
 type pass struct {
 	*Store
 	*people
@@ -184,7 +183,6 @@ type thread struct {
 	answered            string // sort key of the last comment of another user, or ""
 }
 
-// thread returns the thread of an item, nil if it is in none.
 func (r *pass) thread(f store.Found) *thread {
 	if f.Kind.Name != keys.AThread && f.Kind.Name != keys.AComment {
 		return nil

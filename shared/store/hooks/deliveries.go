@@ -131,7 +131,6 @@ func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, 
 	return s.attempted(ctx, e, it, func(error) {})
 }
 
-// saveDelivery returns the writes that update a kept delivery and its pointer.
 func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery, mark string) []store.Write {
 	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
 	it := deliveryItem(keptKey(e, after.EventID), after)
@@ -230,7 +229,6 @@ func (s *Store) deliveries(
 	return list, more, nil
 }
 
-// between returns the range of keys that may pass a filter.
 func between(f collab.DeliveryFilter) store.Span {
 	itemKeys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: afterEvents}
 	if f.Before != 0 {

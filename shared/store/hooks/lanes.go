@@ -71,7 +71,6 @@ func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, erro
 	return list, nil
 }
 
-// hold returns the update that sets a holder and clears Asked.
 func (s *Store) hold(holder string, now collab.Millis) expression.UpdateBuilder {
 	return expression.Set(expression.Name(keys.Holder), expression.Value(holder)).
 		Set(expression.Name(keys.Lease), expression.Value(now+LaneLease.Milliseconds())).

@@ -17,7 +17,6 @@ import (
 
 var theLane = collab.LaneRef{Account: "acct", WebhookID: "h"}
 
-// mustLane claims the lane, changes it, and releases it.
 func (s *Store) mustLane(t *testing.T, change func(*Lane)) {
 	t.Helper()
 	l, err := s.ClaimLane(t.Context(), theLane, "")

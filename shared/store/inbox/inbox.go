@@ -46,7 +46,6 @@ func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
 // for all. A notification is stored once. The first action of a user on a notification writes a
 // separate item.
 
-// inboxItem is an entry of a user's list.
 type inboxItem struct {
 	Mentioned  bool   `dynamodbav:"men,omitempty"` // mentioned in its comment
 	Following  bool   `dynamodbav:"fol,omitempty"` // reached only as a follower of the document
@@ -192,7 +191,6 @@ func (r *Reader) Notifications(
 	}
 }
 
-// readUntil returns the time until which the user has read everything.
 func (r *Reader) readUntil(ctx context.Context) (untilItem, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -410,7 +408,6 @@ func withoutTwins(items []store.Item) []store.Item {
 	return list
 }
 
-// stateItem holds a user's actions on a notification.
 type stateItem struct {
 	ReadAt    collab.Millis `dynamodbav:"rd,omitempty"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`

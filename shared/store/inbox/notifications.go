@@ -14,7 +14,6 @@ import (
 // retention is the lifetime of a notification, with its entries and the users' actions.
 const retention = 365 * 24 * time.Hour
 
-// expiry returns the expiry of data about a notification, in Unix seconds.
 func expiry(at collab.Millis) int64 { return at/1000 + int64(retention.Seconds()) }
 
 type notificationItem struct {
@@ -34,7 +33,6 @@ func itemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []st
 	})
 }
 
-// listed returns the item of a notification in its document's list.
 func listed(org collab.OrganizationRef, n collab.Notification) store.Item {
 	return pointerItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID), n.CreatedAt)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// untilItem holds the time until which a user has read everything.
 type untilItem struct {
 	Until collab.Millis `dynamodbav:"rd"`
 	// Number of calls of ReadUntil. Each call voids earlier marks as unread.
@@ -25,7 +24,6 @@ type untilItem struct {
 // unreadFrom returns the time of the first notification that may be unread.
 func (u untilItem) unreadFrom() collab.Millis { return cmp.Or(u.Oldest, u.Until+1) }
 
-// states holds a user's actions on notifications.
 type states struct {
 	until untilItem
 	by    map[string]stateItem // by sort key of the pointers
@@ -40,7 +38,6 @@ func (s states) of(p pointer) stateItem {
 	return did
 }
 
-// states returns the user's actions on notifications.
 func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err error) {
 	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {

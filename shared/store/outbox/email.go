@@ -43,7 +43,6 @@ func (e Email) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Acc
 
 func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.For.User, e.ID) }
 
-// nextItem is the next email to a user.
 type nextItem struct {
 	Due   collab.Millis `dynamodbav:"at"`
 	From  string        `dynamodbav:"from"`            // position of the first inbox entry
@@ -51,7 +50,6 @@ type nextItem struct {
 	Lease collab.Millis `dynamodbav:"until,omitempty"` // end of a run's claim
 }
 
-// dueItem is an entry in the list of due emails.
 type dueItem struct {
 	Email
 	First     collab.Millis `dynamodbav:"fst"` // when it was first due

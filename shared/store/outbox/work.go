@@ -112,7 +112,6 @@ func where(w Work) store.Item {
 	return it
 }
 
-// deleteWork deletes work if its stage is unchanged.
 func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), keys.Stage, keys.Cursor) }
 
 // Advance stores the progress of a delivery. The relay sends it at Next, or firstDue from now if
@@ -130,7 +129,6 @@ func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	return err == nil && (refused == nil || refused.By(mark)), err
 }
 
-// maxFailure is the maximum size of a stored error, in bytes.
 const maxFailure = 500
 
 // Fail stores the work of an event as FailedWork until an operator retries it, unless another run

@@ -105,7 +105,6 @@ func bytes(items []store.Item) (n int) {
 	return n
 }
 
-// tooMuch returns the error of a field that exceeds one transaction.
 func tooMuch(field string) error {
 	return collab.FieldErrorf(field, "is too large: at most %d bytes stored in one call; send the rest by comments add", store.MaxWriteBytes)
 }
@@ -179,7 +178,6 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	return nil, store.ErrAborted(nameOf(a.ann))
 }
 
-// tries bounds the attempts to generate free ids.
 const tries = 20
 
 type adding struct {
@@ -198,7 +196,6 @@ func (a *adding) ids() []int64 {
 
 func (a *adding) given(i int) bool { return a.add.Comments[i].ID != 0 }
 
-// mine reports whether an attempt of this request added an item.
 func (a *adding) mine(it store.Item) bool { return it.Text(keys.AddedBy) == a.req.Mark() }
 
 // first returns the lowest id that an attempt that began at start generates.

@@ -35,10 +35,8 @@ const pageBytes = 5_000_000
 // bytesPerUnit is the size that an eventually consistent read of one capacity unit returns.
 const bytesPerUnit = 8192
 
-// readUnits returns the capacity units of an eventually consistent read.
 func readUnits(bytes int) float64 { return max(1, math.Ceil(2*float64(bytes)/bytesPerUnit)) / 2 }
 
-// cost is the cost of reading a range.
 type cost struct {
 	entries int     // index entries
 	bytes   int     // of the entries
@@ -75,7 +73,6 @@ func (b *budget) count(c cost) {
 	b.spent.items += c.items
 }
 
-// want returns the number of annotations that the page still needs.
 func (b *budget) want() int { return b.most - b.taken }
 
 // over reports whether the page ends because it is full or at its limits.
@@ -96,7 +93,6 @@ func (b *budget) sift(bytes int, strong, inRange bool) {
 	b.dearest = max(b.dearest, units)
 }
 
-// siftedEnough reports whether the page ends because too much was rejected.
 func (b *budget) siftedEnough() bool { return b.sifted > 0 && b.sifted+b.spent.units >= mostSifted }
 
 // siftable returns the number of threads or heads to read if most may be rejected.
@@ -105,7 +101,6 @@ func (b *budget) siftable() int { return max(1, int((mostSifted-b.sifted)/max(1,
 // siftAhead returns the number of threads to fetch concurrently if most may be rejected.
 func (b *budget) siftAhead() int { return min(4, b.siftable()) }
 
-// entryBytes estimates the size of an index entry.
 func (b *budget) entryBytes() float64 {
 	if b.spent.entries == 0 {
 		return 300
@@ -150,7 +145,6 @@ func (b *budget) window(entries, concurrency int) int {
 	return max(n, 1)
 }
 
-// perSource returns the average number of annotations in a range so far.
 func (b *budget) perSource() int { return b.taken / max(1, b.sources) }
 
 // width returns the number of ranges to read concurrently: one at first, more if they are small.

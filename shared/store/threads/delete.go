@@ -17,7 +17,6 @@ import (
 // is never shown, and the id is free at once. A job, stored before the head is deleted, sweeps the
 // remains later.
 
-// birth returns the birth mark of a head.
 func birth(head store.Item) string { return head.Text(keys.AddedBy) }
 
 // belongs reports whether a comment belongs to a head, which may be nil.
@@ -56,10 +55,10 @@ func (s *Store) DeleteAnnotations(
 	}
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
-		mark, meant := births[ids[i]]
+		mark, found := births[ids[i]]
 		head := heads[headKey(doc, ids[i])]
 		switch {
-		case !meant:
+		case !found:
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 		case head != nil && birth(head) == mark: // otherwise it is already deleted
 			errs[i] = s.deleteHead(ctx, req, doc, head, i, d)
@@ -96,7 +95,6 @@ func threadIDs(job *outbox.Job) []string {
 	return collab.Map(job.Threads, func(th outbox.JobThread) string { return th.ID })
 }
 
-// heads reads the heads of annotations, by key.
 func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[keys.Key]store.Item, error) {
 	itemKeys := collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })
 	return s.GetAll(ctx, itemKeys, true)
@@ -212,7 +210,7 @@ func (s *Store) DeleteComments(
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
 	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event}
-	if err := d.mean(ctx, ids); err != nil {
+	if err := d.plan(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	failures := map[int64]error{}
@@ -220,13 +218,13 @@ func (s *Store) DeleteComments(
 		failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
 	}
 	all := ids == nil
-	for _, c := range d.meant {
+	for _, c := range d.planned {
 		delete(failures, c.ID)
 		if all {
 			ids = append(ids, c.ID)
 		}
 	}
-	if len(d.meant) == 0 {
+	if len(d.planned) == 0 {
 		return ids, failures, nil
 	}
 	head, err := s.touchHead(ctx, doc, ann, req.Millis())
@@ -236,7 +234,7 @@ func (s *Store) DeleteComments(
 	if d.head, err = readHead(head); err != nil {
 		return nil, nil, err
 	}
-	for group := range slices.Chunk(d.meant, collab.MaxComments) {
+	for group := range slices.Chunk(d.planned, collab.MaxComments) {
 		if err := d.group(ctx, group); err != nil {
 			for _, c := range group {
 				failures[c.ID] = err
@@ -254,18 +252,18 @@ type commentDeletion struct {
 	authors []string // nil for anyone
 	event   func(*collab.Annotation, []collab.Comment) *collab.Event
 	head    collab.Annotation
-	meant   []outbox.JobComment
+	planned []outbox.JobComment
 }
 
-// mean decides which comments the request deletes, and stores that, so that a retry deletes the
+// plan decides which comments the request deletes, and stores that, so that a retry deletes the
 // same.
-func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
+func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 	earlier, _, err := d.s.Outbox.EarlierJob(ctx, d.req)
 	if err != nil {
 		return err
 	}
 	if earlier != nil {
-		d.meant = earlier.Comments
+		d.planned = earlier.Comments
 		return nil
 	}
 	items, err := d.read(ctx, ids)
@@ -277,12 +275,11 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 		if err != nil {
 			continue // from a later version
 		}
-		d.meant = append(d.meant, outbox.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
+		d.planned = append(d.planned, outbox.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
 	}
-	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.meant})
+	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.planned})
 }
 
-// by reports whether one of the authors wrote a comment.
 func (d *commentDeletion) by(comment store.Item) bool {
 	return d.authors == nil || slices.Contains(d.authors, comment.Text(keys.Creator))
 }
@@ -339,18 +336,18 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 }
 
 // group deletes comments that fit in a transaction, and records the event.
-func (d *commentDeletion) group(ctx context.Context, meant []outbox.JobComment) error {
+func (d *commentDeletion) group(ctx context.Context, planned []outbox.JobComment) error {
 	for {
-		if done, err := d.try(ctx, meant); done || err != nil {
+		if done, err := d.try(ctx, planned); done || err != nil {
 			return err
 		}
 	}
 }
 
 // try makes one attempt at group. done is false if another request wrote meanwhile.
-func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (done bool, err error) {
-	itemKeys := make([]keys.Key, len(meant))
-	for i, c := range meant {
+func (d *commentDeletion) try(ctx context.Context, planned []outbox.JobComment) (done bool, err error) {
+	itemKeys := make([]keys.Key, len(planned))
+	for i, c := range planned {
 		itemKeys[i] = commentKey(d.doc, d.ann, c.ID)
 	}
 	found, err := d.s.GetAll(ctx, itemKeys, true)
@@ -361,7 +358,7 @@ func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (d
 	var gone []collab.Comment
 	for i, k := range itemKeys {
 		it := found[k]
-		if it == nil || it.Text(keys.AddedBy) != meant[i].Mark {
+		if it == nil || it.Text(keys.AddedBy) != planned[i].Mark {
 			continue // deleted by another attempt or request
 		}
 		c, err := readComment(it)

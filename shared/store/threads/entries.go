@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// entries is the source of one range of an index.
 type entries struct {
 	w *walk
 	keyRange

@@ -57,15 +57,15 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 			return err
 		}
 		if e.outside && w.q.Sight == nil {
-			w.meet(e)
+			w.visit(e)
 		}
 		hidden := t != nil && !w.sees(e.document, t)
 		if hidden {
 			t = nil
 		}
-		offered := t == nil && e.last && w.met != e.at.Value
+		offered := t == nil && e.last && w.visited != e.at.Value
 		if t != nil {
-			w.meet(e)
+			w.visit(e)
 			// an annotation that moved to another requested value is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
 			offered = !moved && !e.outside && matches(w.q, t) && w.isUnread(e.document, r.head, t)
@@ -77,7 +77,7 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 			}
 			w.taken++
 			w.content += r.bytes
-			w.meet(e)
+			w.visit(e)
 		} else if w.sifts || hidden {
 			w.sift(r.bytes, w.strong(), e.thread != nil)
 		}
@@ -86,16 +86,16 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 	return nil
 }
 
-// meet records that a document has the id of an entry, or that the id was offered as missing.
-func (w *walk) meet(e entry) {
+// visit records that a document has the id of an entry, or that the id was offered as missing.
+func (w *walk) visit(e entry) {
 	if w.q.IDs != nil {
-		w.met = e.at.Value
+		w.visited = e.at.Value
 	}
 }
 
 func (w *walk) move(at position) {
 	w.at = at
-	w.at.Met = w.met == at.Value
+	w.at.Met = w.visited == at.Value
 }
 
 // current removes the entries of deleted or disabled documents, which an index across documents may
@@ -138,7 +138,6 @@ type threadReader struct {
 	err   error // ends the reading
 }
 
-// read continues for up to 1 MB.
 func (r *threadReader) read(ctx context.Context) {
 	var items []store.Item
 	items, r.more, r.err = r.QueryPage(ctx, r.scan)

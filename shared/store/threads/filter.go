@@ -18,7 +18,6 @@ type filter struct {
 	list  *listing // nil without an index
 }
 
-// listing is an index that lists heads by a value.
 type listing struct {
 	index string
 	// In the head, and in index entries that project it.
@@ -64,9 +63,9 @@ func mentions(t *collab.Thread, user string) bool {
 	return slices.ContainsFunc(t.Comments, func(c collab.Comment) bool { return strings.Contains(string(c.TaggedUserContacts), tag) })
 }
 
-// sifts reports whether some filter of a query has no index, so that only the threads show which
+// needsScan reports whether some filter of a query has no index, so that only the threads show which
 // annotations match.
-func sifts(q *collab.AnnotationQuery) bool {
+func needsScan(q *collab.AnnotationQuery) bool {
 	return q.UnreadOnly || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }
 
@@ -97,7 +96,6 @@ var (
 	windows = [...]*window{&updated, &created}
 )
 
-// in reports whether a query limits the time.
 func (w *window) in(q *collab.AnnotationQuery) bool {
 	after, before := w.asked(q)
 	return after != nil || before != nil

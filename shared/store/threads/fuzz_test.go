@@ -100,7 +100,6 @@ func (f *fuzz) add() (doc, id string) {
 	return doc, id
 }
 
-// some returns nil, or some of a list in any order.
 func (f *fuzz) some(list []string, most int) []string {
 	if f.random.IntN(3) > 0 {
 		return nil

@@ -66,7 +66,6 @@ func readComment(it store.Item) (c collab.Comment, err error) {
 	return c, err
 }
 
-// threadSpan returns the span of a head and its comments.
 func threadSpan(headSK string) store.Span {
 	return store.Span{From: headSK, To: headSK + keys.AfterComments}
 }

@@ -70,7 +70,6 @@ func (w *walk) byID(ctx context.Context) error {
 	return err
 }
 
-// beginLookUps takes the first look for each remaining id, concurrently.
 func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	first := max(w.at.Value, 1)
 	if w.at.Key == lastKey {

@@ -23,7 +23,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is an organization in memory.
 type model struct {
 	documents map[string]string // folder by document
 	threads   map[string]map[string]*modelThread
@@ -72,14 +71,12 @@ func drawVisibility(t *rapid.T) *collab.Visibility {
 	return v.Narrow()
 }
 
-// seenKey is a user and a document, or an annotation in it.
 type seenKey struct{ user, document, annotation string }
 
 func (m *model) seenBefore(user string, t *collab.Thread) collab.Millis {
 	return collab.SeenBefore(m.seen[seenKey{user, t.Document, ""}], m.seen[seenKey{user, t.Document, t.ID}])
 }
 
-// see stores a read mark.
 func (m *model) see(k seenKey, seen bool) {
 	v := collab.Seen{At: m.clock}
 	if seen {
@@ -192,7 +189,6 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 	return threadsOf(list)
 }
 
-// selected returns the annotations of a document that match a selector, in id order.
 func (m *model) selected(document string, sel collab.Selector) (ids []string) {
 	m.asking = nil
 	for _, th := range m.walk(collab.AnnotationQuery{Documents: []string{document}}) {

@@ -49,7 +49,7 @@ type position struct {
 	Value    int    `json:"v,omitempty"` // index of the requested value; of ids, from 1
 	// Sort key of the last entry; in a walk over ids, the document's key.
 	Key string `json:"k,omitempty"`
-	Met bool   `json:"m,omitempty"` // in a walk over ids: see walk.meet
+	Met bool   `json:"m,omitempty"` // in a walk over ids: see walk.visit
 }
 
 // valid reports whether a walk of this query can have the position, which may be forged.
@@ -71,7 +71,6 @@ func (p *plan) compare(a, b position) int {
 	)
 }
 
-// keyRange is one range of keys of a walk.
 type keyRange struct {
 	document  collab.DocumentRef // zero for all
 	value     int                // index in the plan's values
@@ -97,14 +96,12 @@ func (r *keyRange) advance(key string) {
 	}
 }
 
-// in returns the range's document, zero if it spans all.
 func (r *keyRange) in() collab.DocumentRef { return r.document }
 
 func (r *keyRange) position() position {
 	return position{Document: r.document.Document, Value: r.value, Key: r.last}
 }
 
-// keyRange returns the range of a document, zero for all, and a value of an index.
 func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	r := keyRange{document: document, value: value, index: p.index, newest: p.newest()}
 	switch {

@@ -284,7 +284,6 @@ func readSeen(it store.Item) (v seenItem, err error) {
 	return v, err
 }
 
-// seenBy holds a user's read marks for a document and its threads.
 type seenBy struct {
 	document seenItem
 	threads  map[string]seenItem // by annotation id
@@ -315,7 +314,6 @@ func (b *seenBy) before(id string, head store.Item) collab.Millis {
 	return seenBefore(b.document, b.threads[id], head)
 }
 
-// seenBy reads a user's read marks for a document, with eventual consistency.
 func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
 	k := keys.Seen(doc, user)
 	b := &seenBy{threads: map[string]seenItem{}, all: true}

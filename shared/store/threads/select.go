@@ -34,7 +34,6 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 	return ids, err
 }
 
-// selectIndexed reads the index of a plan for its only document.
 func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most int) ([]string, error) {
 	passes := sieve(p.q, p.index)
 	var ids []string

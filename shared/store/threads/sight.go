@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// restrictedAtOnce is the number of heads that a walk reads at once to learn their visibility.
 const restrictedAtOnce = 100
 
 // askAhead starts to query the Sight about the requested documents while the walk reads them. end
@@ -63,7 +62,6 @@ func (w *walk) unknown(documents []collab.DocumentRef) int {
 // barred reports whether a viewer cannot see a known document. It is false for the zero document.
 func (w *walk) barred(document collab.DocumentRef) bool { return !w.viewers[document].May() }
 
-// sees reports whether all viewers can see a thread.
 func (w *walk) sees(document collab.DocumentRef, t *collab.Thread) bool {
 	return w.viewers[document].See(&t.Annotation)
 }

@@ -19,7 +19,6 @@ type source interface {
 	in() collab.DocumentRef
 }
 
-// part is the result of one read of a source.
 type part struct {
 	entries []entry
 	cost    cost
@@ -63,10 +62,8 @@ func (l *sources) add(documents []collab.DocumentRef) {
 	l.documents = append(l.documents, documents...)
 }
 
-// ended reports whether no source is left.
 func (l *sources) ended() bool { return len(l.documents) == 0 && !l.listing }
 
-// next returns at most n further sources, none at the end.
 func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	var group []source
 	for len(group) < n && !l.ended() {
@@ -95,7 +92,6 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	return group, nil
 }
 
-// fill lists further documents.
 func (l *sources) fill(ctx context.Context) error {
 	documents, last, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.listFrom, l.limit)
 	if err != nil {

@@ -21,7 +21,6 @@ func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) 
 	return ref
 }
 
-// mustFolder adds a folder and moves documents into it.
 func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder string, documents ...string) {
 	t.Helper()
 	if _, err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, folder, true); err != nil {
@@ -60,7 +59,6 @@ func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.Annotati
 	}
 }
 
-// spent returns the capacity and calls of f.
 func spent(t testing.TB, f func(ctx context.Context) error) (units float64, calls int) {
 	t.Helper()
 	u := &collab.Usage{}

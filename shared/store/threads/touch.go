@@ -34,14 +34,12 @@ func keyFor(key, at collab.Millis) collab.Millis {
 	return min((at/quarter+1)*quarter, collab.MaxMillis)
 }
 
-// setTimeKey sets a head's time key, and the index keys that contain it.
 func setTimeKey(it store.Item, doc collab.DocumentRef, ann string, key collab.Millis) {
 	it[keys.Upd] = store.Text(keys.UpdatedInDocument(key, ann))
 	it[keys.Org] = store.Text(keys.UpdatedPartition(doc.OrganizationRef))
 	it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(key, doc, ann))
 }
 
-// timeKey returns the time key of a stored head.
 func timeKey(it store.Item) collab.Millis {
 	digits, _, _ := strings.Cut(it.Text(keys.Upd), "#")
 	key, _ := strconv.ParseInt(digits, 10, 64)

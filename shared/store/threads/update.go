@@ -211,10 +211,8 @@ func (u *update) selected(head store.Item) (collab.Annotation, error) {
 	return a, err
 }
 
-// did reports whether an earlier attempt changed an item.
 func (u *update) did(it store.Item) bool { return it.WrittenBy(u.req.Mark()) }
 
-// write returns the store.Change of an item.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	// keys.AddedBy detects an annotation that was deleted and added again.
 	return store.Change(before, after, u.req.Mark(), append(same, keys.Rev, keys.AddedBy)...)

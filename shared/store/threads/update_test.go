@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// resolve returns a change of the status at a time.
 func resolve(now collab.Millis) collab.AnnotationChange {
 	return collab.AnnotationChange{Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 		a.StatusID, a.Status, a.LastUpdated = "DONE", collab.JSON(`{"id":"DONE"}`), max(a.LastUpdated, now)
@@ -56,7 +55,6 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 	}
 }
 
-// swap exchanges two users.
 func swap(a, b string, now collab.Millis) collab.AnnotationChange {
 	other := map[string]string{a: b, b: a}
 	return collab.AnnotationChange{

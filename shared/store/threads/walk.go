@@ -42,13 +42,13 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
 	w := &walk{
-		Store:  s,
-		plan:   newPlan(org, &q),
-		budget: budget{most: most},
-		take:   take,
-		sifts:  sifts(&q),
-		seen:   map[collab.DocumentRef]*seenBy{},
-		met:    -1,
+		Store:   s,
+		plan:    newPlan(org, &q),
+		budget:  budget{most: most},
+		take:    take,
+		sifts:   needsScan(&q),
+		seen:    map[collab.DocumentRef]*seenBy{},
+		visited: -1,
 
 		viewers: map[collab.DocumentRef]collab.Viewers{},
 		until:   s.Now().Add(askingTime),
@@ -57,7 +57,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		return nil, collab.PageTokenError(nil)
 	}
 	if w.at.Met {
-		w.met = w.at.Value
+		w.visited = w.at.Value
 	}
 	defer w.askAhead(ctx)()
 	if q.IDs != nil {
@@ -84,8 +84,8 @@ type walk struct {
 
 	viewers map[collab.DocumentRef]collab.Viewers // results of the query's Sight
 	until   time.Time                             // when queries to the Sight end
-	// Position in q.IDs, from 1, of the last one met, or -1.
-	met int
+	// Position in q.IDs, from 1, of the last one visited, or -1.
+	visited int
 
 	at       position // after the last annotation offered or skipped
 	ended    bool     // the page ends at `at`

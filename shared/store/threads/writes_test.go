@@ -66,7 +66,6 @@ func (w *writing) must(err error) {
 	must.Do(w.t, err)
 }
 
-// newRequest returns a request at a time, 0 for now.
 func newRequest(at collab.Millis) *request.Request {
 	if at == 0 {
 		return storetest.Request(time.Now())
@@ -74,12 +73,10 @@ func newRequest(at collab.Millis) *request.Request {
 	return storetest.Request(time.UnixMilli(at))
 }
 
-// add adds comments in a new request.
 func (w *writing) add(ann string, comments ...collab.Comment) ([]int64, error) {
 	return w.AddComments(w.t.Context(), newRequest(0), w.doc, ann, collab.NewComments{Comments: comments})
 }
 
-// items returns the stored head and comments of an annotation.
 func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 	w.t.Helper()
 	k := keys.Annotation(w.doc, ann)
