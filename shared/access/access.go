@@ -49,7 +49,6 @@ type NoAnswer struct {
 	Err   error // the cause
 }
 
-// Error returns the text for the log.
 func (e *NoAnswer) Error() string { return "the permission provider gave no answer: " + e.Err.Error() }
 
 // Unwrap returns the error for callers.

@@ -41,7 +41,6 @@ func (c *Cache[K, V]) Last(k K) (value V, ok bool) {
 	return e.value, ok
 }
 
-// Forget removes the value of a key.
 func (c *Cache[K, V]) Forget(k K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

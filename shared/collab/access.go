@@ -33,7 +33,6 @@ func (a Access) Canonical() Access {
 	return a
 }
 
-// Role is the role of a grant.
 type Role string
 
 const (
@@ -41,7 +40,6 @@ const (
 	RoleViewer Role = "viewer" // reads
 )
 
-// Values returns all roles.
 func (Role) Values() []string { return texts(RoleEditor, RoleViewer) }
 
 // Grant gives a user a role on a document, a folder with all below it, or an organization.
@@ -149,7 +147,6 @@ type Resource struct {
 	Document DocumentRef
 }
 
-// ResourceName is the name of a Resource in requests.
 type ResourceName struct{ Organization, Folder, Document string }
 
 // StandingQuery asks for standings in an organization.

@@ -14,16 +14,12 @@ import (
 // string.
 type JSON json.RawMessage
 
-// MarshalJSON returns the text, `null` if it is nil.
 func (j JSON) MarshalJSON() ([]byte, error) { return json.RawMessage(j).MarshalJSON() }
 
-// UnmarshalJSON stores a copy of the text.
 func (j *JSON) UnmarshalJSON(text []byte) error { return (*json.RawMessage)(j).UnmarshalJSON(text) }
 
-// MarshalText returns the text.
 func (j JSON) MarshalText() ([]byte, error) { return j, nil }
 
-// UnmarshalText stores a copy of the text.
 func (j *JSON) UnmarshalText(text []byte) error { return j.UnmarshalJSON(text) }
 
 // Millis is a time in milliseconds since the Unix epoch, 0 to MaxMillis.
@@ -60,7 +56,6 @@ func (r OrganizationRef) Document(id string) DocumentRef {
 	return DocumentRef{OrganizationRef: r, Document: id}
 }
 
-// DocumentRef names a document of an organization.
 type DocumentRef struct {
 	// Without the tag, its incarnation would not be in the JSON.
 	OrganizationRef `json:"organization"`
@@ -68,7 +63,6 @@ type DocumentRef struct {
 	Incarnation     int64 // like that of the organization
 }
 
-// FolderRef names a folder of an organization.
 type FolderRef struct {
 	OrganizationRef `json:"organization"` // see DocumentRef
 	Folder          string
@@ -114,7 +108,6 @@ const (
 	LevelNone     Level = "none"
 )
 
-// Values returns all levels.
 func (Level) Values() []string { return texts(LevelAll, LevelMentions, LevelNone, LevelDefault) }
 
 // Follows lists the ids of users with a level for a thread; each is in one list. A nil Follows is
@@ -128,7 +121,6 @@ type Follows struct {
 // MaxFollows is the maximum of users with a level for a thread.
 const MaxFollows = 500
 
-// MaxFollowers is the maximum of followers of a document.
 const MaxFollowers = 1_000
 
 // Of returns a user's level.
@@ -166,7 +158,6 @@ func (f *Follows) Set(user string, level Level) *Follows {
 	return set
 }
 
-// Len returns the number of users with a level.
 func (f *Follows) Len() int {
 	if f == nil {
 		return 0
@@ -204,7 +195,6 @@ func Tags(taggedUserContacts JSON) (tags []Tag) {
 	return tags
 }
 
-// Comment is one comment of an annotation.
 type Comment struct {
 	ID                 int64   `dynamodbav:"-"`
 	Text               *string `dynamodbav:"txt,omitempty"`
@@ -318,7 +308,6 @@ const (
 	Descending Order = "desc"
 )
 
-// Values returns both.
 func (Order) Values() []string { return texts(Ascending, Descending) }
 
 // Selector limits an update or deletion within its document. A nil slice selects all.
@@ -356,7 +345,6 @@ type NewComments struct {
 	Event func(head *Annotation, comments []Comment) *Event
 }
 
-// CommentChange is a change of comments of an annotation.
 type CommentChange struct {
 	IDs []int64 // distinct
 	At  Millis  // time of the change

@@ -27,7 +27,6 @@ const (
 	DeadlineExceeded   Code = "DEADLINE_EXCEEDED"   // 504: the request ran out of time
 )
 
-// Values returns all codes.
 func (Code) Values() []string {
 	return texts(InvalidArgument, FailedPrecondition, Unauthenticated, PermissionDenied, NotFound, AlreadyExists, Aborted, ResourceExhausted,
 		Internal, Unavailable, DeadlineExceeded)
@@ -71,7 +70,6 @@ func Otherwise(field string) error {
 // ErrUnreadable is the cause of errors of stored data in a form unknown to this version.
 var ErrUnreadable = errors.New("stored in a form that this version does not know")
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf returns an Error with a code and a message for the caller. It takes no %w: use Error.Err

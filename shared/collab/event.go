@@ -31,7 +31,6 @@ const (
 	UserErased              EventType = "user.erased"
 )
 
-// EventTypes returns all event types.
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
@@ -40,7 +39,6 @@ func EventTypes() []EventType {
 	}
 }
 
-// Values returns all event types.
 func (EventType) Values() []string { return texts(EventTypes()...) }
 
 func texts[T ~string](values ...T) []string {
@@ -121,7 +119,6 @@ func MentionsOf(comments ...Comment) (m Mentions) {
 	return m
 }
 
-// Len returns the number of mentions.
 func (m Mentions) Len() int { return len(m.Users) + len(m.Groups) }
 
 // without returns up to most mentions of m that are not in other, groups first.
@@ -136,7 +133,6 @@ func (m Mentions) without(other Mentions, most int) Mentions {
 	return Mentions{among(m.Users, other.Users), groups}
 }
 
-// EventStatus is a status by its id.
 type EventStatus struct {
 	ID   string `json:"id"`
 	Type string `json:"type,omitempty"`
@@ -238,7 +234,6 @@ func (a *Annotation) AssigneeID() string {
 	return u.UserID
 }
 
-// StatusRef returns the annotation's status by its id.
 func (a *Annotation) StatusRef() *EventStatus {
 	s := &EventStatus{}
 	_ = json.Unmarshal(a.Status, s) // checked before it was stored
@@ -254,7 +249,6 @@ type EventWebhook struct {
 // EventRef names an event of the outbox.
 type EventRef struct{ Account, ID string }
 
-// WorkKind is a kind of pending work.
 type WorkKind string
 
 // The kinds. Each has its own partitions, so that a backlog of one does not hide another.

@@ -1,6 +1,5 @@
 package collab
 
-// JobState is the state of a deletion job.
 type JobState string
 
 const (
@@ -9,7 +8,6 @@ const (
 	JobDone    JobState = "done"
 )
 
-// Values returns all states.
 func (JobState) Values() []string { return texts(JobWaiting, JobRunning, JobDone) }
 
 // JobStatus is a job in the form of the API.

@@ -20,7 +20,6 @@ const (
 	BatchPerson MailBatch = "person" // all of the user's events
 )
 
-// Values returns all batches.
 func (MailBatch) Values() []string { return texts(BatchEvent, BatchThread, BatchPerson) }
 
 // Email delays of an account, and the default, in seconds.
@@ -39,10 +38,8 @@ const (
 	MailDaily   MailFrequency = "daily"   // once a day, at an hour of the user's choice
 )
 
-// Values returns all frequencies.
 func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily) }
 
-// MailHour is the default hour of MailDaily.
 const MailHour = 8
 
 // MailTimes are a user's email times. The zero value is MailInstant.

@@ -17,7 +17,6 @@ const (
 	PreferNone Preference = "NONE"
 )
 
-// Values returns all preferences.
 func (Preference) Values() []string { return texts(PreferAll, PreferMine, PreferNone) }
 
 // Preferences are a user's preferences by channel.
@@ -148,7 +147,6 @@ func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == Prefer
 // MaxAudience is the maximum of recipients that a notification lists.
 const MaxAudience = 200
 
-// Placement adds a notification to a user's inbox.
 type Placement struct {
 	User      string
 	Mentioned bool   // mentioned in a comment of its event

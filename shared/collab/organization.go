@@ -1,6 +1,5 @@
 package collab
 
-// Organization is one organization of an account.
 type Organization struct {
 	ID          string `dynamodbav:"-"`
 	Name        string `dynamodbav:"name"`
@@ -83,7 +82,6 @@ type MemberQuery struct {
 	Groups       []string // only users in these groups; nil for all
 }
 
-// FoundMember is a result of a MemberQuery.
 type FoundMember struct {
 	Member
 	Document string         // with AllDocuments
@@ -97,7 +95,6 @@ type MemberPosition struct {
 	Grant string `json:"k,omitempty"` // key of the user's last grant; "" if the user is done
 }
 
-// UserGroup is a group of users of an organization.
 type UserGroup struct {
 	ID          string `dynamodbav:"-"`
 	Name        string `dynamodbav:"name"`
@@ -108,7 +105,6 @@ type UserGroup struct {
 // MaxGroupDelete is the maximum of users that one request removes from a group without naming them.
 const MaxGroupDelete = 10_000
 
-// CreateFlags select the missing things that a request creates.
 type CreateFlags struct {
 	Organization bool
 	Document     bool

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// MaxTokenLife is the maximum lifetime of a person's token.
 const MaxTokenLife = 48 * time.Hour
 
 // Person is the user of a token: see package credentials.
@@ -55,7 +54,6 @@ func (r TokenResource) Organization() string {
 	return r.OrganizationID
 }
 
-// ResourceType is a kind of resource.
 type ResourceType string
 
 const (
@@ -64,7 +62,6 @@ const (
 	ResourceDocument     ResourceType = "document"
 )
 
-// Values returns all kinds.
 func (ResourceType) Values() []string {
 	return texts(ResourceOrganization, ResourceFolder, ResourceDocument)
 }

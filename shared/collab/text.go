@@ -213,5 +213,4 @@ func (b *Bounded) WriteString(s string) {
 // Full reports whether nothing more fits.
 func (b *Bounded) Full() bool { return b.left == 0 }
 
-// String returns the text.
 func (b *Bounded) String() string { return b.text.String() }

@@ -22,7 +22,6 @@ func (t Timestamp) AppendText(b []byte) ([]byte, error) {
 	return time.UnixMilli(Millis(t)).UTC().AppendFormat(b, timestampForm), nil
 }
 
-// MarshalText returns the text.
 func (t Timestamp) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
 // UnmarshalText parses the text. It returns an error if the form is different.

@@ -47,7 +47,6 @@ func (u User) Over(stored User) User {
 // DisplayName returns the user's name or id, never the email address.
 func (u User) DisplayName() string { return cmp.Or(Deref(u.Name), u.UserID) }
 
-// Map returns the results of f, in order.
 func Map[T, U any](list []T, f func(T) U) []U {
 	made := make([]U, len(list))
 	for i, v := range list {
@@ -142,10 +141,8 @@ const (
 	DropUnknown   UnknownFields = "drop"
 )
 
-// Values returns both.
 func (UnknownFields) Values() []string { return texts(RefuseUnknown, DropUnknown) }
 
-// Webhooks returns the maximum of the account's webhook endpoints.
 func (s Settings) Webhooks() int { return int(cmp.Or(s.WebhookEndpoints, WebhookEndpoints)) }
 
 // Feature is a part of the API that an operator can switch off for an account.
@@ -209,7 +206,6 @@ type Signing struct {
 	Keys     []SigningKey // valid keys, newest first
 }
 
-// HashToken returns the SHA-256 of a token.
 func HashToken(token string) []byte {
 	hash := sha256.Sum256([]byte(token))
 	return hash[:]

@@ -11,20 +11,18 @@ import (
 type VisibilityType string
 
 const (
-	// All of them.
+	// VisibilityPublic shows the thread to all of them.
 	VisibilityPublic VisibilityType = "public"
-	// Members of the organization.
+	// VisibilityOrganizationPrivate shows it to members of the organization.
 	VisibilityOrganizationPrivate VisibilityType = "organizationPrivate"
-	// Named users, and the thread's creator.
+	// VisibilityRestricted shows it to named users and the thread's creator.
 	VisibilityRestricted VisibilityType = "restricted"
 )
 
-// Values returns all types.
 func (VisibilityType) Values() []string {
 	return texts(VisibilityPublic, VisibilityOrganizationPrivate, VisibilityRestricted)
 }
 
-// MaxVisibleTo is the maximum of users in a Visibility.
 const MaxVisibleTo = 100
 
 // Visibility limits a thread to some of the users with access to its document. nil is public.
@@ -122,7 +120,7 @@ func (v Viewers) See(a *Annotation) bool {
 	return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.Sees(a.Visibility, a.CreatorID) })
 }
 
-// Sight returns the access of the people of a read: anything that one of them cannot see does not
+// Sight provides the access of the people of a read: anything that one of them cannot see does not
 // exist. It is safe for concurrent use.
 type Sight interface {
 	// Viewers returns the people's access to documents of an organization. Repeated queries for a

@@ -84,7 +84,6 @@ func (w *Webhook) Wants(t EventType) bool {
 		(w.Payload != PayloadContract || contractNames[t] != "")
 }
 
-// WantsEvent is Wants for one event.
 func (w *Webhook) WantsEvent(e *Event) bool {
 	return w.Wants(e.Type) && (w.Payload != PayloadContract || e.ContractName() != "")
 }
@@ -109,7 +108,6 @@ const (
 	PayloadContract PayloadForm = "contract"
 )
 
-// Values returns both forms.
 func (PayloadForm) Values() []string { return texts(PayloadStandard, PayloadContract) }
 
 // contractNames are the event types' names in the hosted service's form. Others have none.
@@ -173,7 +171,6 @@ func (w *Webhook) Rotate(id, secret string, now Millis) error {
 	return nil
 }
 
-// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 const (
@@ -184,7 +181,6 @@ const (
 	DeliveryCanceled DeliveryState = "canceled"
 )
 
-// Values returns all states.
 func (DeliveryState) Values() []string {
 	return texts(DeliveryPending, DeliveryDelivered, DeliveryExhausted, DeliveryCanceled)
 }

@@ -33,7 +33,6 @@ func ReadHeaders(getenv func(string) string) (Headers, error) {
 	return h, nil
 }
 
-// Names returns both names.
 func (h Headers) Names() (key, token string) {
 	return cmp.Or(h.Key, KeyHeader), cmp.Or(h.Token, TokenHeader)
 }

@@ -26,8 +26,8 @@
 //
 //	index  partition key                        sort key                 holds
 //	in     …#O#<org>#L#<location>               <doc>#<ann>              heads
-//	       …#O#<org>#F#<folder>                 DOC#<doc>, FLD#<folder>  documents and folders in a folder
-//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>  USR#<user>               grants on a folder or document
+//	       …#O#<org>#F#<folder>                 DOC#<doc>, FLD#<folder>  a folder's contents
+//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>  USR#<user>               grants
 //	by     …#O#<org>#U#<creator>                <doc>#<ann>              heads
 //	st     …#O#<org>#S#<status>                 <doc>#<ann>              heads
 //	       …#O#<org>#D#<doc>#SEEN#<ann>         <birth>#<user>           read marks of an annotation

@@ -27,7 +27,6 @@ const (
 
 var names = [Kinds]string{"write units", "read units", "events", "mails"}
 
-// String returns the kind's name for users.
 func (k Kind) String() string { return names[k] }
 
 // Limit is the amount that an account may use within a time span. The zero Limit is unlimited.

@@ -37,7 +37,6 @@ const (
 	Mismatch                   // the key was used with another body
 )
 
-// Outcome is the outcome of claiming a key.
 type Outcome struct {
 	State ClaimState
 	// Claimed: the claim with Seed and Start of the first attempt. Running, Finished: the holder's
@@ -46,7 +45,6 @@ type Outcome struct {
 	Answer Answer // Finished
 }
 
-// Answer is a stored answer.
 type Answer struct {
 	Code collab.Code // "" for success
 	HTTP int         // HTTP status

@@ -42,7 +42,6 @@ func (t *Request) Mark() string { return t.IDs.Mark() }
 // JobID returns the id of the request's job, the same in every attempt.
 func (t *Request) JobID() string { return t.IDs.For(0, "job") }
 
-// Millis returns Now in milliseconds.
 func (t *Request) Millis() collab.Millis { return t.Now.UnixMilli() }
 
 // Raises declares whether the request raises events, before anything is written. It returns
@@ -81,7 +80,6 @@ func (t *Request) Leaves(job string) {
 	t.jobs = append(t.jobs, collab.EventRef{Account: t.Account, ID: job})
 }
 
-// Jobs returns the jobs of Leaves.
 func (t *Request) Jobs() []collab.EventRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()

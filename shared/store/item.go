@@ -41,10 +41,8 @@ func (it Item) Decode(v any) error {
 	return nil
 }
 
-// Text returns a string attribute.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Number returns a number attribute.
 func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
@@ -108,7 +106,6 @@ func (it Item) Number(name string) int64 {
 	return 0
 }
 
-// Key returns the item's key.
 func (it Item) Key() keys.Key { return keys.Key{PK: it.Text(keys.PK), SK: it.Text(keys.SK)} }
 
 // Size returns the item's size as DynamoDB counts it, in bytes: names and values.
@@ -165,13 +162,11 @@ func AttributeSize(v types.AttributeValue) int {
 // Encoded is a value that is stored as JSON text.
 type Encoded[T any] struct{ Value T }
 
-// MarshalDynamoDBAttributeValue encodes the value as JSON text.
 func (e Encoded[T]) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	text, err := collab.EncodeJSON(e.Value)
 	return Text(string(text)), err
 }
 
-// UnmarshalDynamoDBAttributeValue decodes JSON text.
 func (e *Encoded[T]) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		return json.Unmarshal([]byte(s.Value), &e.Value)

@@ -154,7 +154,6 @@ func (r Span) Before(key string) Span {
 	return r
 }
 
-// Scan is one read of a range of keys.
 type Scan struct {
 	Index  string // "" for the table itself
 	PK     string

@@ -40,7 +40,6 @@ type retryer struct {
 	wait func(n int, throttled bool) time.Duration // before retry n, from 0
 }
 
-// IsErrorRetryable reports whether a retry may succeed.
 func (r *retryer) IsErrorRetryable(err error) bool { return isPassing(err) }
 
 // MaxAttempts bounds the attempts of a call without a deadline.

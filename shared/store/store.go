@@ -28,7 +28,8 @@ import (
 //
 // Every method returns UNAVAILABLE if the table throttles or does not answer, and DEADLINE_EXCEEDED
 // if the context's time runs out. It returns ABORTED if conflicts with other writes persist until
-// then, and INTERNAL for anything else.
+// then, and INTERNAL for anything else. Methods of the packages below return the same errors, and
+// those in their comments.
 type Table struct {
 	db     *dynamodb.Client
 	name   string
@@ -63,16 +64,13 @@ func (t *Table) At(now func() time.Time) *Table {
 	return &at
 }
 
-// Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 
 // ClockSkew exceeds the difference between the clocks of two processes.
 const ClockSkew = 500 * time.Millisecond
 
-// Now returns the time.
 func (t *Table) Now() time.Time { return t.now() }
 
-// Millis returns the time in milliseconds.
 func (t *Table) Millis() collab.Millis { return t.now().UnixMilli() }
 
 // NewMark returns a unique mark for a write outside a request.
@@ -82,7 +80,6 @@ func (t *Table) NewMark() string {
 	return hex.EncodeToString(b[:])
 }
 
-// NewSecret returns 32 random bytes.
 func (t *Table) NewSecret() ([]byte, error) {
 	secret := make([]byte, 32)
 	_, err := io.ReadFull(t.random, secret)

@@ -270,7 +270,6 @@ func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
 	collab.UsageOf(ctx).Refused(units)
 }
 
-// Put executes Put.
 func (t *Table) Put(ctx context.Context, it Item) error {
 	_, err := t.Write(ctx, Put(it))
 	return err
@@ -285,7 +284,6 @@ func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
 	return refused.Of[0].There, nil
 }
 
-// Delete executes Delete.
 func (t *Table) Delete(ctx context.Context, k keys.Key) error {
 	_, err := t.Write(ctx, Delete(k))
 	return err

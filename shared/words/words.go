@@ -25,7 +25,6 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Default is the default language.
 const Default = "en"
 
 //go:embed catalogs/*.json

@@ -16,8 +16,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store stores accounts in a table. It is safe for concurrent use. Its methods return the errors of
-// store.Table and those in their comments.
+// Store stores accounts in a table. It is safe for concurrent use.
 type Store struct{ *store.Table }
 
 // New returns the accounts in a table.

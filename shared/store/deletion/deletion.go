@@ -22,8 +22,7 @@ import (
 	"collabdata/shared/store/threads"
 )
 
-// Store is the directory with its deletions. It is safe for concurrent use. Its methods return the
-// errors of store.Table and those in their comments.
+// Store is the directory with its deletions. It is safe for concurrent use.
 type Store struct {
 	*directory.Store
 	Outbox  *outbox.Store

@@ -16,8 +16,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store stores the directory in a table. It is safe for concurrent use. Its methods return the
-// errors of store.Table and those in their comments.
+// Store stores the directory in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
 	cached *cache.Cache[keys.Key, int64] // incarnations of enabled organizations and documents

@@ -10,8 +10,7 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Store stores webhook endpoints in a table. It is safe for concurrent use. Its methods return the
-// errors of store.Table and those in their comments.
+// Store stores webhook endpoints in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
 	outbox *outbox.Store

@@ -22,8 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Store stores notifications in a table. It is safe for concurrent use. Its methods return the
-// errors of store.Table and those in their comments.
+// Store stores notifications in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
 	outbox    *outbox.Store

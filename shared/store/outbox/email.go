@@ -19,7 +19,6 @@ import (
 // entry keyed by minute, which the relay finds. The due entry always leads to the next email, which
 // shows whether the due entry is stale.
 
-// Recipient is the recipient of an email.
 type Recipient struct {
 	collab.OrganizationRef
 	User string
@@ -187,7 +186,6 @@ func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis)
 	return moved.Minute, nil
 }
 
-// ClaimedEmail is an email that a run has claimed.
 type ClaimedEmail struct {
 	DueEmail
 	From  string // position of the first inbox entry to include

@@ -50,20 +50,17 @@ type JobErasure struct {
 	Events []string `json:"events"` // one for each user
 }
 
-// JobThing is a deleted organization, folder or document.
 type JobThing struct {
 	Kind        collab.Thing `json:"kind"`
 	ID          string       `json:"id"`
 	Incarnation int64        `json:"incarnation,omitempty"`
 }
 
-// JobThread is a deleted thread.
 type JobThread struct {
 	ID    string `json:"id"`
 	Birth string `json:"birth"` // mark of the request that added it
 }
 
-// JobComment is a deleted comment.
 type JobComment struct {
 	ID   int64  `json:"id"`
 	Mark string `json:"mark"` // of the request that added it
@@ -78,7 +75,6 @@ type JobNotifications struct {
 	From string                    `json:"from,omitempty"`
 }
 
-// JobNotification is a deleted notification.
 type JobNotification struct {
 	ID string        `json:"id"`
 	At collab.Millis `json:"at"` // when it was added

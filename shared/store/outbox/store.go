@@ -9,8 +9,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store is the outbox in a table. It is safe for concurrent use. Its methods return the errors of
-// store.Table and those in their comments.
+// Store is the outbox in a table. It is safe for concurrent use.
 type Store struct{ *store.Table }
 
 // New returns the outbox in a table.

@@ -165,7 +165,6 @@ func (s *Store) Finish(ctx context.Context, w Work) error {
 	return err
 }
 
-// Beat writes the heartbeat.
 func (s *Store) Beat(ctx context.Context) error {
 	return s.Put(ctx, store.ItemOf(keys.HeartbeatKey(), heartbeatItem{s.Millis(), s.Now().Add(time.Hour).Unix()}))
 }

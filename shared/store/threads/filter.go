@@ -63,8 +63,8 @@ func mentions(t *collab.Thread, user string) bool {
 	return slices.ContainsFunc(t.Comments, func(c collab.Comment) bool { return strings.Contains(string(c.TaggedUserContacts), tag) })
 }
 
-// needsScan reports whether some filter of a query has no index, so that only the threads show which
-// annotations match.
+// needsScan reports whether some filter of a query has no index, so that only the threads
+// show which annotations match.
 func needsScan(q *collab.AnnotationQuery) bool {
 	return q.UnreadOnly || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }

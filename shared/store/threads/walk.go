@@ -10,9 +10,9 @@ import (
 )
 
 // Walk calls take with up to most annotations of an organization in the query's order, after the
-// position from, nil for the start. If one of q.IDs does not exist, its t is nil. If take returns false,
-// the walk ends before that annotation. next is the position after the last one taken, nil at the
-// end of the list. A walk may take few annotations, even none, and return a next.
+// position from, nil for the start. If one of q.IDs does not exist, its t is nil. If take returns
+// false, the walk ends before that annotation. next is the position after the last one taken, nil
+// at the end of the list. A walk may take few annotations, even none, and return a next.
 //
 // The order is that of q.IDs if set. Otherwise the first of these that the query has decides: a
 // window of lastUpdated; locations, creators or statuses; a window of createdAt; documents. Windows
