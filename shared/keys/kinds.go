@@ -452,8 +452,8 @@ type Place struct {
 }
 
 // Below returns the place of the items of a kind that belong to an owner with parts. If user is
-// set, it returns the place of that user's items. root is true if a walk visits only the owner. ok
-// is false if the kind does not belong to the owner, or if the place is unknown.
+// set, it returns the place of that user's items. If root is true, a walk visits only the owner.
+// The result ok is false if the kind does not belong to the owner, or if the place is unknown.
 func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok bool) {
 	if k.Of != owner.Name && (!root || k.Alone != owner.Name) {
 		return at, false

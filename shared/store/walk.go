@@ -19,7 +19,7 @@ type Walk struct {
 	// Last visits an item after the items below it. It reads only keys and incarnations, and reads
 	// no items that a single key names.
 	Last bool
-	// Most limits the queries of a step, give or take walkAtOnce; 0 means walkQueries.
+	// Most limits the queries of a step, plus up to walkAtOnce; 0 means walkQueries.
 	Most int
 }
 

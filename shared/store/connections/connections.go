@@ -69,8 +69,8 @@ func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	for _, k := range watchers(c) {
 		items = append(items, store.ItemOf(k, watcherItem{expires}))
 	}
-	// First the user's item, by which Disconnect finds the rest, then the item by id, without which
-	// the connection could not be closed.
+	// First the user's item, by which an erasure finds the connection, then the item by id, without
+	// which it could not be closed.
 	for _, it := range items[:2] {
 		if err := s.Put(ctx, it); err != nil {
 			return err

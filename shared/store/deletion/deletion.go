@@ -34,7 +34,7 @@ type Store struct {
 }
 
 type bounds struct {
-	deleted  int // notifications, or documents of a folder, give or take a page
+	deleted  int // notifications, or documents of a folder, plus up to a page
 	pages    int // of the organization's documents
 	together int // folders or documents of one job
 	// Items deleted by a step of a sweep; a run that fails repeats its step.

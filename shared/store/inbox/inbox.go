@@ -99,8 +99,8 @@ type pointer struct {
 	inboxItem
 }
 
-// Reader reads inboxes for one request. It is safe for concurrent use, and reads the user's
-// preferences once.
+// Reader reads inboxes for one request. It is safe for concurrent use. It reads the user's
+// preferences and read-until time once.
 type Reader struct {
 	*Store
 	org  collab.OrganizationRef
