@@ -34,8 +34,7 @@ func Comment(doc collab.DocumentRef, ann string, id int64) Key {
 	return commentOf.Key(inDocument(doc, Parts{Ann: ann, Comment: id}))
 }
 
-// ParseAnnotation parses the sort key of a head or comment. comment is 0 for a head. It returns an
-// error for other keys.
+// ParseAnnotation parses the sort key of a head or comment. comment is 0 for a head.
 func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 	var p Parts
 	if strings.Contains(sk, "#CMT#") && commentOf.sk.parse(sk, &p) && p.Comment > 0 || thread.sk.parse(sk, &p) {
@@ -79,8 +78,7 @@ func AnnotationGone(doc collab.DocumentRef, ms int64, ann string) Key {
 	return goneThread.Key(inDocument(doc, Parts{At: ms, Ann: ann}))
 }
 
-// ParseAnnotationGone parses the sort key of an AnnotationGone item. It returns an error for other
-// keys.
+// ParseAnnotationGone parses the sort key of an AnnotationGone item.
 func ParseAnnotationGone(sk string) (ms int64, ann string, err error) {
 	p, err := goneThread.ParseSK(sk)
 	return p.At, p.Ann, err
@@ -96,7 +94,7 @@ func AnnotationIDPartition(org collab.OrganizationRef, ann string) string {
 	return threadID.Partition(inOrganization(org, Parts{Ann: ann}))
 }
 
-// ParseAnnotationID parses the sort key of a look-up item. It returns an error for other keys.
+// ParseAnnotationID parses the sort key of a look-up item.
 func ParseAnnotationID(org collab.OrganizationRef, sk string) (collab.DocumentRef, error) {
 	p, err := threadID.ParseSK(sk)
 	return collab.DocumentRef{OrganizationRef: org, Document: p.Doc, Incarnation: p.DocN}, err

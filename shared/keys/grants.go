@@ -48,7 +48,7 @@ func UserGroup(org collab.OrganizationRef, user, group string) Key {
 }
 
 // ParseGrant parses a sort key of GrantPartition: a grant on a document if doc is set, a grant on a
-// folder, or a group. It returns an error for other keys.
+// folder, or a group.
 func ParseGrant(
 	org collab.OrganizationRef, sk string,
 ) (user string, doc collab.DocumentRef, folder collab.FolderRef, group string, err error) {

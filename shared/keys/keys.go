@@ -207,8 +207,7 @@ func below(org collab.OrganizationRef, parts ...string) string {
 	return OrganizationPartition(org) + "#" + Join(parts...)
 }
 
-// DocumentOf returns the document whose heads and comments are in a partition. It returns an error
-// for other partitions.
+// DocumentOf returns the document whose heads and comments are in a partition.
 func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, error) {
 	var p Parts
 	if doc := p.Document(); !thread.pk.parse(pk, &p) || p.Organization() != org {
@@ -217,8 +216,7 @@ func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, erro
 	return p.Document(), nil
 }
 
-// DocumentIDOf returns the id of the document whose heads and comments are in a partition. It
-// returns an error for other partitions.
+// DocumentIDOf returns the id of the document whose heads and comments are in a partition.
 func DocumentIDOf(pk string) (string, error) {
 	id, _, err := parsePart(pk[strings.LastIndexByte(pk, '#')+1:])
 	return id, err

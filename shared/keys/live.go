@@ -39,7 +39,7 @@ func ConnectionsOf(user string) string { return Escape(user) + "#" }
 // ConnectionOf returns the sort key of a user's connection in both partitions.
 func ConnectionOf(user, id string) string { return Join(user, id) }
 
-// ParseConnectionOf parses the sort key of a user's connection. It returns an error for other keys.
+// ParseConnectionOf parses the sort key of a user's connection.
 func ParseConnectionOf(sk string) (user, id string, err error) {
 	p, err := watcher.ParseSK(sk)
 	return p.User, p.ID, err

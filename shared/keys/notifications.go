@@ -30,7 +30,7 @@ func Recipients(org collab.OrganizationRef, id, event string, part int) Key {
 // RecipientsOf returns the prefix of the sort keys of Recipients.
 func RecipientsOf(event string) string { return Join("TO", event, "") }
 
-// ParseListed parses the sort key of a list entry. It returns an error for other keys.
+// ParseListed parses the sort key of a list entry.
 func ParseListed(sk string) (ms int64, id string, err error) {
 	p, err := inboxEntry.ParseSK(sk)
 	return p.At, p.ID, err

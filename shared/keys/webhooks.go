@@ -32,7 +32,7 @@ func Waiting(delivery Key, ms int64) Key {
 	return Key{delivery.PK, Waits + Time(ms) + "#" + delivery.SK}
 }
 
-// ParseWaiting parses the sort key of a pointer. It returns an error for other keys.
+// ParseWaiting parses the sort key of a pointer.
 func ParseWaiting(sk string) (delivery string, ms int64, err error) {
 	p, err := waitingDelivery.ParseSK(sk)
 	if err != nil {

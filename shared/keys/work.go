@@ -55,13 +55,13 @@ func DueEmail(minute collab.Millis, acct, id string) Key {
 	return dueEmail.Key(Parts{Shard: strconv.Itoa(int(h.Sum32() % DueShards)), At: minute, Acct: acct, ID: id})
 }
 
-// ParseDueEmail parses the sort key of a due email. It returns an error for other keys.
+// ParseDueEmail parses the sort key of a due email.
 func ParseDueEmail(sk string) (minute collab.Millis, acct, id string, err error) {
 	p, err := dueEmail.ParseSK(sk)
 	return p.At, p.Acct, p.ID, err
 }
 
-// ParseWork parses the sort key of pending work. It returns an error for other keys.
+// ParseWork parses the sort key of pending work.
 func ParseWork(sk string) (acct, id string, err error) {
 	p, err := pendingWork.ParseSK(sk)
 	return p.Acct, p.ID, err

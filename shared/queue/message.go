@@ -61,7 +61,7 @@ func (m message) encode() string {
 	return string(text)
 }
 
-// DecodeEvent decodes a message of the events queue. It returns an error for other texts.
+// DecodeEvent decodes a message of the events queue.
 func DecodeEvent(text string) (Event, error) {
 	m, err := decode(text)
 	if err == nil && (m.EventID == "" || m.WebhookID != "") {
@@ -73,7 +73,7 @@ func DecodeEvent(text string) (Event, error) {
 	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again, m.Hops, m.Due}, nil
 }
 
-// DecodeLane decodes a message of the webhooks queue. It returns an error for other texts.
+// DecodeLane decodes a message of the webhooks queue.
 func DecodeLane(text string) (Lane, error) {
 	m, err := decode(text)
 	if err == nil && (m.WebhookID == "" || m.EventID != "") {
