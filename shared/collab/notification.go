@@ -147,29 +147,30 @@ func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == Prefer
 // MaxAudience is the maximum of recipients that a notification lists.
 const MaxAudience = 200
 
+// Placement puts a notification into a user's inbox.
 type Placement struct {
 	User      string
-	Mentioned bool   // mentioned in a comment of its event
-	Following bool   // reached only as a follower of the document
+	Mentioned bool
+	Following bool   // reached only as a follower
 	Hidden    bool   // not in the inbox, only for the email
-	Email     string // ID of the email about it, or ""
-	Address   string // email address other than the member's, or ""
+	Email     string // ID, or ""
+	Address   string // if not the member's
 	Verify    bool   // shown only while the user can see its document
 }
 
-// InboxEntry is a notification with one user's actions. In a document's list, the actions are
-// empty.
+// InboxEntry is a notification with its Placement and one user's actions. In a document's list, the
+// actions are empty.
 type InboxEntry struct {
 	Notification
 	To        []string // recipients, at most MaxAudience
 	ToAll     bool     // sent to everyone in the organization
-	Mentioned bool     // mentioned in a comment of its event
-	Following bool     // see Placement
-	Address   string   // see Placement
-	Verify    bool     // see Placement
-	ReadAt    Millis   // 0 for not yet
-	ClickedAt Millis   // 0 for not yet
-	Position  string   // in the inbox
+	Mentioned bool
+	Following bool
+	Address   string
+	Verify    bool
+	ReadAt    Millis // 0 for not yet
+	ClickedAt Millis // 0 for not yet
+	Position  string // in the inbox
 
 	// Present values, set when the entry is read.
 	DocumentName string

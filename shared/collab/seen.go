@@ -39,8 +39,8 @@ func Alone(comments []Comment) bool {
 }
 
 // SeenBefore returns the time before which comments of a thread are seen, by the marks of its
-// document and its own. It returns 0 if the later mark means unseen, and otherwise the later time of
-// both.
+// document and its own. It returns 0 if the later mark means unseen, and otherwise the later time
+// of both.
 func SeenBefore(document, thread Seen) Millis {
 	last := document
 	if thread.At >= document.At {

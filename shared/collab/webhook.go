@@ -7,11 +7,11 @@ import (
 
 // Limits of webhook endpoints.
 const (
-	MaxWebhooks         = 50             // maximum of endpoints of an account
-	MaxWebhookSecrets   = 5              // of an endpoint that sign at the same time
-	SecretRotation      = 24 * time.Hour // how long a replaced secret still signs
+	MaxWebhooks         = 50
+	MaxWebhookSecrets   = 5              // concurrent
+	SecretRotation      = 24 * time.Hour // of a replaced secret
 	MaxDeliveryAttempts = 20             // stored attempts of a delivery
-	MaxDeliveryAnswers  = 3              // of these, the latest with the endpoint's response
+	MaxDeliveryAnswers  = 3              // latest with a response
 	MaxDeliveryAnswer   = 1_000          // bytes of a stored response
 )
 

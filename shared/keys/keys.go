@@ -53,13 +53,13 @@ const (
 	SK      = "sk"
 	Expires = "ttl" // Unix seconds after which DynamoDB deletes the item
 
-	In     = "in"   // partition key of index in
-	By     = "by"   // partition key of index by
-	St     = "st"   // partition key of index st
+	In     = "in"   // partition key
+	By     = "by"   // partition key
+	St     = "st"   // partition key
 	DocAnn = "da"   // sort key of in, by and st
-	Upd    = "upd"  // sort key of index upd
-	Org    = "org"  // partition key of index org
-	OrgUpd = "orgu" // sort key of index org
+	Upd    = "upd"  // sort key
+	Org    = "org"  // partition key
+	OrgUpd = "orgu" // sort key of org
 
 	Creator   = "cr" // user id
 	Location  = "lo" // location id

@@ -31,9 +31,9 @@ type ClaimState int
 
 // The states.
 const (
-	Claimed  ClaimState = iota // the caller holds the key and must finish or free it
-	Finished                   // the request was executed, and its answer is stored
-	Running                    // another attempt holds the key until its lease ends
+	Claimed  ClaimState = iota // the caller must finish or free it
+	Finished                   // the answer is stored
+	Running                    // another attempt holds the key
 	Mismatch                   // the key was used with another body
 )
 

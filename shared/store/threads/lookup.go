@@ -21,12 +21,12 @@ const lastKey = "\U0010FFFF"
 
 // lookUp finds the documents that have an annotation with one of q.IDs, in order.
 type lookUp struct {
-	n         int                  // position in q.IDs, from 1
-	documents []collab.DocumentRef // found by the last look
-	outside   []collab.DocumentRef // those of them outside the query's folder
-	last      string               // key of the last document read, or ""
-	more      bool                 // more may follow
-	units     float64              // capacity units of the last look
+	n         int // position in q.IDs, from 1
+	documents []collab.DocumentRef
+	outside   []collab.DocumentRef // outside the query's folder
+	last      string               // last document read
+	more      bool
+	units     float64 // of the last look
 }
 
 // byID walks the annotations of q.IDs, in the requested documents or all.
