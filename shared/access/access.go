@@ -1,5 +1,5 @@
-// Package access answers who may see what: with what the directory knows, and what an account's permission provider says. The rule itself is
-// collab.Standing and collab.Viewer.
+// Package access decides access of users, from the directory and from accounts' permission
+// providers. The rules themselves are in collab.Standing and collab.Viewer.
 package access
 
 import (
@@ -16,61 +16,64 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Directory is what the answers are made of: see package directory.
+// Directory provides the data for decisions: see package directory.
 type Directory interface {
 	Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error)
 }
 
-// Accounts knows the permission providers of accounts: see package accounts.
+// Accounts provides the permission providers of accounts: see package accounts.
 type Accounts interface {
 	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 }
 
-// Checker answers who may see what. Safe for concurrent use.
+// Checker decides access. It is safe for concurrent use.
 type Checker struct {
 	directory Directory
 	accounts  Accounts
 	now       func() time.Time
 	log       *slog.Logger
-	client    *webhook.Client // asks permission providers
+	client    *webhook.Client // for permission providers
 }
 
-// New returns a Checker that reaches permission providers which the guard allows. o says how they are called, except for time-out and size.
+// New returns a Checker. guard limits the addresses of permission providers. o applies to calls,
+// except time-out and size.
 func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
 	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o)}
 }
 
-// NoAnswer is the error where a permission provider gave no answer about some users. It is UNAVAILABLE to callers.
+// NoAnswer is the error if a permission provider gave no answer for some users. Callers see
+// UNAVAILABLE.
 type NoAnswer struct {
-	Users int   // of whom it is not known, by document
-	Err   error // why
+	Users int   // number of users without an answer, summed over documents
+	Err   error // the cause
 }
 
-// Error is the text for the log.
 func (e *NoAnswer) Error() string { return "the permission provider gave no answer: " + e.Err.Error() }
 
-// Unwrap is what callers are answered.
+// Unwrap returns the error for callers.
 func (e *NoAnswer) Unwrap() error {
 	return &collab.Error{Code: collab.Unavailable, Message: "the account's permission provider gave no answer; try again later", RetryAfter: retryAfter}
 }
 
-const retryAfter = 5 * time.Second // of a provider that gave no answer
+const retryAfter = 5 * time.Second // after a provider gave no answer
 
-// providerDocuments is how many documents a provider is asked about side by side.
+// providerDocuments is the number of documents for which a provider is asked concurrently.
 const providerDocuments = 8
 
-// Viewers returns what users may see of documents of one organization, at this moment: by document, in their order, and in each by user;
-// with members, also whether each is a member. The access type of a document or a folder above it counts, whether the document is disabled,
-// the account's permission provider, and who was removed. Without any of these, everyone may see it. With the error *NoAnswer it returns the
-// viewers, too: those without an answer may see nothing.
+// Viewers returns the access of users to documents of one organization, by document in order, then
+// by user. If members is true, it includes membership. It considers access types, disabled
+// documents, the account's permission provider, and removals; without any of these, everyone has
+// access. With the error *NoAnswer it also returns the viewers, and users without an answer have no
+// access.
 func (c *Checker) Viewers(
 	ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 ) ([][]collab.Viewer, error) {
 	return c.viewers(ctx, settings, collab.StandingQuery{Users: users, Documents: docs, Members: members}, time.Time{})
 }
 
-// viewers is Viewers for a query; of documents about which the permission provider was not asked by the time until it returns none.
+// viewers is Viewers for a query. It returns no viewers for documents that the permission provider
+// was not asked about by until.
 func (c *Checker) viewers(
 	ctx context.Context, settings collab.Settings, q collab.StandingQuery, until time.Time,
 ) ([][]collab.Viewer, error) {
@@ -100,8 +103,9 @@ func (c *Checker) viewers(
 	return list, err
 }
 
-// MaySee returns, by id, which of the users may see a document, whether or not somebody set who may: the permission provider says it, else the
-// document's access type, or the account's default. It fails like Viewers, and returns with *NoAnswer those of whom there is an answer.
+// MaySee returns the users with access to a document, by id: as the permission provider decides,
+// else by the document's access type or the account's default. It returns the errors of Viewers;
+// with *NoAnswer it also returns the users with an answer.
 func (c *Checker) MaySee(
 	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {
@@ -113,15 +117,16 @@ func (c *Checker) MaySee(
 	return allowed, err
 }
 
-// Writers returns, by id, those of the users who may write in a document, as viewers of it: the permission provider says it of all whom it lets
-// see the document, else the document's access type with their grants, or the account's default. It fails like Viewers.
+// Writers returns the users that can write in a document, by id. If there is a permission provider,
+// those are the users that it lets see the document; otherwise the access type with grants, or the
+// account's default, decides. It returns the errors of Viewers.
 func (c *Checker) Writers(
 	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string,
 ) (map[string]collab.Viewer, error) {
 	return c.may(ctx, settings, doc, users, collab.Standing.MayWrite)
 }
 
-// may returns the users whom a permission provider lets see a document, or whom allows lets.
+// may returns the users with access by a permission provider, or else by allows.
 func (c *Checker) may(
 	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string, allows func(collab.Standing, collab.Millis) bool,
 ) (map[string]collab.Viewer, error) {
@@ -150,7 +155,6 @@ func (c *Checker) may(
 	return allowed, nil
 }
 
-// provider returns the permission provider of an account, nil for none. Only the settings are asked where these say that there is none.
 func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct string) (*collab.PermissionProvider, error) {
 	if !settings.PermissionProvider {
 		return nil, nil
@@ -158,8 +162,8 @@ func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct s
 	return c.accounts.PermissionProvider(ctx, acct)
 }
 
-// askAll asks a provider about the users whom all other rules let see documents, and puts the answers into the standings. It begins no question
-// at the time until or later: these documents have no standings.
+// askAll asks a provider about the users that all other rules admit, and stores the answers in the
+// standings. It starts no call after until; the documents left have no standings.
 func (c *Checker) askAll(
 	ctx context.Context, p *collab.PermissionProvider, docs []collab.DocumentRef, standings [][]collab.Standing, until time.Time,
 ) error {
@@ -186,7 +190,7 @@ func (c *Checker) askAll(
 			return nil
 		})
 	}
-	_ = g.Wait() // no function fails
+	_ = g.Wait()
 	all := &NoAnswer{}
 	for _, err := range failed {
 		if noAnswer, ok := errors.AsType[*NoAnswer](err); ok {

@@ -22,8 +22,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestViewersByProvider asks an account's permission provider: it decides in the place of access types and grants, but lets nobody in who was
-// removed, and into nothing that is disabled. Where it does not answer nobody is let in, and the caller hears of it.
+// TestViewersByProvider: a permission provider replaces access types and grants, except for
+// removals and disabled documents. Without an answer nobody has access, and the caller receives an
+// error.
 func TestViewersByProvider(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
 	a := accounts.New(storetest.New(t))

@@ -2,15 +2,14 @@ package access
 
 import "context"
 
-// MaxCandidates is how many users one search for those who may see something looks at.
+// MaxCandidates is the number of users that one search for users with access examines.
 const MaxCandidates = 1_000
 
-// First returns the first want users of a stream who may see something, after a user ("" for the
-// beginning), and the user after whom the search goes on, "" if the stream has ended. It looks at
-// no more than bound users: then it returns fewer.
+// First returns the first want users of a stream that have access, after a user. next is the user
+// to continue after, "" at the end. It examines at most bound users, so it may return fewer.
 //
-// next returns those of the next at most n users of the stream after one that count, and the last
-// of the n, "" if the stream has ended. may returns those of them who may see it.
+// The function next returns eligible users among the next n users of the stream. last is the last
+// of the n, "" at the end. The function may returns the users among them that have access.
 func First(
 	ctx context.Context, want, bound int, after string,
 	next func(ctx context.Context, after string, n int) (users []string, last string, err error),

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFirst walks random streams: the parts together are those who may see, in order, and no part
-// looks at more than its bound.
+// TestFirst walks random streams: the parts together are the users with access, in order, and each
+// part stays within its bound.
 func TestFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(t, "users")
@@ -68,7 +68,7 @@ func TestFirst(t *testing.T) {
 	})
 }
 
-// TestFirstFails holds that errors of either function are those of the search.
+// TestFirstFails: errors of either function are returned.
 func TestFirstFails(t *testing.T) {
 	failure := errors.New("down")
 	next := func(context.Context, string, int) ([]string, string, error) { return []string{"u"}, "", nil }

@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// people is a collab.Sight that asks about each document once.
+// people is a collab.Sight that decides each document once.
 type people struct {
 	checker  *Checker
 	settings collab.Settings
@@ -24,8 +24,8 @@ func (c *Checker) People(settings collab.Settings, users ...string) collab.Sight
 	return c.sight(settings, collab.StandingQuery{Users: users})
 }
 
-// Person returns the sight of a person with a token, who sees no document that was added after the
-// token was issued. For a request that writes it asks early: see collab.StandingQuery.
+// Person returns the sight of a person with a token. Documents added after the token was issued are
+// hidden. For a request that writes, it reads early: see collab.StandingQuery.
 func (c *Checker) Person(settings collab.Settings, p *collab.Person, writes bool) collab.Sight {
 	return c.sight(settings, collab.StandingQuery{Users: []string{p.UserID}, Person: p, Early: writes})
 }
@@ -35,7 +35,7 @@ func (c *Checker) sight(settings collab.Settings, of collab.StandingQuery) colla
 	return &people{checker: c, settings: settings, of: of, known: map[collab.DocumentRef]collab.Viewers{}}
 }
 
-// Viewers implements collab.Sight. It fails like Checker.Viewers.
+// Viewers implements collab.Sight. It returns the errors of Checker.Viewers.
 func (p *people) Viewers(
 	ctx context.Context, documents []collab.DocumentRef, until time.Time,
 ) (map[collab.DocumentRef]collab.Viewers, error) {

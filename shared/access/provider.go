@@ -17,14 +17,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// How a permission provider is asked. The reference has the form of question and answer: shared/api/openapi/introduction.md.
+// Limits of calls to a permission provider. For the form of request and response see
+// shared/api/openapi/introduction.md.
 const (
 	providerTimeout = 2 * time.Second
 	providerTries   = 3
-	providerPause   = 100 * time.Millisecond // before the second try; twice as long before the third
-	providerUsers   = 50                     // of one question
-	providerAnswer  = 100_000                // bytes of an answer: each of these users with an id of 256 bytes, each escaped to six
-	providerCalls   = 4                      // at the same time
+	providerPause   = 100 * time.Millisecond // before the second attempt; doubled before the third
+	providerUsers   = 50                     // in one request
+	// Bytes of a response: each of these users with an id of 256 bytes, each escaped to six.
+	providerAnswer = 100_000
+	providerCalls  = 4 // concurrent
 )
 
 type permissionQuestion struct {
@@ -37,8 +39,8 @@ type permissionAnswer struct {
 	UserIDs []string `json:"userIds"`
 }
 
-// ask returns those of the users who may see a document, by the answer of the account's permission provider. It fails with *NoAnswer where
-// some questions had no answer: their users are not among those returned.
+// ask returns the users with access to a document according to the permission provider. It returns
+// *NoAnswer if some requests fail, and omits their users.
 func (c *Checker) ask(
 	ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {
@@ -64,12 +66,12 @@ func (c *Checker) ask(
 			return nil
 		})
 	}
-	_ = g.Wait() // no function fails
+	_ = g.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if none.Err != nil {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: those it was asked about see nothing",
+		c.log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: these users have no access",
 			slog.String("account", doc.Account), slog.Int("users", none.Users), slog.Any("cause", none.Err))
 		return allowed, none
 	}

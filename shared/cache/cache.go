@@ -1,4 +1,4 @@
-// Package cache remembers what was read, for a while.
+// Package cache remembers values for a limited time.
 package cache
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Cache remembers values by key. Safe for concurrent use.
+// Cache maps keys to values with an expiry. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	most    int
 	mu      sync.Mutex
@@ -18,12 +18,12 @@ type entry[V any] struct {
 	until time.Time
 }
 
-// New returns a Cache of the size most: when there are more, all are forgotten.
+// New returns a Cache for most values. If there are more, it forgets all.
 func New[K comparable, V any](most int) *Cache[K, V] {
 	return &Cache[K, V]{most: most, entries: map[K]entry[V]{}}
 }
 
-// Get returns the value of a key, and whether one is remembered at the time now: else the zero value.
+// Get returns the value of a key, and whether it is valid at the time now.
 func (c *Cache[K, V]) Get(k K, now time.Time) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *Cache[K, V]) Get(k K, now time.Time) (value V, ok bool) {
 	return value, false
 }
 
-// Last returns the value that a key had last, even if its time is over.
+// Last returns the last value of a key, even if it has expired.
 func (c *Cache[K, V]) Last(k K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,14 +41,13 @@ func (c *Cache[K, V]) Last(k K) (value V, ok bool) {
 	return e.value, ok
 }
 
-// Forget forgets the value of a key.
 func (c *Cache[K, V]) Forget(k K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.entries, k)
 }
 
-// Put remembers the value of a key until a time.
+// Put stores the value of a key until a time.
 func (c *Cache[K, V]) Put(k K, value V, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

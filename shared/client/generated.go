@@ -1304,25 +1304,25 @@ type User struct {
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// The user's organization, as your application names it
+	// The user's organization in your application
 	OrganizationID string `json:"organizationId,omitzero"`
-	// Of the user's picture and cursor
+	// Color of the user's picture and cursor
 	Color string `json:"color,omitzero"`
-	// Of the text on it
+	// Color of text on it
 	TextColor string `json:"textColor,omitzero"`
-	// Shown where there is no picture; kept as sent, never made of the name
+	// Shown if there is no picture. Returned as sent, never derived from the name
 	Initial string `json:"initial,omitzero"`
-	// Of your application
+	// Defined by your application
 	Plan string `json:"plan,omitzero"`
-	// Of your application
+	// Defined by your application
 	Type string `json:"type,omitzero"`
-	// Of your application: it takes no right away
+	// Defined by your application. Removes no right
 	IsReadOnly *bool `json:"isReadOnly,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsAnonymous *bool `json:"isAnonymous,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsGuest *bool `json:"isGuest,omitzero"`
-	// Of your application: it grants nothing
+	// Defined by your application. Grants nothing
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 	// Deprecated
 	GroupID string `json:"groupId,omitzero"`
@@ -1453,12 +1453,12 @@ type Progress struct {
 
 // Visibility is the value of visibility, visibilityConfig.
 type Visibility struct {
-	// public: everyone who may see the document; organizationPrivate: of these, the members of the
-	// organization; restricted: of these, userIds and the annotation's creator; required
+	// public: all users with access to the document; organizationPrivate: only members of the
+	// organization; restricted: only userIds and the annotation's creator; required
 	Type VisibilityType `json:"type"`
-	// The organization of the request; required for organizationPrivate
+	// Organization of the request; required for organizationPrivate
 	OrganizationID string `json:"organizationId,omitzero"`
-	// 1 to 100 different users; required for restricted, and for it alone; at most 100
+	// 1 to 100 distinct users; required for restricted, and not allowed otherwise; at most 100
 	UserIDs []string `json:"userIds,omitzero"`
 }
 
@@ -1951,25 +1951,25 @@ type UserChange struct {
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// The user's organization, as your application names it
+	// The user's organization in your application
 	OrganizationID string `json:"organizationId,omitzero"`
-	// Of the user's picture and cursor
+	// Color of the user's picture and cursor
 	Color string `json:"color,omitzero"`
-	// Of the text on it
+	// Color of text on it
 	TextColor string `json:"textColor,omitzero"`
-	// Shown where there is no picture; kept as sent, never made of the name
+	// Shown if there is no picture. Returned as sent, never derived from the name
 	Initial string `json:"initial,omitzero"`
-	// Of your application
+	// Defined by your application
 	Plan string `json:"plan,omitzero"`
-	// Of your application
+	// Defined by your application
 	Type string `json:"type,omitzero"`
-	// Of your application: it takes no right away
+	// Defined by your application. Removes no right
 	IsReadOnly *bool `json:"isReadOnly,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsAnonymous *bool `json:"isAnonymous,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsGuest *bool `json:"isGuest,omitzero"`
-	// Of your application: it grants nothing
+	// Defined by your application. Grants nothing
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 	// Deprecated
 	GroupID string `json:"groupId,omitzero"`
@@ -3117,25 +3117,25 @@ type NewUser struct {
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// The user's organization, as your application names it
+	// The user's organization in your application
 	OrganizationID string `json:"organizationId,omitzero"`
-	// Of the user's picture and cursor
+	// Color of the user's picture and cursor
 	Color string `json:"color,omitzero"`
-	// Of the text on it
+	// Color of text on it
 	TextColor string `json:"textColor,omitzero"`
-	// Shown where there is no picture; kept as sent, never made of the name
+	// Shown if there is no picture. Returned as sent, never derived from the name
 	Initial string `json:"initial,omitzero"`
-	// Of your application
+	// Defined by your application
 	Plan string `json:"plan,omitzero"`
-	// Of your application
+	// Defined by your application
 	Type string `json:"type,omitzero"`
-	// Of your application: it takes no right away
+	// Defined by your application. Removes no right
 	IsReadOnly *bool `json:"isReadOnly,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsAnonymous *bool `json:"isAnonymous,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsGuest *bool `json:"isGuest,omitzero"`
-	// Of your application: it grants nothing
+	// Defined by your application. Grants nothing
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 	// Deprecated
 	GroupID string `json:"groupId,omitzero"`
@@ -3190,25 +3190,25 @@ type UserWithRole struct {
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// The user's organization, as your application names it
+	// The user's organization in your application
 	OrganizationID string `json:"organizationId,omitzero"`
-	// Of the user's picture and cursor
+	// Color of the user's picture and cursor
 	Color string `json:"color,omitzero"`
-	// Of the text on it
+	// Color of text on it
 	TextColor string `json:"textColor,omitzero"`
-	// Shown where there is no picture; kept as sent, never made of the name
+	// Shown if there is no picture. Returned as sent, never derived from the name
 	Initial string `json:"initial,omitzero"`
-	// Of your application
+	// Defined by your application
 	Plan string `json:"plan,omitzero"`
-	// Of your application
+	// Defined by your application
 	Type string `json:"type,omitzero"`
-	// Of your application: it takes no right away
+	// Defined by your application. Removes no right
 	IsReadOnly bool `json:"isReadOnly,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsAnonymous bool `json:"isAnonymous,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsGuest bool `json:"isGuest,omitzero"`
-	// Of your application: it grants nothing
+	// Defined by your application. Grants nothing
 	IsAdmin bool `json:"isAdmin,omitzero"`
 	// Deprecated
 	GroupID string `json:"groupId,omitzero"`
@@ -3302,25 +3302,25 @@ type DataGrant struct {
 	Email string `json:"email,omitzero"`
 	// Address of a picture
 	PhotoURL string `json:"photoUrl,omitzero"`
-	// The user's organization, as your application names it
+	// The user's organization in your application
 	OrganizationID string `json:"organizationId,omitzero"`
-	// Of the user's picture and cursor
+	// Color of the user's picture and cursor
 	Color string `json:"color,omitzero"`
-	// Of the text on it
+	// Color of text on it
 	TextColor string `json:"textColor,omitzero"`
-	// Shown where there is no picture; kept as sent, never made of the name
+	// Shown if there is no picture. Returned as sent, never derived from the name
 	Initial string `json:"initial,omitzero"`
-	// Of your application
+	// Defined by your application
 	Plan string `json:"plan,omitzero"`
-	// Of your application
+	// Defined by your application
 	Type string `json:"type,omitzero"`
-	// Of your application: it takes no right away
+	// Defined by your application. Removes no right
 	IsReadOnly bool `json:"isReadOnly,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsAnonymous bool `json:"isAnonymous,omitzero"`
-	// Of your application
+	// Defined by your application
 	IsGuest bool `json:"isGuest,omitzero"`
-	// Of your application: it grants nothing
+	// Defined by your application. Grants nothing
 	IsAdmin bool `json:"isAdmin,omitzero"`
 	// Deprecated
 	GroupID string `json:"groupId,omitzero"`
@@ -4096,14 +4096,14 @@ type EventNotification struct {
 type EventWebhook struct {
 	// The webhook endpoint
 	WebhookID string `json:"webhookId"`
-	// Why it was disabled
+	// Reason for disabling
 	Reason string `json:"reason"`
 }
 
 // EventErased is the value of erased: the user with data being deleted.
 type EventErased struct {
-	// The user whose data are deleted
+	// User whose data is deleted
 	UserID string `json:"userId"`
-	// In these organizations; none for all of the account
+	// Organizations of the erasure; if absent, the whole account
 	OrganizationIDs []string `json:"organizationIds,omitzero"`
 }

@@ -2,24 +2,30 @@ package collab
 
 import "cmp"
 
-// Access says who may see a folder or document without a grant on it, or on a folder above it.
+// Access is the access type of a folder or document for users without a grant on it or on a folder
+// above.
 type Access string
 
-// The types of access. A document without one has that of its folder, which has its parent's, and so on to the account's default.
+// The access types. A document without one inherits its folder's, a folder its parent's, and at the
+// top the account's default applies.
 const (
-	AccessPublic              Access = "public"              // every user of the account, who may write too
-	AccessOrganizationPrivate Access = "organizationPrivate" // users of the organization
-	AccessRestricted          Access = "restricted"          // nobody
+	// AccessPublic gives all users of the account access, including writes.
+	AccessPublic Access = "public"
+	// AccessOrganizationPrivate gives users of the organization access.
+	AccessOrganizationPrivate Access = "organizationPrivate"
+	// AccessRestricted gives nobody access.
+	AccessRestricted Access = "restricted"
 
-	accessOrganization Access = "organization" // another name of AccessOrganizationPrivate in requests
+	// accessOrganization is another name of AccessOrganizationPrivate in requests.
+	accessOrganization Access = "organization"
 )
 
-// Values returns the values that a request may have.
+// Values returns the values that requests accept.
 func (Access) Values() []string {
 	return texts(AccessPublic, AccessOrganizationPrivate, AccessRestricted, accessOrganization)
 }
 
-// Canonical returns the one name of the type.
+// Canonical returns the only name of the type.
 func (a Access) Canonical() Access {
 	if a == accessOrganization {
 		return AccessOrganizationPrivate
@@ -27,43 +33,45 @@ func (a Access) Canonical() Access {
 	return a
 }
 
-// Role is what a grant lets its user do.
 type Role string
 
-// The roles.
 const (
 	RoleEditor Role = "editor" // reads and writes: the default
 	RoleViewer Role = "viewer" // reads
 )
 
-// Values returns all roles.
 func (Role) Values() []string { return texts(RoleEditor, RoleViewer) }
 
 // Grant gives a user a role on a document, a folder with all below it, or an organization.
 type Grant struct {
 	Role    Role  `dynamodbav:"role"`
-	Expires int64 `dynamodbav:"exp,omitempty"` // seconds since epoch, from then on it is none; 0 for never
+	Expires int64 `dynamodbav:"exp,omitempty"` // Unix seconds at which it ends; 0 for never
 }
 
-// Holds reports whether there is a grant that has not expired.
+// Holds reports whether the grant exists and has not expired.
 func (g *Grant) Holds(now Millis) bool { return g != nil && (g.Expires == 0 || now/1000 < g.Expires) }
 
-// Standing is all that decides what a user may do with a folder or a document at a moment.
+// Standing is all that decides a user's access to a folder or document.
 type Standing struct {
 	User     string
-	There    bool // the thing exists, a document in the incarnation that was asked about
+	There    bool // it exists, a document in the requested incarnation
 	Disabled bool
-	Removed  bool // users/delete took the user out of the organization or the document, and nothing has brought them back
-	// Provider is the answer of the account's permission provider, nil where it was not asked. It decides in the place of what follows.
+	// The user was removed from the organization or document, and not added again.
+	Removed bool
+	// Provider is the answer of the account's permission provider, nil if it was not asked. It
+	// replaces the following fields.
 	Provider *bool
-	Access   Access   // the type that holds; "" where nobody set one, and the default was not asked about
-	SetOn    string   // the folder that has that type, "" for the thing itself
-	Grants   []*Grant // on the thing itself, then on the folders above it from the nearest up; nil where there is none
-	Member   *Grant   // the user's membership of the organization, nil for none
+	// The type in effect; "" if none is set and no default was requested.
+	Access Access
+	SetOn  string // the folder with that type, "" for the thing itself
+	// On the thing itself, then on the folders above, nearest first; nil for none.
+	Grants []*Grant
+	Member *Grant // membership of the organization, nil for none
 }
 
-// Grant returns the grant that says what the user may do at a time, nil where the user may not see the thing. It is the nearest of those
-// that have not expired; membership is the farthest, and none where access is restricted. A user without a grant is an editor of what is public.
+// Grant returns the grant in effect at a time, nil if the user has no access. It is the nearest
+// unexpired grant. Membership comes last, and does not count if access is restricted. A user
+// without a grant is an editor of public things.
 func (s Standing) Grant(now Millis) *Grant {
 	for _, g := range s.Grants {
 		if g.Holds(now) {
@@ -79,19 +87,19 @@ func (s Standing) Grant(now Millis) *Grant {
 	return nil
 }
 
-// MayWrite reports whether the user may write at a time.
+// MayWrite reports whether the user can write at a time.
 func (s Standing) MayWrite(now Millis) bool {
 	g := s.Grant(now)
 	return g != nil && g.Role != RoleViewer
 }
 
-// MaxFolderDepth is how many levels of folders there may be: folders at the top are the first.
+// MaxFolderDepth is the maximum of folder levels; top-level folders are the first.
 const MaxFolderDepth = 10
 
-// Folders are folders of an organization by id: those that a question is about, and all above them.
+// Folders are folders of an organization and all their ancestors, by id.
 type Folders map[string]Folder
 
-// Up returns the ids of a folder and of those above it, the nearest first; none for RootFolder.
+// Up returns the ids of a folder and its ancestors, nearest first; none for RootFolder.
 func (t Folders) Up(id string) (up []string) {
 	for id != RootFolder && len(up) <= len(t) {
 		up = append(up, id)
@@ -104,15 +112,17 @@ func (t Folders) Up(id string) (up []string) {
 	return up
 }
 
-// Access returns the type of access that holds for what is in a folder and has the type own, "" for none of its own. byDefault is the
-// account's. Where a folder above is missing, as it is being deleted, nobody has access without a grant.
+// Access returns the access type of a thing in a folder. own is its own type, "" for none, and
+// byDefault the account's. If a folder above is missing, because it is being deleted, only grants
+// give access.
 func (t Folders) Access(own Access, folder string, byDefault Access) Access {
 	set, _ := t.Set(own, folder)
 	return cmp.Or(set, byDefault, AccessOrganizationPrivate)
 }
 
-// CheckPlace reports why a folder cannot be in a parent: NOT_FOUND where that does not exist, FAILED_PRECONDITION where it is the folder
-// itself, lies in it, or is too deep. height counts the levels of the folder with what is below it: 1 for one without subfolders.
+// CheckPlace returns an error if a folder cannot be in a parent. It returns NOT_FOUND if the parent
+// does not exist. It returns FAILED_PRECONDITION if the parent is the folder itself, is inside it,
+// or makes it too deep. height is the number of levels of the folder: 1 without subfolders.
 func (t Folders) CheckPlace(id, parent string, height int) error {
 	up := t.Up(parent)
 	for _, above := range up {
@@ -129,15 +139,14 @@ func (t Folders) CheckPlace(id, parent string, height int) error {
 	return nil
 }
 
-// Resource is what users are added to and have grants on: an organization, a folder in it where Folder names one, or a document in it where
-// Document names one.
+// Resource is an organization, a folder in it if Folder is set, or a document if Document is set.
+// Users are added to it and have grants on it.
 type Resource struct {
 	OrganizationRef
 	Folder   FolderRef
 	Document DocumentRef
 }
 
-// ResourceName is the name of a Resource in requests.
 type ResourceName struct{ Organization, Folder, Document string }
 
 // StandingQuery asks for standings in an organization.
@@ -145,22 +154,26 @@ type StandingQuery struct {
 	Users     []string
 	Folders   []string
 	Documents []DocumentRef
-	// Default is the access of things for which nobody set one. "" asks who may see what somebody hid: an access type that was set, and
-	// removals, count, and nothing else.
+	// Default is the access of things without an access type. If it is "", only explicit
+	// restrictions count: access types that are set, and removals.
 	Default  Access
-	Provided bool    // a permission provider decides in the place of access types and grants
-	Members  bool    // it is to be known who is a member of the organization
-	Person   *Person // documents that were added after the person's token was issued do not exist; nil for a back end
-	Early    bool    // read grants on documents and removals before it is known that they matter: 1.5 read units for each user and document, and one round trip less
+	Provided bool // a permission provider replaces access types and grants
+	Members  bool // also return membership
+	// Documents added after the person's token was issued count as missing; nil for a back end.
+	Person *Person
+	// Read grants on documents and removals at once: 1.5 read units for each user and document, and
+	// one round trip less.
+	Early bool
 }
 
-// AccessByDefault is the access of things for which nobody set one.
+// AccessByDefault returns the access of things without an access type.
 func (s Settings) AccessByDefault() Access { return cmp.Or(s.DefaultAccess, AccessOrganizationPrivate) }
 
-// AnyIncarnation is that of a DocumentRef which stands for the document that has its id.
+// AnyIncarnation is the incarnation of a DocumentRef that stands for the present document with the
+// id.
 const AnyIncarnation = -1
 
-// Standings answer a StandingQuery: by folder and by document, in its order, and in each by user.
+// Standings answer a StandingQuery: by folder and by document, in its order, then by user.
 type Standings struct {
 	Members            map[string]*Grant // by user
 	Folders, Documents [][]Standing

@@ -6,8 +6,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TestStanding holds what a user may do, by the type of access and the grants that the user has: on the thing, on its folder, on that one's
-// parent, and the membership of the organization.
+// TestStanding checks access by access type and grants: on the thing, its folder, that folder's
+// parent, and by membership.
 func TestStanding(t *testing.T) {
 	const now = 1_800_000_000
 	var (
@@ -21,7 +21,7 @@ func TestStanding(t *testing.T) {
 	for _, test := range []struct {
 		grants grants
 		member *collab.Grant
-		want   string // what the user may do where access is public, organizationPrivate, restricted: write, read or nothing
+		want   string // with access public, organizationPrivate, restricted: write, read or nothing
 	}{
 		{nil, none, "w--"},
 		{grants{none, none, none}, none, "w--"},

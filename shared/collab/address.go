@@ -9,13 +9,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxAddress is the length of the longest address that email can reach.
 const maxAddress = 320
 
 var errAddress = errors.New("must be an address that email can reach, such as bob@example.com")
 
-// MailAddress returns the form of an address that email is sent to: without space around it, the
-// domain in ASCII. The error names the rule that the address breaks.
+// MailAddress returns the normal form of an email address: trimmed, with the domain in ASCII. The
+// error is the rule that the address breaks.
 func MailAddress(address string) (string, error) {
 	address = strings.TrimSpace(address)
 	at := strings.LastIndexByte(address, '@')

@@ -1,17 +1,17 @@
 package collab
 
-// ErasedUser stands where a person was whose data were deleted. Nobody is told anything as this user, and a visibility that names it lets
-// nobody see.
+// ErasedUser replaces a user whose data was deleted. It gets no notifications, and a visibility
+// that names it shows nothing to anyone.
 const (
 	ErasedUser     = "erased-user" // the id
 	ErasedUserName = "erased user"
 )
 
-// Erased is the user object that stands where a person was whose data were deleted.
+// Erased returns the user object that replaces erased users.
 func Erased() User { return User{UserID: ErasedUser, Name: new(ErasedUserName)} }
 
-// EventErased names a person whose data are being deleted.
+// EventErased names a user whose data is being deleted.
 type EventErased struct {
-	UserID          string   `json:"userId" doc:"The user whose data are deleted"`
-	OrganizationIDs []string `json:"organizationIds,omitempty" doc:"In these organizations; none for all of the account"`
+	UserID          string   `json:"userId" doc:"User whose data is deleted"`
+	OrganizationIDs []string `json:"organizationIds,omitempty" doc:"Organizations of the erasure; if absent, the whole account"`
 }

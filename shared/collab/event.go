@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// MaxPeople is how many users one event may notify: the tagged users of an annotation in one request, or notifyUsers.
+// MaxPeople is the maximum of users that one event notifies: the tagged users of an annotation in
+// one request, or notifyUsers.
 const MaxPeople = 1_000
 
-// EventType is the type of an event, as webhooks carry it.
+// EventType is the type of an event in webhooks.
 type EventType string
 
-// The event types.
 const (
 	AnnotationAdded         EventType = "comment_annotation.added"
 	AnnotationUpdated       EventType = "comment_annotation.updated"
@@ -31,7 +31,6 @@ const (
 	UserErased              EventType = "user.erased"
 )
 
-// EventTypes returns all event types.
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
@@ -40,7 +39,6 @@ func EventTypes() []EventType {
 	}
 }
 
-// Values returns all event types.
 func (EventType) Values() []string { return texts(EventTypes()...) }
 
 func texts[T ~string](values ...T) []string {
@@ -51,8 +49,8 @@ func texts[T ~string](values ...T) []string {
 	return list
 }
 
-// Event is a reference to something that happened. It holds ids and what cannot be read later: what people read of it is rendered when it is
-// read, mailed or posted.
+// Event refers to something that happened. It has ids, and facts that cannot be read later.
+// Everything else is rendered when it is read, emailed or posted.
 type Event struct {
 	ID             string    `json:"id"`
 	Type           EventType `json:"type"`
@@ -61,20 +59,26 @@ type Event struct {
 	DocumentID     string    `json:"documentId,omitempty"`
 	Incarnation    [2]int64  `json:"incarnation,omitzero"` // of organization and document
 	AnnotationID   string    `json:"annotationId,omitempty"`
-	CommentIDs     []int64   `json:"commentIds,omitempty"`     // those that notify come first
-	Notifying      int       `json:"notifying,omitempty"`      // how many of CommentIDs notify
-	FolderID       string    `json:"folderId,omitempty"`       // folder.deleted
-	NotificationID string    `json:"notificationId,omitempty"` // notification.added, notification.clicked
+	CommentIDs     []int64   `json:"commentIds,omitempty"` // notifying ones come first
+	Notifying      int       `json:"notifying,omitempty"`  // number of CommentIDs that notify
+	FolderID       string    `json:"folderId,omitempty"`   // folder.deleted
+	NotificationID string    `json:"notificationId,omitempty"`
 	Time           Millis    `json:"time"`
-	Actor          *User     `json:"actor,omitempty"`        // id and name, see Acting; never notified
-	ByPerson       bool      `json:"byPerson,omitempty"`     // with a token: the service filled in the tags
-	Notify         bool      `json:"notify,omitempty"`       // in-app notifications and mail as well as webhooks
-	NotifyAll      bool      `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
-	VerifyAccess   bool      `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
+	// Actor has only id and name, see Acting. It is never notified.
+	Actor *User `json:"actor,omitempty"`
+	// A person made the request with a token: the service filled in the tags.
+	ByPerson bool `json:"byPerson,omitempty"`
+	// Notify sends in-app notifications and emails as well as webhooks.
+	Notify bool `json:"notify,omitempty"`
+	// notification.added: everyone in the organization.
+	NotifyAll bool `json:"notifyAll,omitempty"`
+	// Only users with access to the document (verifyUserPermissions).
+	VerifyAccess bool `json:"verifyAccess,omitempty"`
 
-	// Only those are notified whom the event newly mentions, or shares the annotation with.
-	NamedAlone bool     `json:"namedAlone,omitempty"`
-	SharedWith []string `json:"sharedWith,omitempty"` // users whom the annotation's visibility names, and did not before
+	// The event notifies only users that it newly mentions or shares the annotation with.
+	NamedAlone bool `json:"namedAlone,omitempty"`
+	// Users newly named by the annotation's visibility.
+	SharedWith []string `json:"sharedWith,omitempty"`
 
 	Before  EventFacts    `json:"before,omitzero"`   // status_changed, assigned, comment.updated
 	After   EventFacts    `json:"after,omitzero"`    // of events about an annotation
@@ -82,7 +86,7 @@ type Event struct {
 	Erased  *EventErased  `json:"erased,omitempty"`  // user.erased
 }
 
-// EventFacts are the state of an annotation at the time of an event.
+// EventFacts are facts about an annotation at the time of an event.
 type EventFacts struct {
 	Status     *EventStatus `json:"status,omitempty"` // status_changed
 	AssigneeID string       `json:"assigneeId,omitempty"`
@@ -90,13 +94,13 @@ type EventFacts struct {
 	Mentions   Mentions     `json:"mentions,omitzero"`  // comment.updated: see Event.Mentioned
 }
 
-// Mentions are the ids of users and groups whom comments mention, each once.
+// Mentions are the distinct ids of mentioned users and groups.
 type Mentions struct {
 	Users  []string `json:"users,omitempty"`
 	Groups []string `json:"groups,omitempty"`
 }
 
-// MentionsOf returns whom comments mention.
+// MentionsOf returns the mentions in comments.
 func MentionsOf(comments ...Comment) (m Mentions) {
 	seen := map[Tag]bool{}
 	for _, c := range comments {
@@ -115,10 +119,9 @@ func MentionsOf(comments ...Comment) (m Mentions) {
 	return m
 }
 
-// Len is how many there are.
 func (m Mentions) Len() int { return len(m.Users) + len(m.Groups) }
 
-// without returns those of m that are not in other, at most most of them, groups first.
+// without returns up to most mentions of m that are not in other, groups first.
 func (m Mentions) without(other Mentions, most int) Mentions {
 	among := func(list, others []string) []string {
 		list = Where(list, func(id string) bool { return !slices.Contains(others, id) })
@@ -130,13 +133,12 @@ func (m Mentions) without(other Mentions, most int) Mentions {
 	return Mentions{among(m.Users, other.Users), groups}
 }
 
-// EventStatus is a status by its id.
 type EventStatus struct {
 	ID   string `json:"id"`
 	Type string `json:"type,omitempty"`
 }
 
-// In returns an event of a document. The caller sets its ID, Type and Time.
+// In returns an event in a document. The caller sets its ID, Type and Time.
 func In(doc DocumentRef) Event {
 	return Event{
 		Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
@@ -144,19 +146,20 @@ func In(doc DocumentRef) Event {
 	}
 }
 
-// Document is where the event happened.
+// Document returns the document of the event.
 func (e *Event) Document() DocumentRef {
 	org := OrganizationRef{Account: e.Account, Organization: e.OrganizationID, Incarnation: e.Incarnation[0]}
 	return DocumentRef{OrganizationRef: org, Document: e.DocumentID, Incarnation: e.Incarnation[1]}
 }
 
-// Describe sets the event's type, and the annotation that it is about.
+// Describe sets the event's type and annotation.
 func (e *Event) Describe(kind EventType, a *Annotation) {
 	e.Type, e.AnnotationID = kind, a.ID
 	e.After.AssigneeID = a.AssigneeID()
 }
 
-// AddComments adds comments; notify says that people are notified of them. Those that notify must be added first.
+// AddComments adds comments. If notify is true, they notify users; such comments must be added
+// first.
 func (e *Event) AddComments(notify bool, comments ...Comment) {
 	for _, c := range comments {
 		e.CommentIDs = append(e.CommentIDs, c.ID)
@@ -166,8 +169,8 @@ func (e *Event) AddComments(notify bool, comments ...Comment) {
 	}
 }
 
-// AddChanges adds comments as they were and as they are changed. With notify those whom the change
-// mentions, and the comments did not mention before, are notified of it.
+// AddChanges adds comments before and after a change. If notify is true, the event notifies users
+// that the change newly mentions.
 func (e *Event) AddChanges(notify bool, were, comments []Comment) {
 	before := MentionsOf(were...)
 	fresh := MentionsOf(comments...).without(before, MaxPeople)
@@ -182,8 +185,8 @@ func (e *Event) AddChanges(notify bool, were, comments []Comment) {
 	e.Before.Mentions, e.After.Mentions = before.without(Mentions{}, MaxPeople-fresh.Len()), fresh
 }
 
-// Mentioned returns whom of those that a comment of the event mentions now the event notifies of
-// that, before those are left out whom Before.Mentions has already notified.
+// Mentioned returns the mentions in a comment for which the event notifies users. Before.Mentions
+// is still part of it.
 func (e *Event) Mentioned(now Mentions) Mentions {
 	switch e.Type {
 	case AnnotationAdded, CommentAdded:
@@ -197,8 +200,8 @@ func (e *Event) Mentioned(now Mentions) Mentions {
 	return Mentions{}
 }
 
-// Share says that the annotation's visibility names users whom it did not name before, nil for a new
-// annotation. Its creator sees it anyway.
+// Share records the users that the annotation's visibility newly names. before is nil for a new
+// annotation. The creator is excluded.
 func (e *Event) Share(before, after *Annotation) {
 	var were []string
 	if before != nil {
@@ -209,54 +212,52 @@ func (e *Event) Share(before, after *Annotation) {
 	})
 }
 
-// NotifyingIDs returns the ids of the comments that people are notified of.
+// NotifyingIDs returns the ids of the comments that notify users.
 func (e *Event) NotifyingIDs() []int64 { return e.CommentIDs[:e.Notifying] }
 
-// Deletes reports whether events of the type tell of a deletion: they hold ids alone.
+// Deletes reports whether events of the type are about a deletion: they have only ids.
 func (t EventType) Deletes() bool { return strings.HasSuffix(string(t), ".deleted") }
 
-// Acting returns the user as an event names who acted: by id and name.
+// Acting returns the user with only id and name, for events.
 func (u User) Acting() *User {
 	short := u.Short()
 	short.Email = nil
 	return &short
 }
 
-// AssigneeID is the id of the user whom the annotation is assigned to, "" for nobody.
+// AssigneeID returns the id of the assigned user, or "".
 func (a *Annotation) AssigneeID() string {
 	var u User
 	if len(a.AssignedTo) > 0 {
-		_ = json.Unmarshal(a.AssignedTo, &u) // what is stored was checked
+		_ = json.Unmarshal(a.AssignedTo, &u) // checked before it was stored
 	}
 	return u.UserID
 }
 
-// StatusRef is the annotation's status by its id.
 func (a *Annotation) StatusRef() *EventStatus {
 	s := &EventStatus{}
-	_ = json.Unmarshal(a.Status, s) // what is stored was checked
+	_ = json.Unmarshal(a.Status, s) // checked before it was stored
 	return s
 }
 
-// EventWebhook names the webhook endpoint that was disabled and why.
+// EventWebhook names a disabled webhook endpoint and the reason.
 type EventWebhook struct {
 	WebhookID string `json:"webhookId"`
-	Reason    string `json:"reason" doc:"Why it was disabled"`
+	Reason    string `json:"reason" doc:"Reason for disabling"`
 }
 
 // EventRef names an event of the outbox.
 type EventRef struct{ Account, ID string }
 
-// WorkKind is a kind of pending work.
 type WorkKind string
 
-// The kinds. Each has partitions of its own, so that no backlog of one hides another.
+// The kinds. Each has its own partitions, so that a backlog of one does not hide another.
 const (
-	EventWork  WorkKind = "event"  // events whose delivery is not done
-	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
-	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
-	FailedWork WorkKind = "failed" // events whose delivery has failed for hours: an operator retries them
-	JobWork    WorkKind = "job"    // jobs of deletions: the ID is the job's
+	EventWork  WorkKind = "event"  // unfinished deliveries of events
+	LaneWork   WorkKind = "lane"   // webhook endpoints with waiting deliveries
+	ParkedWork WorkKind = "parked" // events of disabled accounts and organizations
+	FailedWork WorkKind = "failed" // events that failed for hours: an operator retries them
+	JobWork    WorkKind = "job"    // jobs of deletions, by the job's ID
 
-	EmailWork WorkKind = "email" // emails that wait: see outbox.Email
+	EmailWork WorkKind = "email" // waiting emails: see outbox.Email
 )

@@ -13,18 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on identifiers. Lengths are in bytes, in the form that the table stores: see IDLen.
+// Limits of ids, in bytes as stored: see IDLen.
 const (
-	MaxID             = 256       // every id except a document's
+	MaxID             = 256       // all ids except a document's
 	MaxDocumentID     = 600       //
-	MaxNotificationID = 128       // letters, digits, `_` and `-` only
+	MaxNotificationID = 128       // letters, digits, `_` and `-`
 	MaxCommentID      = 1<<53 - 1 // the largest integer that every JSON reader keeps
 )
 
-// RootFolder is the literal parentFolderId of a top-level folder; as a folder filter it means the documents in no folder.
+// RootFolder is the parentFolderId of a top-level folder. As a folder filter it selects documents
+// outside folders.
 const RootFolder = "root"
 
-// IDLen returns the length of an id in bytes as the table stores it: `%`, `#`, space, `!` and `"` count three.
+// IDLen returns the stored length of an id in bytes: `%`, `#`, space, `!` and `"` count three.
 func IDLen(id string) int {
 	n := len(id)
 	for i := range len(id) {
@@ -35,8 +36,8 @@ func IDLen(id string) int {
 	return n
 }
 
-// CheckID reports the rule that an id breaks, or nil: valid UTF-8, 1 to limit bytes (see IDLen), no control character (C0, DEL, C1).
-// The error's text is for the caller.
+// CheckID returns the rule that an id breaks, or nil. An id is valid UTF-8, of 1 to limit bytes
+// (see IDLen), without control characters (C0, DEL, C1). The error's text is for the caller.
 func CheckID(id string, limit int) error {
 	if id == "" {
 		return errors.New("must not be empty")
@@ -53,7 +54,8 @@ func CheckID(id string, limit int) error {
 	return nil
 }
 
-// CheckNotificationID reports the rule that a notification id breaks, or nil. The error's text is for the caller.
+// CheckNotificationID returns the rule that a notification id breaks, or nil. The error's text is
+// for the caller.
 func CheckNotificationID(id string) error {
 	if len(id) < 1 || len(id) > MaxNotificationID {
 		return fmt.Errorf("must be 1 to %d characters", MaxNotificationID)
@@ -65,36 +67,39 @@ func CheckNotificationID(id string) error {
 	return nil
 }
 
-// idAlphabet is Crockford's base 32 in ascending order, so that encoded ids sort as their bytes do.
+// idAlphabet is Crockford's base 32 in ascending order, so that encoded ids sort like their bytes.
 var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// IDs generates the ids of one request. The same start and seed give the same ids in the same order, so that a request that is
-// repeated under an Idempotency-Key names what it made the first time. Safe for concurrent use, except Next.
+// IDs generates the ids of one request. The same start and seed give the same ids, so that a retry
+// with an Idempotency-Key uses the ids of the first attempt. It is safe for concurrent use, except
+// Next.
 type IDs struct {
-	start time.Time // of the first attempt at the request
+	start time.Time // of the first attempt
 	seed  []byte
 	n     uint16
 }
 
-// NewIDs returns a generator for a request that started at start. The seed is 16 random bytes or more.
+// NewIDs returns a generator for a request that started at start. The seed has at least 16 random
+// bytes.
 func NewIDs(start time.Time, seed []byte) *IDs { return &IDs{start: start, seed: seed} }
 
-// Mark returns the mark that items of this request carry: 26 characters that only this start and seed give.
+// Mark returns the mark of this request's items: 26 characters that only this start and seed give.
 func (g *IDs) Mark() string {
 	sum := sha256.Sum256(append([]byte("mark"), g.seed...))
 	return encodeID(g.start.UnixMilli(), sum[:10])
 }
 
-// Next returns an id of 26 characters, `0-9a-z`, that sorts after the earlier ids of the request, and after those of earlier requests:
-// 48 bits of milliseconds, 16 bits of position, 64 bits of the seed's hash. A request has at most 65,536 ids.
+// Next returns an id of 26 characters, `0-9a-z`, that sorts after earlier ids of the request and
+// ids of earlier requests. It encodes 48 bits of milliseconds, 16 bits of position, and 64 bits of
+// the seed's hash. A request has at most 65,536 ids.
 func (g *IDs) Next() string {
 	id := g.id(g.n, "id", binary.BigEndian.AppendUint16(nil, g.n))
 	g.n++
 	return id
 }
 
-// For returns the id of one thing that the request makes, by its position and name: the same at every attempt at the request, whatever else
-// the attempt makes. Ids sort by position, 0 to 65,535.
+// For returns the id of one thing that the request adds, by position and name: the same in every
+// attempt, whatever else the attempt adds. Ids sort by position, 0 to 65,535.
 func (g *IDs) For(position int, name string) string {
 	return g.id(uint16(position), "for", []byte(name))
 }
@@ -104,24 +109,24 @@ func (g *IDs) id(position uint16, kind string, of []byte) string {
 	return encodeID(g.start.UnixMilli(), append(binary.BigEndian.AppendUint16(nil, position), sum[:8]...))
 }
 
-// encodeID writes a time, and 10 bytes after it.
 func encodeID(at Millis, rest []byte) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(at)<<16)
 	return idAlphabet.EncodeToString(append(b[:6], rest...))
 }
 
-// Start is when the first attempt at the request began.
+// Start returns the start of the first attempt.
 func (g *IDs) Start() time.Time { return g.start }
 
-// Elsewhere returns how far from the first generated comment id to look next when n+1 places were taken. It differs from request to request
-// and grows with n, so that many requests of one moment find a place each.
+// Elsewhere returns the distance from the first generated comment id to the next candidate if n+1
+// ids were taken. It differs between requests and grows with n, so that concurrent requests find
+// free ids.
 func (g *IDs) Elsewhere(n int) int64 {
 	sum := sha256.Sum256(append([]byte{byte(n)}, g.seed...))
 	return int64(binary.BigEndian.Uint64(sum[:8]) % (256 << min(n, 20)))
 }
 
-// NumberComments gives the comments of one annotation whose id is 0 ascending ids, the first of them from. It skips the ids that other
-// comments have.
+// NumberComments gives the comments of an annotation whose id is 0 ascending ids, the first of them
+// from. It skips ids of other comments.
 func NumberComments(comments []Comment, from int64) {
 	given := make(map[int64]bool, len(comments))
 	for i := range comments {
@@ -139,8 +144,9 @@ func NumberComments(comments []Comment, from int64) {
 	}
 }
 
-// FirstCommentID returns the first id to generate at a time for those comments of one annotation whose id is 0: the time in microseconds, or
-// the largest given id plus one if that is more. Given ids near MaxCommentID do not count.
+// FirstCommentID returns the first id to generate for comments of an annotation at a time: the time
+// in microseconds, or the largest given id plus one if that is greater. Given ids near MaxCommentID
+// do not count.
 func FirstCommentID(at time.Time, comments []Comment) int64 {
 	first := at.UnixMicro()
 	for i := range comments {
@@ -151,5 +157,5 @@ func FirstCommentID(at time.Time, comments []Comment) int64 {
 	return first
 }
 
-// EarliestID returns the first of the ids that can be generated at a time: it sorts after all ids of earlier times.
+// EarliestID returns the lowest id of a time: it sorts after all ids of earlier times.
 func EarliestID(at Millis) string { return encodeID(at, make([]byte, 10)) }

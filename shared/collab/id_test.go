@@ -41,7 +41,7 @@ func TestNumberComments(t *testing.T) {
 	}
 }
 
-// TestFor holds that the id of what has a name is the same at every attempt, whatever else that makes, and nothing else's.
+// TestFor: an id by name is the same in every attempt, and unique.
 func TestFor(t *testing.T) {
 	start, seed := time.UnixMilli(1), []byte("sixteen random b")
 	g, again := NewIDs(start, seed), NewIDs(start, seed)

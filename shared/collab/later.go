@@ -2,8 +2,8 @@ package collab
 
 import "context"
 
-// Later runs f at once, and returns a function that waits for its results. The request of the
-// context ends after f: see Usage.Wait.
+// Later starts f, and returns a function that waits for its results. The request ends after f: see
+// Usage.Wait.
 func Later[T any](ctx context.Context, f func() (T, error)) func() (T, error) {
 	var v T
 	var err error

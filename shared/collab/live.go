@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Watch is what a person's page is told of while it has a connection: that something changed in documents of an organization, or in the
-// person's inbox there.
+// Watch lists the documents of an organization whose changes a page receives while connected,
+// besides the user's inbox.
 type Watch struct {
 	Account      string   `dynamodbav:"acct"`
 	Organization string   `dynamodbav:"org"`
@@ -15,32 +15,32 @@ type Watch struct {
 	Inbox        bool     `dynamodbav:"inbox,omitempty"`
 }
 
-// Connection is one that is there, or was until a short time ago.
+// Connection is a connection that exists, or existed recently.
 type Connection struct {
-	ID string `dynamodbav:"-"` // the gateway's
+	ID string `dynamodbav:"-"` // from the gateway
 	Watch
 	At Millis `dynamodbav:"at"` // when it began
 }
 
-// Bounds of connections. That of an account is a setting: see Settings.Connections.
+// Limits of connections. For an account's see Settings.Connections.
 const (
-	ConnectionLifetime     = 30 * time.Minute // a page is told nothing later: it takes another ticket
-	MaxUserConnections     = 20               // of a person in an organization
+	ConnectionLifetime     = 30 * time.Minute // then the page takes another ticket
+	MaxUserConnections     = 20               // of a user in an organization
 	MaxDocumentConnections = 1_000
 	LiveConnections        = 5_000
 )
 
-// Connections is how many connections the account may have, Unlimited for any number.
+// Connections returns the maximum of the account's connections, Unlimited for no limit.
 func (s Settings) Connections() int64 { return cmp.Or(s.LiveConnections, LiveConnections) }
 
-// Connected is how many connections there are.
+// Connected counts connections.
 type Connected struct {
-	User      int            // of the person in the organization, counted up to one more than the bound
-	Documents map[string]int // of each document, by id, counted likewise
+	User      int            // of the user in the organization, up to one above the limit
+	Documents map[string]int // of each document, by id, likewise
 	Account   int64
 }
 
-// Check fails with RESOURCE_EXHAUSTED where more connections than these are too many.
+// Check returns RESOURCE_EXHAUSTED if a limit is exceeded.
 func (c Connected) Check(s Settings, more int) error {
 	if c.User+more > MaxUserConnections {
 		return Errorf(ResourceExhausted, "the user has %d connections in the organization already", MaxUserConnections)

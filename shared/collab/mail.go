@@ -11,50 +11,48 @@ import (
 	"unicode"
 )
 
-// MailBatch says which events become one mail to a person.
+// MailBatch selects the events that share an email.
 type MailBatch string
 
-// The batches.
 const (
-	BatchEvent  MailBatch = "event"  // each event is a mail, at once
-	BatchThread MailBatch = "thread" // those on one thread
-	BatchPerson MailBatch = "person" // all of the person's
+	BatchEvent  MailBatch = "event"  // each event, at once
+	BatchThread MailBatch = "thread" // events on one thread
+	BatchPerson MailBatch = "person" // all of the user's events
 )
 
-// Values returns all batches.
 func (MailBatch) Values() []string { return texts(BatchEvent, BatchThread, BatchPerson) }
 
-// The delays of mails that an account may set, and the default, in seconds.
+// Email delays of an account, and the default, in seconds.
 const (
 	MinMailDelay = 10
 	MailDelay    = 300
 	MaxMailDelay = 180 * 24 * 60 * 60
 )
 
-// MailFrequency is how often a person gets mails.
+// MailFrequency is how often a user receives emails.
 type MailFrequency string
 
-// The frequencies.
 const (
-	MailInstant MailFrequency = "instant" // as the account's settings say
-	MailHourly  MailFrequency = "hourly"  // one each full hour
-	MailDaily   MailFrequency = "daily"   // one a day, at an hour of the person's
+	MailInstant MailFrequency = "instant" // by the account's settings
+	MailHourly  MailFrequency = "hourly"  // every full hour
+	MailDaily   MailFrequency = "daily"   // once a day, at an hour of the user's choice
 )
 
-// Values returns all frequencies.
 func (MailFrequency) Values() []string { return texts(MailInstant, MailHourly, MailDaily) }
 
-// MailHour is the hour of MailDaily where none is set.
 const MailHour = 8
 
-// MailTimes say when a person gets mails. The zero value is MailInstant.
+// MailTimes are a user's email times. The zero value is MailInstant.
 type MailTimes struct {
 	Frequency MailFrequency `json:"mailFrequency" dynamodbav:"mfr,omitempty"`
-	Hour      int64         `json:"mailHour" dynamodbav:"mhr,omitempty"` // of MailDaily: 0 to 23, in Zone
-	Zone      string        `json:"timeZone" dynamodbav:"mtz,omitempty"` // of the IANA database, such as Europe/Berlin; "" is UTC
+	// Hour of MailDaily: 0 to 23, in Zone.
+	Hour int64 `json:"mailHour" dynamodbav:"mhr,omitempty"`
+	// IANA name, such as Europe/Berlin; "" is UTC.
+	Zone string `json:"timeZone" dynamodbav:"mtz,omitempty"`
 }
 
-// Next returns when the next hourly or daily mail after a time leaves; the zero time for MailInstant. A zone that is not known is UTC.
+// Next returns the time of the next hourly or daily email after a time, zero for MailInstant. An
+// unknown zone is UTC.
 func (m MailTimes) Next(now time.Time) time.Time {
 	switch m.Frequency {
 	case MailHourly:
@@ -65,7 +63,7 @@ func (m MailTimes) Next(now time.Time) time.Time {
 		for ; ; day++ {
 			at := time.Date(year, month, day, int(m.Hour), 0, 0, 0, zone)
 			if begin, end := at.ZoneBounds(); at.Hour() != int(m.Hour) && !at.Equal(begin) {
-				at = end // summer time begins in place of the hour
+				at = end // daylight saving time skips the hour
 			}
 			if at.After(now) {
 				return at
@@ -75,7 +73,7 @@ func (m MailTimes) Next(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Location returns the person's time zone; UTC where it is not known.
+// Location returns the user's time zone, UTC if it is unknown.
 func (m MailTimes) Location() *time.Location {
 	if zone, err := time.LoadLocation(m.Zone); err == nil {
 		return zone
@@ -83,7 +81,7 @@ func (m MailTimes) Location() *time.Location {
 	return time.UTC
 }
 
-// CheckZone reports the rule that the name of a time zone breaks.
+// CheckZone returns the rule that the name of a time zone breaks.
 func CheckZone(name string) error {
 	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" || len(name) > 64 {
 		return errors.New("must be a time zone of the IANA database, such as Europe/Berlin")
@@ -91,22 +89,23 @@ func CheckZone(name string) error {
 	return nil
 }
 
-// MailLook is what an operator says about the mails of a deployment or of an account.
+// MailLook is the appearance of a deployment's or an account's emails.
 type MailLook struct {
-	FromName string `json:"fromName,omitempty"` // the sender's name; "" for none
-	Product  string `json:"product,omitempty"`  // the name of what the mails are about; "" for none
-	Link     string `json:"link,omitempty"`     // where the mails lead: a URL with names in braces, see LinkTo; "" for nowhere
-	Logo     string `json:"logo,omitempty"`     // the https URL of a picture above the mails; "" for none
-	Color    string `json:"color,omitempty"`    // of their button: #rrggbb; "" for blue
-	Footer   string `json:"footer,omitempty"`   // a line at their end; "" for none
-	Locale   string `json:"locale,omitempty"`   // the language of people who have none of their own; "" for English
-	Texts    Texts  `json:"texts,omitempty"`    // in place of some of the service's
+	FromName string `json:"fromName,omitempty"` // sender's name
+	Product  string `json:"product,omitempty"`  // name of the product
+	// URL with names in braces, see LinkTo.
+	Link   string `json:"link,omitempty"`
+	Logo   string `json:"logo,omitempty"`   // https URL of a picture at the top
+	Color  string `json:"color,omitempty"`  // of the button: #rrggbb; "" for blue
+	Footer string `json:"footer,omitempty"` // line at the end
+	Locale string `json:"locale,omitempty"` // default language; "" for English
+	Texts  Texts  `json:"texts,omitempty"`  // replace some of the service's texts
 }
 
-// Texts are texts for people by language and key: see package words.
+// Texts are user-facing texts by language and key: see package words.
 type Texts map[string]map[string]string
 
-// Or returns the look with the sender's name, product and link taken from another where they are empty.
+// Or returns the look with empty sender name, product and link taken from another.
 func (l MailLook) Or(other MailLook) MailLook {
 	l.FromName, l.Product, l.Link = cmp.Or(l.FromName, other.FromName), cmp.Or(l.Product, other.Product), cmp.Or(l.Link, other.Link)
 	return l
@@ -114,7 +113,7 @@ func (l MailLook) Or(other MailLook) MailLook {
 
 var color = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
 
-// CheckMailColor reports the rule that a color breaks.
+// CheckMailColor returns the rule that a color breaks.
 func CheckMailColor(text string) error {
 	if text != "" && !color.MatchString(text) {
 		return errors.New("must be a color such as #0b57d0")
@@ -122,7 +121,7 @@ func CheckMailColor(text string) error {
 	return nil
 }
 
-// CheckMailLogo reports the rule that the address of a logo breaks.
+// CheckMailLogo returns the rule that the URL of a logo breaks.
 func CheckMailLogo(text string) error {
 	u, err := url.Parse(text)
 	if text != "" && (err != nil || u.Scheme != "https" || u.Host == "" || len(text) > maxMailLink || strings.ContainsFunc(text, unicode.IsSpace)) {
@@ -131,16 +130,16 @@ func CheckMailLogo(text string) error {
 	return nil
 }
 
-// CheckMailFooter reports the rule that a footer breaks.
+// CheckMailFooter returns the rule that a footer breaks.
 func CheckMailFooter(text string) error { return checkLine(text, maxMailLink) }
 
-// maxMailName is how long the sender's name and that of the product may be, in bytes; maxMailLink that of a link or footer.
+// maxMailName limits the names of sender and product, maxMailLink a link or footer, in bytes.
 const (
 	maxMailName = 100
 	maxMailLink = 500
 )
 
-// CheckMailName reports the rule that the name of a sender or product breaks.
+// CheckMailName returns the rule that the name of a sender or product breaks.
 func CheckMailName(name string) error { return checkLine(name, maxMailName) }
 
 func checkLine(text string, most int) error {
@@ -150,7 +149,7 @@ func checkLine(text string, most int) error {
 	return nil
 }
 
-// CheckMailLink reports the rule that a link of mails breaks.
+// CheckMailLink returns the rule that a link in emails breaks.
 func CheckMailLink(link string) error {
 	l := MailLook{Link: link}
 	plain := l.LinkTo("x", "x", "x", 1)
@@ -169,8 +168,9 @@ func CheckMailLink(link string) error {
 	return nil
 }
 
-// LinkTo returns the link with ids in the place of `{organizationId}`, `{documentId}`, `{annotationId}` and `{commentId}`, escaped for any
-// part of a URL; nothing in the place of one that is empty. It is "" where there is no link.
+// LinkTo replaces `{organizationId}`, `{documentId}`, `{annotationId}` and `{commentId}` in the
+// link with ids, escaped for any part of a URL. A missing id becomes "". It returns "" if there is
+// no link.
 func (l MailLook) LinkTo(organization, document, annotation string, comment int64) string {
 	escape := func(id string) string { return strings.ReplaceAll(url.QueryEscape(id), "+", "%20") }
 	number := ""

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// MaxTokenLife is how long a person's token holds at most.
 const MaxTokenLife = 48 * time.Hour
 
-// Person is whom a token speaks for: see package credentials.
+// Person is the user of a token: see package credentials.
 type Person struct {
 	UserID    string
 	Name      string
@@ -19,14 +18,14 @@ type Person struct {
 	IssuedAt  Millis // of the token, in full seconds
 }
 
-// tokenSkew is how much earlier than an addition a token may have been issued that opens it: the
-// second that IssuedAt lacks, and the difference between clocks.
+// tokenSkew is how much earlier than an addition a valid token may have been issued: the second
+// that IssuedAt lacks, and clock skew.
 const tokenSkew = 5_000
 
 // Issued reports whether the token was issued after a resource was added, by its incarnation.
 func (p *Person) Issued(incarnation int64) bool { return incarnation <= p.IssuedAt+tokenSkew }
 
-// User returns the person's user object, without an address.
+// User returns the person's user object, without an email address.
 func (p *Person) User() User {
 	u := User{UserID: p.UserID}
 	if p.Name != "" {
@@ -38,7 +37,8 @@ func (p *Person) User() User {
 	return u
 }
 
-// TokenResource is what a token covers: an organization, or a folder or a document with all that is in it.
+// TokenResource is the scope of a token: an organization, or a folder or document with everything
+// inside.
 type TokenResource struct {
 	Type           ResourceType `json:"type"`
 	ID             string       `json:"id"`
@@ -54,22 +54,19 @@ func (r TokenResource) Organization() string {
 	return r.OrganizationID
 }
 
-// ResourceType is a kind of resource.
 type ResourceType string
 
-// The kinds of resources.
 const (
 	ResourceOrganization ResourceType = "organization"
 	ResourceFolder       ResourceType = "folder"
 	ResourceDocument     ResourceType = "document"
 )
 
-// Values returns all kinds.
 func (ResourceType) Values() []string {
 	return texts(ResourceOrganization, ResourceFolder, ResourceDocument)
 }
 
-// Resource returns the resource of a kind and an id that the token names itself; nil where it does not.
+// Resource returns the resource of a kind and id that the token names, nil if it names none.
 func (p *Person) Resource(org string, kind ResourceType, id string) *TokenResource {
 	for i, r := range p.Resources {
 		if r.Type == kind && r.ID == id && r.Organization() == org {
@@ -79,7 +76,8 @@ func (p *Person) Resource(org string, kind ResourceType, id string) *TokenResour
 	return nil
 }
 
-// In reports whether the token covers anything in an organization; of these kinds, where some are given.
+// In reports whether the token covers anything in an organization, or, if kinds are given, anything
+// of these kinds.
 func (p *Person) In(org string, kinds ...ResourceType) bool {
 	for _, r := range p.Resources {
 		if r.Organization() != org {
@@ -97,8 +95,8 @@ func (p *Person) In(org string, kinds ...ResourceType) bool {
 	return false
 }
 
-// CheckOrigin returns an error unless a text is the origin of a page as browsers send it: a scheme, a host in lower case and, unless it is
-// the scheme's own, a port.
+// CheckOrigin returns an error unless a text is a page's origin as browsers send it. An origin is a
+// scheme, a host in lower case, and a port unless it is the scheme's default.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err == nil {

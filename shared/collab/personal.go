@@ -2,36 +2,37 @@ package collab
 
 import "encoding/json"
 
-// PersonalData is a piece of what an organization has of a person: one of its fields is set.
+// PersonalData is a part of a user's data in an organization. One of its fields is set.
 type PersonalData struct {
-	Member       *Member        // the person as a member
-	Grant        *PersonalGrant // on a folder or a document
-	Group        string         // that the person is in
+	Member       *Member        // the user as a member
+	Grant        *PersonalGrant // on a folder or document
+	Group        string         // group of the user
 	Preferences  *PersonalPreferences
-	Annotation   *Thread // that the person made, or is assigned to, without its comments
+	Annotation   *Thread // created by or assigned to the user, without comments
 	Comment      *PersonalComment
 	Notification *InboxEntry
 }
 
-// PersonalGrant is a grant of a person on a folder, or else on a document.
+// PersonalGrant is a user's grant on a folder or document.
 type PersonalGrant struct {
 	Folder, Document string
-	Member           // the person as they were added there
+	Member           // the user as added there
 }
 
-// PersonalPreferences are what a person has set for a document, or for "" for the organization.
+// PersonalPreferences are a user's preferences for a document, or for the organization if the
+// document is "".
 type PersonalPreferences struct {
 	Document string
 	Preferences
 }
 
-// PersonalComment is a comment that a person wrote or is tagged in, and where it is.
+// PersonalComment is a comment that the user wrote or is tagged in, with its location.
 type PersonalComment struct {
 	Document, Annotation string
 	Comment
 }
 
-// PersonalPosition is where a list of a person's data goes on: in its walk, or once that has ended after a notification.
+// PersonalPosition is a position in a user's data: in its walk, or afterwards after a notification.
 type PersonalPosition struct {
 	Walk   json.RawMessage `json:"w,omitempty"`
 	Walked bool            `json:"n,omitempty"`

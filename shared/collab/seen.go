@@ -2,19 +2,19 @@ package collab
 
 import "slices"
 
-// Seen is what a user has said about having seen the comments of a document, or of one thread in it. The zero one says nothing.
+// Seen is a user's read mark for a document or thread. The zero value is no mark.
 type Seen struct {
 	Before Millis `dynamodbav:"seen"` // comments added before this are seen; 0 for none
-	At     Millis `dynamodbav:"at"`   // when it was said
+	At     Millis `dynamodbav:"at"`   // time of the mark
 }
 
-// ReadState is what a user has said of a document, or of one of its annotations.
+// ReadState records when a user last read a document or an annotation.
 type ReadState struct {
-	User, Annotation string // "" for all of the document
+	User, Annotation string // Annotation is "" for the document
 	Seen
 }
 
-// SeenAt is what is said at a time: that all comments so far are seen, or none.
+// SeenAt returns a mark at a time: all comments until then are seen, or none.
 func SeenAt(at Millis, read bool) Seen {
 	if !read {
 		return Seen{At: at}
@@ -22,8 +22,7 @@ func SeenAt(at Millis, read bool) Seen {
 	return Seen{At: at, Before: at + 1}
 }
 
-// LastOf returns when the authors of comments added their last one: until then they have seen the
-// thread.
+// LastOf returns the time of each author's last comment. Until then the author has seen the thread.
 func LastOf(comments []Comment) map[string]Millis {
 	last := map[string]Millis{}
 	for _, c := range comments {
@@ -34,13 +33,14 @@ func LastOf(comments []Comment) map[string]Millis {
 	return last
 }
 
-// Alone reports whether comments have no more than one author.
+// Alone reports whether comments have at most one author.
 func Alone(comments []Comment) bool {
 	return !slices.ContainsFunc(comments, func(c Comment) bool { return c.AuthorID != comments[0].AuthorID })
 }
 
-// SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was
-// said last holds, but what is seen by one stays seen when the other says so of less.
+// SeenBefore returns the time before which comments of a thread are seen, by the marks of its
+// document and its own. It returns 0 if the later mark means unseen, and otherwise the later time
+// of both.
 func SeenBefore(document, thread Seen) Millis {
 	last := document
 	if thread.At >= document.At {
@@ -52,7 +52,8 @@ func SeenBefore(document, thread Seen) Millis {
 	return max(document.Before, thread.Before)
 }
 
-// UnreadBy reports whether the thread has a comment by somebody else that was added at a time or later: see Comment.Added. Of a truncated thread whose comments do not tell, the time when it was last updated does.
+// UnreadBy reports whether the thread has a comment by another user that was added at a time or
+// later: see Comment.Added. If its comments are truncated, the thread's lastUpdated decides.
 func (t *Thread) UnreadBy(user string, since Millis) bool {
 	for i := range t.Comments {
 		if c := &t.Comments[i]; c.AuthorID != user && c.Added() >= since {
@@ -62,8 +63,9 @@ func (t *Thread) UnreadBy(user string, since Millis) bool {
 	return t.Truncated && t.LastUpdated >= since
 }
 
-// AnnotationCount is how many annotations of a document there are, and how many of them have comments that a user has not seen.
+// AnnotationCount is the number of annotations of a document, and of those with comments unseen by
+// a user.
 type AnnotationCount struct {
 	Total, Unread                 int64
-	TotalIsAtLeast, UnreadAtLeast bool // counting ended before the end
+	TotalIsAtLeast, UnreadAtLeast bool // the count stopped early
 }

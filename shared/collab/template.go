@@ -12,26 +12,26 @@ const (
 	RecipientUser = "recipientUser"
 )
 
-// MaxHeadline is the most that a headline takes, in bytes.
+// MaxHeadline is the maximum size of a headline, in bytes.
 const MaxHeadline = 1_000
 
-// maxTemplate is how much of a template is read, in bytes: what follows would hardly ever be part of a headline.
 const maxTemplate = 4 * MaxHeadline
 
 // Headline is a notification's headline with its values, except the recipient's name.
 type Headline struct {
-	parts []string // between each two of them comes the recipient's name
+	parts []string // separated by the recipient's name
 }
 
-// RenderHeadline puts the values into the notification's template. Where the template data leaves them out, `{actionUser}` is the user who
-// acted and `{recipientUser}` the recipient. A name without a value stays as it is, braces included; what a value holds is never expanded.
-// It takes time and memory by the sizes of template and data, however often the template names a value.
+// RenderHeadline puts values into the notification's template. By default, `{actionUser}` is the
+// acting user and `{recipientUser}` the recipient. A name without a value is unchanged, with its
+// braces; values are not expanded. Time and memory depend on the sizes of template and data, not on
+// repeats of a name.
 func (n *Notification) RenderHeadline() Headline {
 	var (
 		parts []string
 		part  strings.Builder
 		left  = MaxHeadline
-		known = map[string]string{} // the texts of values used, and the variables themselves where there is none
+		known = map[string]string{} // texts of used values, or the variables themselves
 	)
 	for piece, variable := range pieces(Cut(n.Headline, maxTemplate)) {
 		if variable {
@@ -59,8 +59,7 @@ func (n *Notification) RenderHeadline() Headline {
 	return Headline{append(parts, part.String())}
 }
 
-// For returns the headline as one recipient reads it, at most MaxHeadline bytes: plain text, to be escaped where it is shown as anything
-// else.
+// For returns the headline for a recipient, as plain text of at most MaxHeadline bytes.
 func (h Headline) For(recipient User) string {
 	b := NewBounded(MaxHeadline)
 	for i, part := range h.parts {
@@ -72,7 +71,8 @@ func (h Headline) For(recipient User) string {
 	return b.String()
 }
 
-// BodyFor returns the secondary text as a recipient reads it: its template, filled in and bounded like a headline, else the plain text.
+// BodyFor returns the secondary text for a recipient: its template, rendered like a headline, or
+// else the plain text.
 func (n *Notification) BodyFor(recipient User) string {
 	if n.BodyTemplate == "" {
 		return n.Body
@@ -81,7 +81,8 @@ func (n *Notification) BodyFor(recipient User) string {
 	return body.RenderHeadline().For(recipient)
 }
 
-// value returns the text in the place of a variable, not longer than a headline; ok is false where the variable stays as it is.
+// value returns the text of a variable, at most as long as a headline. ok is false if the variable
+// is unchanged.
 func (n *Notification) value(name string) (text string, ok bool) {
 	text, ok = templateText(n.TemplateData[name])
 	if !ok && name == ActionUser {
@@ -90,8 +91,8 @@ func (n *Notification) value(name string) (text string, ok bool) {
 	return Isolate(Cut(text, MaxHeadline)), ok
 }
 
-// pieces yields a template in pieces, each with whether it is a variable, `{name}`: a text between an opening and a closing
-// brace, with no brace in it.
+// pieces yields a template in pieces, and whether each is a variable, `{name}`: text between
+// braces, without a brace.
 func pieces(template string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for template != "" {
@@ -115,8 +116,8 @@ func pieces(template string) iter.Seq2[string, bool] {
 	}
 }
 
-// templateText returns how a template shows a value: a text as it is, a number as it was written, a boolean, a user by name, else
-// id. ok is false for anything else, absence and null among it.
+// templateText returns a value as text: a string, a number as sent, a boolean, or a user's name or
+// id. ok is false for other values, such as null.
 func templateText(value JSON) (text string, ok bool) {
 	if len(value) == 0 {
 		return "", false

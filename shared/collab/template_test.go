@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestHeadlineIsBounded: neither headline nor what rendering it takes grows with template times values.
+// TestHeadlineIsBounded: headline and rendering do not grow with template times values.
 func TestHeadlineIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 20_000)
 	quoted, err := EncodeJSON(long)

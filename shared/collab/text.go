@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Cut returns at most limit bytes of s: whole grapheme clusters, which people see as one character
-// each. If the first cluster is longer than limit, Cut returns whole code points of it.
+// Cut returns at most limit bytes of s in whole grapheme clusters, which users see as characters.
+// If the first cluster is longer than limit, Cut returns whole code points of it.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -38,8 +38,8 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// clusterStart returns the last index up to at that surely begins a grapheme cluster: that between
-// two ASCII characters, else 0.
+// clusterStart returns the last index up to at that certainly begins a grapheme cluster: between
+// two ASCII characters, or 0.
 func clusterStart(s string, at int) int {
 	for ; at > 0; at-- {
 		if s[at-1] < utf8.RuneSelf && s[at] < utf8.RuneSelf && s[at-1:at+1] != "\r\n" {
@@ -75,9 +75,9 @@ const (
 	popDirectionIsolate = '\u2069'
 )
 
-// Isolate returns a line as a part of another line: if its characters could change the direction of
-// what is around it, in the isolate U+2068 to U+2069. It drops the ends of isolates that did not
-// begin in it, and ends those that did not end.
+// Isolate returns a line for use inside another line: if it could change the direction of
+// surrounding text, it is enclosed in the isolate U+2068 to U+2069. Isolate removes unmatched ends
+// of isolates, and closes open ones.
 func Isolate(s string) string {
 	if strings.IndexFunc(s, turns) < 0 {
 		return s
@@ -97,7 +97,7 @@ func Isolate(s string) string {
 	return string(firstStrongIsolate) + inner + strings.Repeat(string(popDirectionIsolate), open+1)
 }
 
-// turns reports whether a character may be written from right to left, or turns others.
+// turns reports whether a character is written from right to left, or turns others.
 func turns(r rune) bool {
 	if r < '\u0590' {
 		return false
@@ -110,19 +110,20 @@ func turns(r rune) bool {
 	return true
 }
 
-// HasWord reports whether a text or a word of it begins with a key. Both are as Fold returns them.
+// HasWord reports whether a text or one of its words begins with a key. Both must be results of
+// Fold.
 func HasWord(text, key string) bool { return strings.Contains(" "+text, " "+key) }
 
 // strokes are letters that Unicode does not decompose into a letter and a mark.
 var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ŧ", "t", "ı", "i", "æ", "ae", "œ", "oe")
 
-// Fold returns a text as searches compare it: without case, accents and other differences of form.
-// García is garcia, Straße strasse, Ｔｏｋｙｏ tokyo. Marks that make another letter stay: が is not か.
+// Fold returns a text for searches: without case, accents and other differences of form. García
+// becomes garcia, Straße strasse, Ｔｏｋｙｏ tokyo. Marks that form another letter are kept: が is not か.
 func Fold(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(text)
 	}
-	lower := strings.ToLower(cases.Fold().String(norm.NFKD.String(text))) // Fold turns Cherokee around
+	lower := strings.ToLower(cases.Fold().String(norm.NFKD.String(text)))
 	folded := norm.NFKD.String(lower)
 	return norm.NFC.String(strokes.Replace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic) && !unicode.Is(voiced, r) {
@@ -132,11 +133,12 @@ func Fold(text string) string {
 	}, folded)))
 }
 
-// voiced are the marks that make another letter of kana.
+// voiced are the marks that form another letter of kana.
 var voiced = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3099, Hi: 0x309a, Stride: 1}}}
 
-// Legible returns a text of somebody else as people may be shown it: at most limit bytes of valid UTF-8. U+FFFD stands for bytes that are
-// none, for control characters but tabs and ends of lines, and for characters that turn the direction of a text.
+// Legible returns a foreign text for display: at most limit bytes of valid UTF-8. It replaces
+// invalid bytes, control characters except tabs and line ends, and bidirectional formatting with
+// U+FFFD.
 func Legible(text []byte, limit int) string {
 	return Cut(strings.Map(func(r rune) rune {
 		switch {
@@ -149,14 +151,14 @@ func Legible(text []byte, limit int) string {
 	}, string(text)), limit)
 }
 
-// CutEncoded returns the longest start of s, whole characters only, that takes at most limit bytes as EncodeJSON writes it, without the
-// quotes.
+// CutEncoded returns the longest prefix of s in whole characters that EncodeJSON writes in at most
+// limit bytes, without the quotes.
 func CutEncoded(s string, limit int) string {
 	for i, r := range s {
 		switch {
 		case r == '"', r == '\\', r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
 			limit -= 2
-		case r < ' ', r == utf8.RuneError, r == '\u2028', r == '\u2029': // \uXXXX; the error may stand for one byte that is no character
+		case r < ' ', r == utf8.RuneError, r == '\u2028', r == '\u2029': // written as \uXXXX
 			limit -= 6
 		default:
 			limit -= utf8.RuneLen(r)
@@ -176,8 +178,8 @@ func cutEncodedOpt(s *string, limit int) *string {
 	return &short
 }
 
-// EncodeJSON returns v as JSON, without the escaping of `<`, `>` and `&` that makes six bytes of one. All that is stored or sent
-// is written by it, so that its sizes are those that count.
+// EncodeJSON returns v as JSON without escaping `<`, `>` and `&`. All stored and sent JSON comes
+// from it, so its sizes count.
 func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -188,8 +190,8 @@ func EncodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Bounded collects a text up to a number of bytes. It cuts what does not fit after a whole character, and drops all that is written later:
-// however much is written, no more than the bound is kept.
+// Bounded collects text up to a number of bytes. It cuts after a whole character, and drops
+// everything after the bound.
 type Bounded struct {
 	text strings.Builder
 	left int
@@ -211,5 +213,4 @@ func (b *Bounded) WriteString(s string) {
 // Full reports whether nothing more fits.
 func (b *Bounded) Full() bool { return b.left == 0 }
 
-// String returns the text.
 func (b *Bounded) String() string { return b.text.String() }

@@ -59,7 +59,7 @@ func TestFold(t *testing.T) {
 	})
 }
 
-// TestCut: a cut divides no grapheme cluster, unless the first one is longer than the limit.
+// TestCut: a cut never divides a grapheme cluster, unless the first one exceeds the limit.
 func TestCut(t *testing.T) {
 	const family, flag = "👨‍👩‍👧‍👦", "🇩🇪"
 	for _, test := range []struct {
@@ -104,7 +104,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestIsolate: an isolated text ends all that it begins, and nothing that it did not begin.
+// TestIsolate: an isolated text closes exactly the isolates that it opens.
 func TestIsolate(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                          "",

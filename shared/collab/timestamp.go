@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Timestamp is a time in answers and events: in JSON a text in ISO 8601, in UTC, with milliseconds. Requests and the table have Millis.
+// Timestamp is a time in responses and events: an ISO 8601 string in JSON, in UTC, with
+// milliseconds. Requests and the table use Millis.
 type Timestamp Millis
 
 const timestampForm = "2006-01-02T15:04:05.000Z"
 
 // String returns the text, such as 2026-03-01T12:00:00.250Z.
 func (t Timestamp) String() string {
-	text, _ := t.AppendText(nil) // never fails
+	text, _ := t.AppendText(nil)
 	return string(text)
 }
 
@@ -21,10 +22,9 @@ func (t Timestamp) AppendText(b []byte) ([]byte, error) {
 	return time.UnixMilli(Millis(t)).UTC().AppendFormat(b, timestampForm), nil
 }
 
-// MarshalText returns the text.
 func (t Timestamp) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
-// UnmarshalText reads the text, and fails on any other form.
+// UnmarshalText parses the text. It returns an error if the form is different.
 func (t *Timestamp) UnmarshalText(text []byte) error {
 	at, err := time.Parse(timestampForm, string(text))
 	if err != nil {

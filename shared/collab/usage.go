@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Usage adds up what one request consumed of the table. Safe for concurrent use; a nil Usage counts nothing.
+// Usage sums the capacity that a request consumes. It is safe for concurrent use. A nil Usage
+// counts nothing.
 type Usage struct {
 	mu          sync.Mutex
 	read, write float64
@@ -26,7 +27,7 @@ func UsageOf(ctx context.Context) *Usage {
 	return u
 }
 
-// Add counts one call to the table that consumed these capacity units.
+// Add counts one call with its capacity units.
 func (u *Usage) Add(read, write float64) {
 	if u == nil {
 		return
@@ -38,7 +39,7 @@ func (u *Usage) Add(read, write float64) {
 	u.calls++
 }
 
-// Refused counts the write units of a call that was counted already, and refused.
+// Refused counts the write units of a refused call, which Add has counted without them.
 func (u *Usage) Refused(write float64) {
 	if u == nil {
 		return
@@ -48,10 +49,10 @@ func (u *Usage) Refused(write float64) {
 	u.write += write
 }
 
-// Wait waits for all that Later began in the request.
+// Wait waits for everything that Later started in the request.
 func (u *Usage) Wait() { u.begun.Wait() }
 
-// Total returns read units, write units and calls so far.
+// Total returns read units, write units and calls.
 func (u *Usage) Total() (read, write float64, calls int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -60,7 +61,7 @@ func (u *Usage) Total() (read, write float64, calls int) {
 
 type identityKey struct{}
 
-// WithIdentity returns a context that carries whom the request's credentials speak for.
+// WithIdentity returns a context with the identity of the request's credentials.
 func WithIdentity(ctx context.Context, id Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)
 }
@@ -71,12 +72,12 @@ func IdentityOf(ctx context.Context) (Identity, bool) {
 	return id, ok
 }
 
-// RequestIDHeader is the header of every answer that has the id of its request.
+// RequestIDHeader is the response header with the request's id.
 const RequestIDHeader = "X-Request-Id"
 
 type requestIDKey struct{}
 
-// WithRequestID returns a context that carries the id by which the log and the answer name the request.
+// WithRequestID returns a context with the request's id, as in the log and the response.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }

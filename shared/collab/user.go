@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// User is the user object of the contract.
+// User is the user object of the API.
 type User struct {
 	UserID      string  `json:"userId" rule:"required,id" person:"out" dynamodbav:"-"`
 	Name        *string `json:"name,omitempty" person:"out" dynamodbav:"name,omitempty"`
@@ -14,39 +14,39 @@ type User struct {
 	UserDetails `dynamodbav:"-"`
 }
 
-// UserDetails are the fields of a user object that the service does not read. They are given back as sent, and grant nothing.
+// UserDetails are fields of a user object that the service returns unchanged and does not use. They
+// grant nothing.
 type UserDetails struct {
 	PhotoURL       *string `json:"photoUrl,omitempty" person:"out" doc:"Address of a picture"`
-	OrganizationID *string `json:"organizationId,omitempty" doc:"The user's organization, as your application names it"`
-	Color          *string `json:"color,omitempty" doc:"Of the user's picture and cursor"`
-	TextColor      *string `json:"textColor,omitempty" doc:"Of the text on it"`
-	Initial        *string `json:"initial,omitempty" doc:"Shown where there is no picture; kept as sent, never made of the name"`
-	Plan           *string `json:"plan,omitempty" doc:"Of your application"`
-	Type           *string `json:"type,omitempty" doc:"Of your application"`
-	IsReadOnly     *bool   `json:"isReadOnly,omitempty" doc:"Of your application: it takes no right away"`
-	IsAnonymous    *bool   `json:"isAnonymous,omitempty" doc:"Of your application"`
-	IsGuest        *bool   `json:"isGuest,omitempty" doc:"Of your application"`
-	IsAdmin        *bool   `json:"isAdmin,omitempty" doc:"Of your application: it grants nothing"`
+	OrganizationID *string `json:"organizationId,omitempty" doc:"The user's organization in your application"`
+	Color          *string `json:"color,omitempty" doc:"Color of the user's picture and cursor"`
+	TextColor      *string `json:"textColor,omitempty" doc:"Color of text on it"`
+	Initial        *string `json:"initial,omitempty" doc:"Shown if there is no picture. Returned as sent, never derived from the name"`
+	Plan           *string `json:"plan,omitempty" doc:"Defined by your application"`
+	Type           *string `json:"type,omitempty" doc:"Defined by your application"`
+	IsReadOnly     *bool   `json:"isReadOnly,omitempty" doc:"Defined by your application. Removes no right"`
+	IsAnonymous    *bool   `json:"isAnonymous,omitempty" doc:"Defined by your application"`
+	IsGuest        *bool   `json:"isGuest,omitempty" doc:"Defined by your application"`
+	IsAdmin        *bool   `json:"isAdmin,omitempty" doc:"Defined by your application. Grants nothing"`
 	GroupID        *string `json:"groupId,omitempty" doc:"Deprecated"`
 	ClientGroupID  *string `json:"clientGroupId,omitempty" doc:"Deprecated"`
 }
 
-// Over returns u with those fields of stored, an object of the same user, that u does not have.
+// Over returns u with the missing fields taken from stored, an object of the same user.
 func (u User) Over(stored User) User {
 	sent, err := EncodeJSON(u)
 	if err == nil {
 		err = json.Unmarshal(sent, &stored)
 	}
 	if err != nil {
-		panic(err) // users always marshal
+		panic(err) // users always encode
 	}
 	return stored
 }
 
-// DisplayName is the user's name, else id. An email address is never shown to others.
+// DisplayName returns the user's name or id, never the email address.
 func (u User) DisplayName() string { return cmp.Or(Deref(u.Name), u.UserID) }
 
-// Map returns what f makes of each element, in their order.
 func Map[T, U any](list []T, f func(T) U) []U {
 	made := make([]U, len(list))
 	for i, v := range list {
@@ -55,7 +55,7 @@ func Map[T, U any](list []T, f func(T) U) []U {
 	return made
 }
 
-// Where returns a list of the elements for which keep holds, in their order. It leaves list alone.
+// Where returns the elements for which keep is true, in order. It leaves list unchanged.
 func Where[T any](list []T, keep func(T) bool) []T {
 	var kept []T
 	for _, v := range list {
@@ -66,7 +66,7 @@ func Where[T any](list []T, keep func(T) bool) []T {
 	return kept
 }
 
-// Deref returns what p points at, the zero value for nil.
+// Deref returns the value at p, zero if p is nil.
 func Deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -74,47 +74,54 @@ func Deref[T any](p *T) (v T) {
 	return v
 }
 
-// Identity is whom the credentials of a request speak for.
+// Identity is the identity of a request's credentials.
 type Identity struct {
 	Account  string
 	APIKey   string // "" with Person
 	Settings Settings
-	Person   *Person // whose token it was; nil for a back end
+	Person   *Person // user of the token; nil for a back end
 }
 
-// Settings are what an operator sets for an account. The zero value of each field is its default.
+// Settings are an operator's settings for an account. The zero value of each field is its default.
 type Settings struct {
-	// the operations whose Endpoint requires AdvancedQueries are FailedPrecondition
-	AdvancedQueriesOff         bool `json:"advancedQueriesOff,omitempty"`
-	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
-	// webhook events for every change, not only where triggerNotification is true
-	AllEvents         bool      `json:"allEvents,omitempty"`
-	MailDelaySeconds  int64     `json:"mailDelaySeconds,omitempty"`  // of a mail after the first event that it tells of; 0 is the deployment's
-	MailBatch         MailBatch `json:"mailBatch,omitempty"`         // "" is BatchThread
-	MailToMembersOnly bool      `json:"mailToMembersOnly,omitempty"` // no mail to addresses that members do not have
-	MailLook          MailLook  `json:"mailLook,omitzero"`           // what is empty is as the deployment has it
+	// operations that require AdvancedQueries return FailedPrecondition
+	AdvancedQueriesOff bool `json:"advancedQueriesOff,omitempty"`
+	// config get and set return FailedPrecondition.
+	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"`
+	// webhook events for every change, not only with triggerNotification
+	AllEvents bool `json:"allEvents,omitempty"`
+	// Wait between the first event and its email; 0 is the deployment's default.
+	MailDelaySeconds int64     `json:"mailDelaySeconds,omitempty"`
+	MailBatch        MailBatch `json:"mailBatch,omitempty"` // "" is BatchThread
+	// No email to addresses other than members'.
+	MailToMembersOnly bool `json:"mailToMembersOnly,omitempty"`
+	// Empty fields are the deployment's.
+	MailLook MailLook `json:"mailLook,omitzero"`
 	// of folders and documents that inherit none; "" is AccessOrganizationPrivate
 	DefaultAccess Access `json:"defaultAccess,omitempty"`
-	// it has one, which is to be asked: accounts.Store.SetPermissionProvider sets this with it
+	// a permission provider is set: see accounts.Store.SetPermissionProvider
 	PermissionProvider bool `json:"permissionProvider,omitempty"`
-	// how back ends' requests with unknown fields are taken; "" is RefuseUnknown
+	// of back ends; "" is RefuseUnknown
 	UnknownFields UnknownFields `json:"unknownFields,omitempty"`
-	// origins whose pages may call with a person's token: https://app.example.com
+	// origins of pages that may call with a person's token: https://app.example.com
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 
-	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number
-	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"`  // the same of reads
-	EventsPerMinute     int64 `json:"eventsPerMinute,omitempty"`     // that requests record; Unlimited for any number
-	MailsPerDay         int64 `json:"mailsPerDay,omitempty"`         // Unlimited for any number
-	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`    // at most MaxWebhooks
-	LiveConnections     int64 `json:"liveConnections,omitempty"`     // at the same time; Unlimited for any number
+	// Of the table, by requests, averaged over 10 s; Unlimited for no limit.
+	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"`
+	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"` // likewise
+	// Recorded by requests; Unlimited for no limit.
+	EventsPerMinute  int64 `json:"eventsPerMinute,omitempty"`
+	MailsPerDay      int64 `json:"mailsPerDay,omitempty"`      // Unlimited for no limit
+	WebhookEndpoints int64 `json:"webhookEndpoints,omitempty"` // at most MaxWebhooks
+	// Concurrent connections; Unlimited for no limit.
+	LiveConnections int64 `json:"liveConnections,omitempty"`
 }
 
-// MaxGroupMention is how many members of a group, the first who may see the thread, are notified of
-// a comment that tags the group.
+// MaxGroupMention is the maximum of group members, the first with access to the thread, that a
+// comment notifies if it tags the group.
 const MaxGroupMention = 200
 
-// Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.
+// Default quotas of an account, for a product of 100,000 users, and the value for no quota.
 const (
 	WriteUnitsPerSecond = 1_000
 	ReadUnitsPerSecond  = 4_000
@@ -124,22 +131,21 @@ const (
 	Unlimited           = -1
 )
 
-// UnknownFields is how requests are taken that have, in something to store, fields that their operation does not have.
+// UnknownFields is the treatment of requests with fields to store that their operation does not
+// define.
 type UnknownFields string
 
-// The ways: such a request is refused, or carried out without the field, which a header of the response names.
+// Refuse the request, or drop the field and name it in a response header.
 const (
 	RefuseUnknown UnknownFields = "refuse"
 	DropUnknown   UnknownFields = "drop"
 )
 
-// Values returns both ways.
 func (UnknownFields) Values() []string { return texts(RefuseUnknown, DropUnknown) }
 
-// Webhooks is how many webhook endpoints the account may have.
 func (s Settings) Webhooks() int { return int(cmp.Or(s.WebhookEndpoints, WebhookEndpoints)) }
 
-// Feature is a part of the interface that an operator can switch off for an account.
+// Feature is a part of the API that an operator can switch off for an account.
 type Feature string
 
 // The features, by the names of their settings.
@@ -153,10 +159,10 @@ func (s Settings) Off(f Feature) bool {
 	return f == AdvancedQueries && s.AdvancedQueriesOff || f == NotificationPreferences && s.NotificationPreferencesOff
 }
 
-// PermissionProvider is an account's own service that says who may see a document. Its secret is no setting, as functions that read
-// settings need not know it.
+// PermissionProvider is an account's own service that decides access to documents. Its secret is no
+// setting, because functions that read settings do not need it.
 type PermissionProvider struct {
-	URL    string `dynamodbav:"url"`    // https, or http within the deployment's allowed private ranges
+	URL    string `dynamodbav:"url"`    // https, or http in the deployment's allowed private ranges
 	Secret string `dynamodbav:"secret"` // sent as bearer token
 }
 
@@ -165,11 +171,11 @@ type Account struct {
 	ID        string   `dynamodbav:"-"`
 	Name      string   `dynamodbav:"name"`
 	Disabled  bool     `dynamodbav:"off"` // its credentials are refused
-	Settings  Settings `dynamodbav:"-"`   // stored in an attribute of their own, as JSON
+	Settings  Settings `dynamodbav:"-"`   // stored separately, as JSON
 	CreatedAt Millis   `dynamodbav:"ca"`
 }
 
-// APIKey is a key with the tokens that go with it.
+// APIKey is a key with its tokens.
 type APIKey struct {
 	Key      string
 	Account  string
@@ -178,42 +184,41 @@ type APIKey struct {
 	Tokens   []Token
 }
 
-// Token is an auth token, known by its hash only.
+// Token is an auth token, stored only as a hash.
 type Token struct {
 	Hash      []byte `json:"hash"`              // see HashToken
 	Expires   Millis `json:"expires,omitempty"` // 0 for never
 	CreatedAt Millis `json:"createdAt"`
 }
 
-// SigningKey signs the tokens of an account's persons.
+// SigningKey signs the tokens of an account's users.
 type SigningKey struct {
 	ID        string `json:"id"`
 	Secret    []byte `json:"secret"`
 	CreatedAt Millis `json:"createdAt"`
 }
 
-// Signing is what the tokens of an account's persons are checked by.
+// Signing holds the keys that verify the tokens of an account's users.
 type Signing struct {
 	Account  string
 	Disabled bool
 	Settings Settings
-	Keys     []SigningKey // valid ones, the newest first
+	Keys     []SigningKey // valid keys, newest first
 }
 
-// HashToken returns the SHA-256 of a token.
 func HashToken(token string) []byte {
 	hash := sha256.Sum256([]byte(token))
 	return hash[:]
 }
 
-// What Short leaves of a user, in bytes as EncodeJSON writes them.
+// Limits of Short, in bytes as EncodeJSON writes them.
 const (
 	shortName  = 200
 	shortEmail = 320 // no real address exceeds it
 )
 
-// Short returns the user without details, with a name of at most 200 bytes, and without an address of more than 320, as EncodeJSON writes
-// them: a cut address may be somebody else's.
+// Short returns the user without details, with a name of at most 200 bytes. It omits an address of
+// more than 320 bytes, because a cut address may belong to someone else.
 func (u User) Short() User {
 	u.UserDetails = UserDetails{}
 	u.Name = cutEncodedOpt(u.Name, shortName)

@@ -2,7 +2,7 @@ package collab
 
 import "testing"
 
-// TestDisplayName holds that a user without a name is shown by id, not by email address.
+// TestDisplayName: a user without a name is shown by id, not by email address.
 func TestDisplayName(t *testing.T) {
 	u := User{UserID: "ann", Email: new("ann@example.com")}
 	if got := u.DisplayName(); got != "ann" {

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// VisibilityType says which of those who may see a document may see a thread in it.
+// VisibilityType limits a thread to some of the users with access to its document.
 type VisibilityType string
 
-// The types.
 const (
-	VisibilityPublic              VisibilityType = "public"              // all of them
-	VisibilityOrganizationPrivate VisibilityType = "organizationPrivate" // the members of the organization
-	VisibilityRestricted          VisibilityType = "restricted"          // those who are named, and the thread's creator
+	// VisibilityPublic shows the thread to all of them.
+	VisibilityPublic VisibilityType = "public"
+	// VisibilityOrganizationPrivate shows it to members of the organization.
+	VisibilityOrganizationPrivate VisibilityType = "organizationPrivate"
+	// VisibilityRestricted shows it to named users and the thread's creator.
+	VisibilityRestricted VisibilityType = "restricted"
 )
 
-// Values returns all types.
 func (VisibilityType) Values() []string {
 	return texts(VisibilityPublic, VisibilityOrganizationPrivate, VisibilityRestricted)
 }
 
-// MaxVisibleTo is how many users a Visibility names at most.
 const MaxVisibleTo = 100
 
-// Visibility says who may see a thread, of those who may see its document. nil is public.
+// Visibility limits a thread to some of the users with access to its document. nil is public.
 type Visibility struct {
-	Type           VisibilityType `json:"type" rule:"required" person:"in,out" dynamodbav:"type" doc:"public: everyone who may see the document; organizationPrivate: of these, the members of the organization; restricted: of these, userIds and the annotation's creator"`
-	OrganizationID string         `json:"organizationId,omitempty" rule:"id" person:"in,out" dynamodbav:"org,omitempty" doc:"The organization of the request; required for organizationPrivate"`
-	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" person:"in,out" dynamodbav:"users,omitempty" doc:"1 to 100 different users; required for restricted, and for it alone"`
+	Type           VisibilityType `json:"type" rule:"required" person:"in,out" dynamodbav:"type" doc:"public: all users with access to the document; organizationPrivate: only members of the organization; restricted: only userIds and the annotation's creator"`
+	OrganizationID string         `json:"organizationId,omitempty" rule:"id" person:"in,out" dynamodbav:"org,omitempty" doc:"Organization of the request; required for organizationPrivate"`
+	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" person:"in,out" dynamodbav:"users,omitempty" doc:"1 to 100 distinct users; required for restricted, and not allowed otherwise"`
 }
 
-// Narrow returns v, nil where it is public, or zero.
+// Narrow returns v, nil if it is public or zero.
 func (v *Visibility) Narrow() *Visibility {
 	if v == nil || v.Type == VisibilityPublic || v.Type == "" {
 		return nil
@@ -40,7 +40,7 @@ func (v *Visibility) Narrow() *Visibility {
 	return v
 }
 
-// Users returns the ids of the users whom v names.
+// Users returns the ids of the users in v.
 func (v *Visibility) Users() []string {
 	if v == nil {
 		return nil
@@ -48,7 +48,7 @@ func (v *Visibility) Users() []string {
 	return v.UserIDs
 }
 
-// Answered returns the visibility as it is answered: public is a value of its own.
+// Answered returns the visibility for responses, in which public is explicit.
 func (v *Visibility) Answered() Visibility {
 	if v == nil {
 		return Visibility{Type: VisibilityPublic}
@@ -56,14 +56,14 @@ func (v *Visibility) Answered() Visibility {
 	return *v
 }
 
-// Viewer applies the rule of who may see a document. Access that somebody set counts; without any, everyone whom a back end names may see
-// it.
+// Viewer decides access to a document. Only explicit restrictions count; without any, every user
+// that a back end names has access.
 func (v Standing) Viewer(now Millis) Viewer {
 	why := v.refusal(now)
 	return Viewer{User: v.User, May: why == "", Why: why, Member: v.Member.Holds(now)}
 }
 
-// refusal says, to an operator, by what the person may not see the document; "" where they may.
+// refusal returns the reason why the person has no access, for an operator, or "".
 func (v Standing) refusal(now Millis) string {
 	switch {
 	case !v.There || v.Disabled:
@@ -82,16 +82,16 @@ func (v Standing) refusal(now Millis) string {
 	return "the document is " + string(v.Access)
 }
 
-// Viewer is what a person may see of a document.
+// Viewer is a person's access to a document.
 type Viewer struct {
 	User   string
-	May    bool   // the document, and threads in it that are public
-	Why    string // why not, for an operator; "" where they may
+	May    bool   // to the document and its public threads
+	Why    string // reason for no access, for an operator, or ""
 	Member bool   // of the organization
 }
 
-// Sees applies the rule of who may see a thread: its document lets them, and its visibility, nil for public. creator is the id of the
-// thread's creator, "" for none.
+// Sees reports whether the viewer can see a thread, by its document and its visibility, nil for
+// public. creator is the id of the thread's creator, or "".
 func (v Viewer) Sees(thread *Visibility, creator string) bool {
 	switch {
 	case !v.May:
@@ -104,10 +104,10 @@ func (v Viewer) Sees(thread *Visibility, creator string) bool {
 	return thread.Type == VisibilityRestricted && (v.User == creator && creator != ErasedUser || slices.Contains(thread.UserIDs, v.User))
 }
 
-// Viewers are what each of some people may see of a document.
+// Viewers are the access of several people to a document.
 type Viewers []Viewer
 
-// May reports whether all of them may see the document.
+// May reports whether all of them have access to the document.
 func (v Viewers) May() bool { return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.May }) }
 
 // Members reports whether all of them are members of the organization.
@@ -115,21 +115,22 @@ func (v Viewers) Members() bool {
 	return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.Member })
 }
 
-// See reports whether all of them may see a thread in the document.
+// See reports whether all of them can see a thread in the document.
 func (v Viewers) See(a *Annotation) bool {
 	return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.Sees(a.Visibility, a.CreatorID) })
 }
 
-// Sight knows the people for whom something is read: what one of them may not see does not exist. Safe for concurrent use.
+// Sight provides the access of the people of a read: anything that one of them cannot see does not
+// exist. It is safe for concurrent use.
 type Sight interface {
-	// Viewers returns what these people may see of documents of an organization. To ask about the same document again costs nothing.
-	// Documents without an answer at the time until are left out; the zero time is none.
+	// Viewers returns the people's access to documents of an organization. Repeated queries for a
+	// document cost nothing. It omits documents without an answer by until; zero means no limit.
 	Viewers(ctx context.Context, documents []DocumentRef, until time.Time) (map[DocumentRef]Viewers, error)
 }
 
-// Set returns the access type that somebody set for what is in a folder and has the type own, "" for none of its own: the nearest one from
-// there up, "" where there is none; on is the folder that has it, "" where it is its own. Where a folder above is missing or deleted it is
-// AccessRestricted, on that.
+// Set returns the access type that is set for a thing in a folder. It is own, or the nearest one
+// above, or "". on is the folder with that type, "" if it is own. If a folder above is missing or
+// deleted, the type is AccessRestricted, on that folder.
 func (t Folders) Set(own Access, folder string) (set Access, on string) {
 	for _, id := range t.Up(folder) {
 		f, exists := t[id]

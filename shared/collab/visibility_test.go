@@ -2,7 +2,7 @@ package collab
 
 import "testing"
 
-// TestSees goes through the rule: what decides about the document, and then about the thread.
+// TestSees checks access to the document, then to the thread.
 func TestSees(t *testing.T) {
 	const now = 1_000_000
 	yes, no := true, false
@@ -56,7 +56,7 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// TestFoldersSet finds the nearest access type that somebody set, and lets nobody in where a folder is missing.
+// TestFoldersSet finds the nearest access type, and gives no access if a folder is missing.
 func TestFoldersSet(t *testing.T) {
 	tree := Folders{
 		"top": {ID: "top", Parent: RootFolder, Access: AccessRestricted}, "in": {ID: "in", Parent: "top"},
@@ -90,7 +90,7 @@ func TestFoldersSet(t *testing.T) {
 	}
 }
 
-// TestWhy says to an operator by what a person may not see a document.
+// TestWhy checks the reasons for an operator.
 func TestWhy(t *testing.T) {
 	no := false
 	for _, test := range []struct {

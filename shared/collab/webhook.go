@@ -5,56 +5,58 @@ import (
 	"time"
 )
 
-// Limits on webhook endpoints.
+// Limits of webhook endpoints.
 const (
-	MaxWebhooks         = 50             // endpoints that an account may be allowed
-	MaxWebhookSecrets   = 5              // of an endpoint that sign at the same time
-	SecretRotation      = 24 * time.Hour // how long a secret goes on signing after it was replaced
-	MaxDeliveryAttempts = 20             // attempts of a delivery that are kept
-	MaxDeliveryAnswers  = 3              // of these, the latest that keep what the endpoint answered
-	MaxDeliveryAnswer   = 1_000          // bytes of one such answer
+	MaxWebhooks         = 50
+	MaxWebhookSecrets   = 5              // concurrent
+	SecretRotation      = 24 * time.Hour // of a replaced secret
+	MaxDeliveryAttempts = 20             // stored attempts of a delivery
+	MaxDeliveryAnswers  = 3              // latest with a response
+	MaxDeliveryAnswer   = 1_000          // bytes of a stored response
 )
 
-// Webhook is an endpoint of an account to which events are posted.
+// Webhook is an endpoint of an account that receives events.
 type Webhook struct {
 	ID             string          `dynamodbav:"-"`
 	URL            string          `dynamodbav:"url"`
 	Description    string          `dynamodbav:"desc,omitempty"`
-	EventTypes     []EventType     `dynamodbav:"types,omitempty"` // those that it wants; nil for all
+	EventTypes     []EventType     `dynamodbav:"types,omitempty"` // nil for all
 	Secrets        []WebhookSecret `dynamodbav:"keys"`
 	Payload        PayloadForm     `dynamodbav:"form,omitempty"` // "" is PayloadStandard
 	Disabled       bool            `dynamodbav:"off,omitempty"`  // nothing is posted to it
-	DisabledReason string          `dynamodbav:"why,omitempty"`  // why, when the service disabled it
+	DisabledReason string          `dynamodbav:"why,omitempty"`  // set if the service disabled it
 	CreatedAt      Millis          `dynamodbav:"ca"`
 	LastUpdated    Millis          `dynamodbav:"lu"`
 	Health         WebhookHealth   `dynamodbav:"-"`
 }
 
-// WebhookSecret is one of the secrets that sign what an endpoint gets.
+// WebhookSecret is a secret that signs posts to an endpoint.
 type WebhookSecret struct {
-	ID        string `dynamodbav:"id,omitempty"` // generated, the same at every attempt of the request that made it
+	ID        string `dynamodbav:"id,omitempty"` // the same in every attempt of a request
 	Secret    string `dynamodbav:"secret"`       // `whsec_` and base64
 	CreatedAt Millis `dynamodbav:"ca"`
-	Expires   Millis `dynamodbav:"until,omitempty"` // it signs until then; 0 for the endpoint's present secret
+	Expires   Millis `dynamodbav:"until,omitempty"` // end of signing; 0 for the present secret
 }
 
-// WebhookHealth is how an endpoint has answered. The zero value is that of an endpoint whose last post succeeded.
+// WebhookHealth is an endpoint's record of failures. It is zero if the last post succeeded.
 type WebhookHealth struct {
-	Failures     int     `dynamodbav:"n"`     // posts that failed since the last one that succeeded
-	FailingSince Millis  `dynamodbav:"since"` // the first of them, 0 for none
-	Days         []int64 `dynamodbav:"days"`  // the last disableDays of the days on which they failed, in days since epoch, ascending
+	Failures     int    `dynamodbav:"n"`     // consecutive failed posts
+	FailingSince Millis `dynamodbav:"since"` // time of the first of them, or 0
+	// The last disableDays days with failures, in days since the epoch, ascending.
+	Days []int64 `dynamodbav:"days"`
 }
 
-// When an endpoint rests, and when it is disabled.
+// Thresholds for resting and disabling an endpoint.
 const (
-	RestAfter = 5 // posts in a row that fail before posts are held back except for a probe from time to time
+	// Consecutive failed posts, after which only probes are posted.
+	RestAfter = 5
 
 	disableAfter = 5 // days since the first failure
-	disableDays  = 3 // of the last disableAfter days on which posts failed
+	disableDays  = 3 // days with failures among the last disableAfter
 	millisOfDay  = Millis(24 * time.Hour / time.Millisecond)
 )
 
-// Resting reports whether posts are held back except for a probe from time to time.
+// Resting reports whether only probes are posted.
 func (h WebhookHealth) Resting() bool { return h.Failures >= RestAfter }
 
 // Fail counts a post that failed at a time.
@@ -69,25 +71,25 @@ func (h *WebhookHealth) Fail(at Millis) {
 	}
 }
 
-// Hopeless reports whether an endpoint is to be disabled: it has answered nothing since a failure five days ago, and failed on three of the
-// last five days.
+// Hopeless reports whether to disable an endpoint: no success since a failure five days ago, and
+// failures on three of the last five days.
 func (h WebhookHealth) Hopeless(now Millis) bool {
 	return h.FailingSince != 0 && now-h.FailingSince >= disableAfter*millisOfDay &&
 		len(h.Days) == disableDays && h.Days[0] > now/millisOfDay-disableAfter
 }
 
-// Wants reports whether events of a type are posted to the endpoint.
+// Wants reports whether the endpoint receives events of a type.
 func (w *Webhook) Wants(t EventType) bool {
 	return !w.Disabled && (len(w.EventTypes) == 0 || slices.Contains(w.EventTypes, t)) &&
 		(w.Payload != PayloadContract || contractNames[t] != "")
 }
 
-// WantsEvent is Wants for one event.
 func (w *Webhook) WantsEvent(e *Event) bool {
 	return w.Wants(e.Type) && (w.Payload != PayloadContract || e.ContractName() != "")
 }
 
-// CheckEventTypes fails with INVALID_ARGUMENT, about a field, where the endpoint wants events that its form does not have.
+// CheckEventTypes returns INVALID_ARGUMENT, about a field, if the endpoint's form does not define a
+// requested event type.
 func (w *Webhook) CheckEventTypes(field string) error {
 	for _, t := range w.EventTypes {
 		if w.Payload == PayloadContract && contractNames[t] == "" {
@@ -97,26 +99,26 @@ func (w *Webhook) CheckEventTypes(field string) error {
 	return nil
 }
 
-// PayloadForm is the form of what is posted to an endpoint.
+// PayloadForm is the form of posts to an endpoint.
 type PayloadForm string
 
-// The forms: the service's own, and that of the hosted service whose contract the API follows.
+// The service's own form, and the form of the hosted service with the same API.
 const (
 	PayloadStandard PayloadForm = "standard"
 	PayloadContract PayloadForm = "contract"
 )
 
-// Values returns both forms.
 func (PayloadForm) Values() []string { return texts(PayloadStandard, PayloadContract) }
 
-// contractNames are the names of the event types in the contract. Others have none there.
+// contractNames are the event types' names in the hosted service's form. Others have none.
 var contractNames = map[EventType]string{
 	AnnotationAdded: "comment_annotation.add", AnnotationAssigned: "comment_annotation.assign",
 	AnnotationStatusChanged: "comment_annotation.status_change", AnnotationUpdated: "comment_annotation.priority_change",
 	CommentAdded: "comment.add", CommentUpdated: "comment.update", CommentDeleted: "comment.delete",
 }
 
-// ContractName returns the event's name in the contract, "" for none. An update has one where it changed the priority.
+// ContractName returns the event's name in the hosted service's form, or "". An update has one if
+// it changed the priority.
 func (e *Event) ContractName() string {
 	if e.Type == AnnotationUpdated && !e.After.Priority {
 		return ""
@@ -147,8 +149,9 @@ func (w *Webhook) Secret(id string) (WebhookSecret, bool) {
 	return w.Secrets[i], true
 }
 
-// Rotate gives the endpoint a new secret. The one before it goes on signing for SecretRotation; those that sign no more are dropped. It
-// fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
+// Rotate gives the endpoint a new secret. The previous one still signs for SecretRotation; expired
+// ones are dropped. It returns FAILED_PRECONDITION, and changes nothing, if MaxWebhookSecrets
+// already sign.
 func (w *Webhook) Rotate(id, secret string, now Millis) error {
 	secrets := []WebhookSecret{{ID: id, Secret: secret, CreatedAt: now}}
 	for _, s := range w.Secrets {
@@ -168,42 +171,39 @@ func (w *Webhook) Rotate(id, secret string, now Millis) error {
 	return nil
 }
 
-// DeliveryState is what has become of a delivery.
 type DeliveryState string
 
-// The states of a delivery.
 const (
-	DeliveryPending   DeliveryState = "pending"   // an attempt is to come
+	DeliveryPending   DeliveryState = "pending"   // another attempt follows
 	DeliveryDelivered DeliveryState = "delivered" // the endpoint answered 2xx
 	DeliveryExhausted DeliveryState = "exhausted" // every attempt failed
-	// there was nothing to post any more: the event had expired or could not be read, or its type was not wanted any more
+	// nothing to post: the event had expired or was unreadable, or its type was no longer wanted
 	DeliveryCanceled DeliveryState = "canceled"
 )
 
-// Values returns all states.
 func (DeliveryState) Values() []string {
 	return texts(DeliveryPending, DeliveryDelivered, DeliveryExhausted, DeliveryCanceled)
 }
 
-// Delivery is one event on its way to one webhook endpoint. It is kept for 30 days.
+// Delivery is the delivery of one event to one webhook endpoint. It is kept for 30 days.
 type Delivery struct {
 	WebhookID string        `dynamodbav:"-"`
 	EventID   string        `dynamodbav:"-"` // also the webhook-id of its posts
 	Type      EventType     `dynamodbav:"typ"`
 	State     DeliveryState `dynamodbav:"sta"`
-	Tries     int           `dynamodbav:"tries"` // attempts since it was added, or replayed last
+	Tries     int           `dynamodbav:"tries"` // attempts since the addition or last replay
 	// pending: the time of the next attempt, unless the endpoint rests or is disabled
 	NextAttempt Millis            `dynamodbav:"next"`
-	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // oldest first, the last MaxDeliveryAttempts
+	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // the last MaxDeliveryAttempts
 	CreatedAt   Millis            `dynamodbav:"ca"`
 	LastUpdated Millis            `dynamodbav:"lu"`
-	Rev         int64             `dynamodbav:"rev"` // 0 while it is new, then one more with every write
+	Rev         int64             `dynamodbav:"rev"` // 0 if new; increases with every write
 }
 
 // LaneRef names the lane of a webhook endpoint.
 type LaneRef struct{ Account, WebhookID string }
 
-// EndpointRef names a webhook endpoint as it was created: one that is deleted and added again under its id is another.
+// EndpointRef names a webhook endpoint by id and creation: one that is added again is another.
 type EndpointRef struct {
 	LaneRef
 	CreatedAt Millis
@@ -212,14 +212,16 @@ type EndpointRef struct {
 // DeliveryAttempt is one post of a delivery.
 type DeliveryAttempt struct {
 	At       Millis `dynamodbav:"at"`
-	Status   int    `dynamodbav:"code,omitempty"` // HTTP status of the answer, 0 for none
-	Reason   string `dynamodbav:"why,omitempty"`  // why it failed, "" when it succeeded
+	Status   int    `dynamodbav:"code,omitempty"` // HTTP status of the response, or 0
+	Reason   string `dynamodbav:"why,omitempty"`  // reason of the failure, or ""
 	Duration int64  `dynamodbav:"ms"`             // milliseconds
-	// what the endpoint answered where it failed, as Legible shows it; "" for nothing, and where MaxDeliveryAnswers later attempts have one
+	// response to a failed post as Legible returns it; "" if none, or if MaxDeliveryAnswers later
+	// attempts have one
 	Answer string `dynamodbav:"ans,omitempty"`
 }
 
-// Keep adds an attempt. It forgets the oldest attempts beyond MaxDeliveryAttempts, and the oldest answers beyond MaxDeliveryAnswers.
+// Keep adds an attempt. It drops the oldest attempts beyond MaxDeliveryAttempts, and the oldest
+// responses beyond MaxDeliveryAnswers.
 func (d *Delivery) Keep(a DeliveryAttempt) {
 	d.Attempts = append(slices.Clone(d.Attempts), a)
 	if n := len(d.Attempts) - MaxDeliveryAttempts; n > 0 {
@@ -236,12 +238,12 @@ func (d *Delivery) Keep(a DeliveryAttempt) {
 	}
 }
 
-// Replay makes the delivery pending again, with all its attempts before it.
+// Replay makes the delivery pending again, and keeps its attempts.
 func (d *Delivery) Replay(now Millis) {
 	d.State, d.Tries, d.NextAttempt = DeliveryPending, 0, now
 }
 
-// DeliveryFilter narrows a list of deliveries. The zero value of each field is no filter.
+// DeliveryFilter limits a list of deliveries. The zero value of a field is no filter.
 type DeliveryFilter struct {
 	State  DeliveryState
 	Type   EventType
@@ -249,7 +251,7 @@ type DeliveryFilter struct {
 	Before Millis
 }
 
-// Matches reports whether the delivery passes the filter's state and type.
+// Matches reports whether the delivery matches the filter's state and type.
 func (f DeliveryFilter) Matches(d *Delivery) bool {
 	return (f.State == "" || f.State == d.State) && (f.Type == "" || f.Type == d.Type)
 }

@@ -8,16 +8,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TTL is how long a decision about credentials may be old: the time of revocation.
+// TTL is the maximum age of a decision about credentials, and so the delay of a revocation.
 const TTL = 60 * time.Second
 
-// maxCached is the number of keys after which the cache begins anew.
 const maxCached = 10_000
 
-// missingTTL is how long it is remembered that a key or an account does not exist.
 const missingTTL = 10 * time.Second
 
-// Cached returns a KeyStore that remembers what it found for TTL, and what does not exist for 10 s. Failures are not remembered.
+// Cached returns a KeyStore that remembers results for TTL, and missing ones for 10 s. It does not
+// remember failures.
 func Cached(keys KeyStore, now func() time.Time) KeyStore {
 	return &cached{keys, now, cache.New[string, known[collab.APIKey]](maxCached), cache.New[string, known[collab.Signing]](maxCached)}
 }
@@ -29,7 +28,7 @@ type cached struct {
 	signing *cache.Cache[string, known[collab.Signing]]
 }
 
-// known is a record, or the error that there is none.
+// known is a record, or the error that it does not exist.
 type known[T any] struct {
 	record T
 	err    error

@@ -1,4 +1,4 @@
-// Package credentials decides whom the credentials of a request speak for, and signs persons' tokens.
+// Package credentials verifies the credentials of requests, and signs tokens of users.
 package credentials
 
 import (
@@ -11,15 +11,17 @@ import (
 	"collabdata/shared/collab"
 )
 
-// MaxCredential is the length of the longest API key or token, in bytes.
+// MaxCredential is the maximum length of an API key or auth token, in bytes.
 const MaxCredential = 128
 
-// KeyStore knows the API keys.
+// KeyStore provides the API keys.
 type KeyStore interface {
-	// APIKey returns a key with its account and tokens. A key that does not exist is collab.NotFound.
+	// APIKey returns a key with its account and tokens. It returns collab.NotFound if the key does
+	// not exist.
 	APIKey(ctx context.Context, key string) (collab.APIKey, error)
 
-	// Signing returns what the tokens of an account's persons are checked by. An account that does not exist is collab.NotFound.
+	// Signing returns the keys that verify the tokens of an account's users. It returns
+	// collab.NotFound if the account does not exist.
 	Signing(ctx context.Context, account string) (collab.Signing, error)
 }
 
@@ -28,12 +30,13 @@ type Checker struct {
 	Keys    KeyStore
 	Now     func() time.Time
 	Headers Headers
-	Stage   string // that issues persons' tokens
+	Stage   string // issuer of user tokens
 }
 
-// Check returns whom the credentials in the headers speak for: an API key with its token for a back end, or a person's token as
-// `Authorization: Bearer`. The error is Unauthenticated where a credential is missing or empty, where both kinds are sent, and where a person's
-// token does not hold; PermissionDenied, always with the same text, where key and token are not valid; and Unavailable where the store failed.
+// Check returns the identity in the headers: an API key with its token for a back end, or a user's
+// token as `Authorization: Bearer`. It returns Unauthenticated if a credential is missing or empty,
+// if both kinds are sent, or if a user's token is invalid. It returns PermissionDenied, always with
+// the same text, if key and token are invalid, and Unavailable if the store fails.
 func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, error) {
 	keyHeader, tokenHeader := c.Headers.Names()
 	key, token := h.Values(keyHeader), h.Values(tokenHeader)
@@ -74,10 +77,10 @@ func errDenied() error {
 	return collab.Errorf(collab.PermissionDenied, "the credentials are not valid")
 }
 
-// missing reports whether a header is absent or empty.
 func missing(values []string) bool { return len(values) == 0 || len(values) == 1 && values[0] == "" }
 
-// wellFormed reports whether a header was sent once, with 1 to MaxCredential characters of A-Z a-z 0-9 _ . ~ and -.
+// wellFormed reports whether a header was sent once, with 1 to MaxCredential characters of A-Z a-z
+// 0-9 _ . ~ and -.
 func wellFormed(values []string) bool {
 	if len(values) != 1 || len(values[0]) < 1 || len(values[0]) > MaxCredential {
 		return false
@@ -91,7 +94,7 @@ func wellFormed(values []string) bool {
 	return true
 }
 
-// holds reports whether one of the tokens is this one and has not expired, in a time that does not tell how much of it is right.
+// holds reports whether token is an unexpired one of tokens, in constant time.
 func holds(tokens []collab.Token, token string, now time.Time) bool {
 	hash := collab.HashToken(token)
 	found := 0

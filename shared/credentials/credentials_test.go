@@ -23,7 +23,7 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// keyring is a KeyStore in memory that counts the look-ups.
+// keyring is a KeyStore in memory that counts look-ups.
 type keyring struct {
 	keys    map[string]collab.APIKey
 	signing map[string]collab.Signing
@@ -164,7 +164,7 @@ func TestCached(t *testing.T) {
 	now = now.Add(1)
 	look("key", collab.NotFound, 3)
 	store.keys["key"] = collab.APIKey{Key: "key"}
-	now = now.Add(10*time.Second - 1) // a key that does not exist
+	now = now.Add(10*time.Second - 1) // a missing key
 	look("key", collab.NotFound, 3)
 	now = now.Add(1)
 	look("key", "", 4)
@@ -174,8 +174,8 @@ func TestCached(t *testing.T) {
 	look("new", collab.Internal, 6)
 }
 
-// TestRotate holds that tokens made before, during and after a rotation of the signing keys hold in a process that remembers the keys as they
-// were, and that the new key signs in the end.
+// TestRotate: tokens from before, during and after a key rotation are valid in a process with
+// cached keys, and the new key signs in the end.
 func TestRotate(t *testing.T) {
 	now := noon
 	store := newKeyring()
@@ -237,7 +237,7 @@ func header(key, token string) http.Header {
 	return h
 }
 
-// TestHeaders: other names are the ones that count, and a name that means something else is refused.
+// TestHeaders: configured names replace the default ones, and reserved names are refused.
 func TestHeaders(t *testing.T) {
 	c := credentials.Checker{Keys: newKeyring(), Now: func() time.Time { return noon }, Headers: credentials.Headers{Key: "x-other-key"}}
 	h := http.Header{"X-Other-Key": {"key"}, http.CanonicalHeaderKey(credentials.KeyHeader): {"off"}, http.CanonicalHeaderKey(credentials.TokenHeader): {"first"}}

@@ -17,7 +17,7 @@ import (
 	"collabdata/shared/credentials"
 )
 
-// Parts of tokens that hold at noon.
+// Parts of tokens that are valid at noon.
 const (
 	goodHeader = `{"alg":"HS256","typ":"JWT","kid":"k2"}`
 	goodClaims = `{"iss":"test/acme","sub":"ann","iat":1772625600,"exp":1772629200,"resources":[]}`
@@ -34,7 +34,8 @@ func forge(header, claims, secret string) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signers are the keys of two accounts and of one that is disabled, which one key signs all. k1 was in force before acme's two.
+// signers returns the keys of two accounts and a disabled one, all signed by one key. k1 precedes
+// acme's two.
 func signers() *keyring {
 	store := newKeyring()
 	keys := func(ids ...string) collab.Signing {
@@ -49,8 +50,8 @@ func signers() *keyring {
 	return store
 }
 
-// TestForged holds that no token but one that the account's keys signed is taken, that each is refused with the text of its reason, which
-// names nothing within, and that none costs more than one look-up.
+// TestForged: only tokens signed with the account's keys are accepted. Each other token is refused
+// with the text of its reason, which reveals nothing internal, and costs at most one look-up.
 func TestForged(t *testing.T) {
 	const invalid, algorithm, stage, form = "the token is not valid", "the token's algorithm must be HS256", "the token is of another stage",
 		"the header Authorization must be Bearer and a token of at most 8000 bytes"
@@ -194,8 +195,8 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// TestForgedCost holds that the keys of an account are read once in 60 s, that of one that does not exist is asked once in 10 s, that what is
-// said then is as before, and that a table that fails is no reason to refuse a token.
+// TestForgedCost: an account's keys are read once in 60 s, and a missing account's once in 10 s,
+// with the same result. A failing table does not make a token invalid.
 func TestForgedCost(t *testing.T) {
 	now, store := noon, signers()
 	c := credentials.Checker{Keys: credentials.Cached(store, func() time.Time { return now }), Now: func() time.Time { return now }, Stage: "test"}

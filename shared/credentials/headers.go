@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// The headers that carry the credentials where a stage has no others.
+// Default names of the credential headers.
 const (
 	KeyHeader   = "x-service-api-key"
 	TokenHeader = "x-service-auth-token"
 )
 
-// Headers are the names of the headers that carry the credentials in one stage; the zero value is KeyHeader and TokenHeader.
+// Headers are the names of a stage's credential headers. The zero value is KeyHeader and
+// TokenHeader.
 type Headers struct{ Key, Token string }
 
-// The variables that ReadHeaders reads.
+// Environment variables that ReadHeaders reads.
 const (
 	KeyHeaderVariable   = "API_KEY_HEADER"
 	TokenHeaderVariable = "AUTH_TOKEN_HEADER"
 )
 
-// ReadHeaders returns the names that an environment sets.
+// ReadHeaders returns the names set in the environment.
 func ReadHeaders(getenv func(string) string) (Headers, error) {
 	h := Headers{Key: getenv(KeyHeaderVariable), Token: getenv(TokenHeaderVariable)}
 	if err := h.Check(); err != nil {
@@ -32,21 +33,20 @@ func ReadHeaders(getenv func(string) string) (Headers, error) {
 	return h, nil
 }
 
-// Names returns the two names.
 func (h Headers) Names() (key, token string) {
 	return cmp.Or(h.Key, KeyHeader), cmp.Or(h.Token, TokenHeader)
 }
 
-// Required is what a request is answered that lacks one of them.
+// Required returns the message for a request without one of them.
 func (h Headers) Required() string {
 	key, token := h.Names()
 	return fmt.Sprintf("the headers %s and %s are required", key, token)
 }
 
-// HeaderRule is the rule of the name of one of the headers.
+// HeaderRule is the rule for the names.
 const HeaderRule = "1 to 64 small letters, digits and -, and no header that means something else"
 
-// Check reports names that break HeaderRule, or that are the same.
+// Check returns an error if a name breaks HeaderRule, or if both are equal.
 func (h Headers) Check() error {
 	key, token := h.Names()
 	for _, name := range []string{key, token} {
@@ -60,7 +60,7 @@ func (h Headers) Check() error {
 	return nil
 }
 
-// taken reports whether a header means something else to the service, or to what is before it.
+// taken reports whether a header has another meaning to the service or its gateway.
 func taken(name string) bool {
 	return strings.HasPrefix(name, "x-amz") || strings.HasPrefix(name, "x-forwarded-") || slices.Contains([]string{
 		"accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect",

@@ -10,14 +10,16 @@ import (
 	"collabdata/shared/collab"
 )
 
-// SealTicket returns the text of a ticket of an account: the account, the ticket's id and an HMAC over both, separated by dots.
+// SealTicket returns the text of a ticket: the account, the ticket's id, and an HMAC over both,
+// separated by dots.
 func SealTicket(key collab.SigningKey, account, id string) string {
 	text := account + "." + id
 	return text + "." + sealOf(key, text)
 }
 
-// OpenTicket returns the account of a ticket, with what it is checked by, and the ticket's id. It reads only the account's keys. The
-// error is PermissionDenied for any other text than SealTicket makes with a key that is valid, or the store's.
+// OpenTicket returns the signing keys of a ticket's account, and the ticket's id. It reads only the
+// account's keys. It returns PermissionDenied if the text was not sealed with a valid key, or the
+// store's error.
 func OpenTicket(ctx context.Context, keys KeyStore, ticket string) (signing collab.Signing, id string, err error) {
 	invalid := collab.Errorf(collab.PermissionDenied, "the ticket is not valid")
 	text, seal, _ := cutLast(ticket)
@@ -42,7 +44,7 @@ func OpenTicket(ctx context.Context, keys KeyStore, ticket string) (signing coll
 
 func sealOf(key collab.SigningKey, text string) string {
 	mac := hmac.New(sha256.New, key.Secret)
-	mac.Write([]byte("ticket " + text)) // no token begins so
+	mac.Write([]byte("ticket " + text)) // no token begins with this
 	return hex.EncodeToString(mac.Sum(nil))
 }
 

@@ -12,13 +12,15 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// MaxToken is the largest length of a person's token, in bytes: the gateway accepts 10,240 bytes of headers.
+// MaxToken is the maximum length of a user's token, in bytes. The gateway accepts 10,240 bytes of
+// headers.
 const MaxToken = 8_000
 
-// skew is the largest difference between the clocks of two functions.
+// skew is the maximum difference between the clocks of two functions.
 const skew = 5 * time.Second
 
-// Claims are the claims of a person's token. The issuer is the stage and the account, separated by a slash; the subject is the user's id.
+// Claims are the claims of a user's token. The issuer is stage and account, separated by a slash;
+// the subject is the user id.
 type Claims struct {
 	jwt.RegisteredClaims
 	Name      string                 `json:"name,omitempty"`
@@ -26,8 +28,9 @@ type Claims struct {
 	Resources []collab.TokenResource `json:"resources"`
 }
 
-// Signer returns the key that signs at a time, of an account's keys, which begin with the newest. That is the newest key that every process
-// knows by then, as processes remember keys for TTL, else the oldest. Signer fails with FAILED_PRECONDITION if there are no keys.
+// Signer returns the key that signs at a time. It is the newest key that every process knows by
+// then, because processes remember keys for TTL; otherwise the oldest. keys must be newest first.
+// It returns FAILED_PRECONDITION if there are no keys.
 func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) {
 	if len(keys) == 0 {
 		return collab.SigningKey{}, collab.Errorf(
@@ -42,7 +45,7 @@ func Signer(keys []collab.SigningKey, now time.Time) (collab.SigningKey, error) 
 	return keys[i], nil
 }
 
-// Sign returns a token for a person of an account in a stage, signed with a key.
+// Sign returns a token for a user of an account in a stage.
 func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, expires time.Time) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, Claims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -54,15 +57,16 @@ func Sign(key collab.SigningKey, stage, account string, p collab.Person, now, ex
 	return t.SignedString(key.Secret)
 }
 
-// checkToken returns the identity of a person's token. It fails with Unauthenticated, with a text for each reason, with PermissionDenied
-// if the account is disabled, and with Unavailable if the store failed.
+// checkToken returns the identity of a user's token. It returns Unauthenticated with the reason,
+// PermissionDenied if the account is disabled, and Unavailable if the store fails.
 func (c *Checker) checkToken(ctx context.Context, token string) (collab.Identity, error) {
 	var claims Claims
 	var signing collab.Signing
 	var unavailable error
 	parsed, err := jwt.NewParser(
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuedAt(), jwt.WithExpirationRequired(), jwt.WithLeeway(skew), jwt.WithTimeFunc(c.Now),
-		jwt.WithStrictDecoding(), // else one token has several texts, and the firewall counts each by itself
+		// Otherwise one token has several texts, which the firewall counts separately.
+		jwt.WithStrictDecoding(),
 	).ParseWithClaims(token, &claims, func(t *jwt.Token) (any, error) {
 		stage, account, _ := strings.Cut(claims.Issuer, "/")
 		if stage != c.Stage || collab.CheckID(account, collab.MaxID) != nil {

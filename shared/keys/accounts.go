@@ -4,13 +4,14 @@ import (
 	"encoding/hex"
 )
 
-// APIKey is the item of an API key.
+// APIKey returns the key of an API key's item.
 func APIKey(key string) Key { return apiKey.Key(Parts{ID: key}) }
 
-// Account is the item of an account: its settings and whether it is disabled.
+// Account returns the key of an account's item, with its settings.
 func Account(acct string) Key { return account.Key(Parts{Acct: acct}) }
 
-// Quota is until when an account, or a person of it, has paid for what it used of its quotas; "" for the account.
+// Quota returns the key of the paid-until times of an account, or of a user of it unless user is
+// "".
 func Quota(acct, user string) Key {
 	if user != "" {
 		return personQuota.Key(Parts{Acct: acct, User: user})
@@ -18,28 +19,28 @@ func Quota(acct, user string) Key {
 	return quota.Key(Parts{Acct: acct})
 }
 
-// PermissionProvider is the address and secret of an account's permission provider.
+// PermissionProvider returns the key of the URL and secret of an account's permission provider.
 func PermissionProvider(acct string) Key { return permissionProvider.Key(Parts{Acct: acct}) }
 
-// SigningKeys are the keys that sign the tokens of an account's persons.
+// SigningKeys returns the key of an account's signing keys.
 func SigningKeys(acct string) Key { return signingKeys.Key(Parts{Acct: acct}) }
 
-// Accounts is the operator's list of accounts; the sort key is the account.
+// Accounts is the partition of the operator's list of accounts. The sort key is the account.
 const Accounts = "ACCOUNTS"
 
-// AccountEntry is an account's entry in the operator's list.
+// AccountEntry returns the key of an account's entry in the operator's list.
 func AccountEntry(acct string) Key { return accountEntry.Key(Parts{Acct: acct}) }
 
-// AccountAPIKey lists an API key under its account.
+// AccountAPIKey returns the key that lists an API key under its account.
 func AccountAPIKey(acct, key string) Key { return accountAPIKey.Key(Parts{Acct: acct, ID: key}) }
 
-// Idempotency is the item of an Idempotency-Key; hash is the SHA-256 of path and key.
+// Idempotency returns the key of an Idempotency-Key's item. hash is the SHA-256 of path and key.
 func Idempotency(acct string, hash [32]byte) Key {
 	return keptAnswer.Key(Parts{Acct: acct, ID: hex.EncodeToString(hash[:])})
 }
 
-// Job is what one request deletes, and what is left to do.
+// Job returns the key of a job.
 func Job(acct, id string) Key { return job.Key(Parts{Acct: acct, ID: id}) }
 
-// JobProgress is how far a job has come.
+// JobProgress returns the key of a job's progress.
 func JobProgress(acct, id string) Key { return jobProgress.Key(Parts{Acct: acct, ID: id}) }

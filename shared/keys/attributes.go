@@ -1,54 +1,58 @@
 package keys
 
-// Attributes that are named apart from the types that are stored: in conditions, updates and projections. All others are named by the
-// dynamodbav tags of those types alone.
+// Attribute names in conditions, updates and projections. Other names appear only in the dynamodbav
+// tags of stored types.
 
-// Attributes of annotation heads and comments. Objects and arrays are kept as the JSON text that was sent.
+// Attributes of heads and comments. Objects and arrays are JSON text as sent.
 const (
 	From        = "from"
 	LastUpdated = "lu"  // milliseconds
-	Rev         = "rev" // one more with every write
-	AddedBy     = "m"   // mark of the request that added the item, of a notification the event: tells a repeat of it from another's item
-	Birth       = "of"  // of a comment: the AddedBy of its head
-	Writer      = "w"   // marks of the requests that changed the item last, latest first: tells a repeat of one of them from a new change
+	Rev         = "rev" // increases with every write
+	// Mark of the request, or of a notification's event, that added the item. It identifies a
+	// retry.
+	AddedBy = "m"
+	Birth   = "of" // of a comment: the AddedBy of its head
+	// Marks of the requests that last changed the item, latest first. They identify a retry.
+	Writer = "w"
 )
 
-// Attributes of the other items.
+// Attributes of other items.
 const (
 	Name        = "name"
 	Disabled    = "off"
-	DeletedAt   = "del"   // milliseconds: of an organization, a folder or a document
-	Emptying    = "job"   // of a deleted folder: see collab.Lifetime
-	Incarnation = "inc"   // see collab.Lifetime; of a preference, the document's
-	Parent      = "par"   // folder of a document or folder
-	Removals    = "rem"   // of an organization or a document: users were taken out of it at some time
-	RemovedUser = "usr"   // of a removal, until the user's personal data are deleted: its key has a hash
-	Added       = "n"     // folders, ever
-	Moved       = "mvd"   // folders, ever
-	Body        = "body"  // JSON of an event, a notification, an answer
+	DeletedAt   = "del" // milliseconds: of an organization, folder or document
+	Emptying    = "job" // of a deleted folder: see collab.Lifetime
+	Incarnation = "inc" // see collab.Lifetime; of a preference, the document's
+	Parent      = "par" // folder of a document or folder
+	Removals    = "rem" // of an organization or document: has removed users
+	// Of a removal, until the user's data is erased; the key has only a hash.
+	RemovedUser = "usr"
+	Added       = "n"     // count of added folders
+	Moved       = "mvd"   // count of moved folders
+	Body        = "body"  // JSON of an event, notification or response
 	Lease       = "until" // milliseconds
-	Deleting    = "dlg"   // of a job's progress: there is more to delete
+	Deleting    = "dlg"   // of a job's progress: more to delete
 	HTTPCode    = "code"
 	StartedAt   = "at" // milliseconds
 
 	Stage  = "stg" // of an event's delivery
-	Cursor = "cur" // where in the stage
+	Cursor = "cur" // position in the stage
 	ReadAt = "rd"  // milliseconds
 
-	Hidden       = "hid" // of an entry of an inbox: it is there for an email alone
-	ForEmail     = "eml" // of an entry of an inbox, until an email has told of it
-	EmailAddress = "adr" // for that email, if it is not the member's
+	Hidden       = "hid" // of an inbox entry: only for an email
+	ForEmail     = "eml" // of an inbox entry, until an email has left
+	EmailAddress = "adr" // for that email, if not the member's
 	EmailEndedAt = "ema" // milliseconds
-	EmailWhy     = "emw" // why no email told of it
+	EmailWhy     = "emw" // reason for no email
 
-	Holder = "by"     // mark of who holds a lane
-	Asked  = "ask"    // its holder is to look again
+	Holder = "by"     // mark of a lane's holder
+	Asked  = "ask"    // its holder must look again
 	Next   = "next"   // milliseconds
 	Pause  = "pause"  // milliseconds
 	Health = "health" // map
 
-	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
-	PaidReads  = "pdr" // the same for its read units
-	PaidEvents = "pde" // the same for events
-	PaidMails  = "pdm" // the same for mails
+	PaidWrites = "pdw" // milliseconds: paid-until time for write units
+	PaidReads  = "pdr" // likewise for read units
+	PaidEvents = "pde" // likewise for events
+	PaidMails  = "pdm" // likewise for emails
 )

@@ -1,4 +1,4 @@
 package keys
 
-// Event is an event whose delivery has begun.
+// Event returns the key of an event whose delivery has begun.
 func Event(acct, id string) Key { return eventOf.Key(Parts{Acct: acct, Event: id}) }

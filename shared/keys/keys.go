@@ -1,37 +1,41 @@
-// Package keys is the page that documents the table: every key, attribute and index name, and the queues. It builds names and changes
-// nothing. The local server, the tests and the CDK app all make their tables and queues from it.
+// Package keys documents the table: all keys, attributes, index names, and the queues. It only
+// builds names. The local server, the tests and the CDK app create their tables and queues from it.
 //
 // # Keys
 //
-// Every partition key except those of API keys and connections, and of what the operator and the relay look at across accounts, names the
-// account of the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX,
-// nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort
-// right after their parent.
+// Every partition key names the account of the API key, so that no request can reach another
+// account's data. The exceptions are API keys, connections, and lists of the operator and the
+// relay. In each part, `%`, `#`, space, `!` and `"` are escaped as %XX; parts are joined with `#`.
+// So distinct ids give distinct keys, and children sort right after their parent, because nothing
+// in a part sorts before `#`.
 //
-// Below an organization and a document, and in grants on a folder, their part has their incarnation after a `!`: what was deleted and
-// added again under its id lies elsewhere. The keys below leave it out.
+// Below an organization and a document, and in grants on a folder, their part has their incarnation
+// after a `!`. So an id that is deleted and added again has other keys. The keys below omit it.
 //
-// The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
-// what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`,
-// `TICKET`), and who is connected (`LIVE`, `CONNECTION`).
+// A function's rights depend on the first part of a partition key. `A` is the data of operations.
+// Separate parts hold data that only the operator writes (`KEY`, `ACCOUNT`, `PROVIDER`,
+// `ACCOUNTS`), secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`, `TICKET`), and connections (`LIVE`,
+// `CONNECTION`).
 //
-// The kinds of items with their keys are the table in kinds.go: keys are built and parsed from it, and a walk follows from it.
+// The table in kinds.go lists the kinds of items with their keys. Keys are built and parsed from
+// it, and walks follow it.
 //
 // # Indexes
 //
-// All are sparse; an item is in an index when it has the index's two key attributes.
+// All indexes are sparse: an item is in an index if it has both of its key attributes.
 //
-//	index  partition key                                   sort key                          holds
-//	in     …#O#<org>#L#<location>                          <doc>#<ann>                       heads
-//	       …#O#<org>#F#<folder>                            DOC#<doc>, FLD#<folder>           documents and folders of a folder
-//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>             USR#<user>                        grants on a folder or document
-//	by     …#O#<org>#U#<creator>                           <doc>#<ann>                       heads
-//	st     …#O#<org>#S#<status>                            <doc>#<ann>                       heads
-//	       …#O#<org>#D#<doc>#SEEN#<ann>                    <birth>#<user>                    what users have seen of an annotation
-//	upd    the document's                                  <15 digits lastUpdated>#<ann>     heads
-//	org    …#O#<org>#T                                     <15 digits lastUpdated>#<doc>#<ann>   heads
+//	index  partition key                        sort key                 holds
+//	in     …#O#<org>#L#<location>               <doc>#<ann>              heads
+//	       …#O#<org>#F#<folder>                 DOC#<doc>, FLD#<folder>  a folder's contents
+//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>  USR#<user>               grants
+//	by     …#O#<org>#U#<creator>                <doc>#<ann>              heads
+//	st     …#O#<org>#S#<status>                 <doc>#<ann>              heads
+//	       …#O#<org>#D#<doc>#SEEN#<ann>         <birth>#<user>           read marks
+//	upd    the document's                       <updated>#<ann>          heads
+//	org    …#O#<org>#T                          <updated>#<doc>#<ann>    heads
 //
-// lastUpdated is a key of two indexes and projected by none of the others, so that a new comment moves two index entries, not five.
+// updated is lastUpdated with 15 digits. It is a key of two indexes, and the others do not project
+// it, so that a new comment moves two index entries instead of five.
 package keys
 
 import (
@@ -42,28 +46,29 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Attribute names. Those of the keys and of what the indexes project are short, as they are stored up to six times.
+// Attribute names. Those of keys and projections are short, because they are stored up to six
+// times.
 const (
 	PK      = "pk"
 	SK      = "sk"
-	Expires = "ttl" // DynamoDB deletes the item some time after this many seconds since epoch
+	Expires = "ttl" // Unix seconds after which DynamoDB deletes the item
 
-	In     = "in"   // partition key of index in
-	By     = "by"   // partition key of index by
-	St     = "st"   // partition key of index st
+	In     = "in"   // partition key
+	By     = "by"   // partition key
+	St     = "st"   // partition key
 	DocAnn = "da"   // sort key of in, by and st
-	Upd    = "upd"  // sort key of index upd
-	Org    = "org"  // partition key of index org
-	OrgUpd = "orgu" // sort key of index org
+	Upd    = "upd"  // sort key
+	Org    = "org"  // partition key
+	OrgUpd = "orgu" // sort key of org
 
 	Creator   = "cr" // user id
 	Location  = "lo" // location id
 	Status    = "si" // status id
 	CreatedAt = "ca" // milliseconds
-	Narrowed  = "v"  // whom a visibility that is not public is for: NarrowedToMembers or NarrowedToSome
+	Narrowed  = "v"  // NarrowedToMembers or NarrowedToSome, if not public
 )
 
-// Index names: `in` is `index-in`, and so on, as DynamoDB takes no name of two characters.
+// Index names. DynamoDB does not accept names of two characters, so `in` is `index-in`.
 const (
 	IndexIn  = "index-in"
 	IndexBy  = "index-by"
@@ -72,18 +77,19 @@ const (
 	IndexOrg = "index-org"
 )
 
-// Index is a global secondary index; every key attribute is a string.
+// Index is a global secondary index. Its key attributes are strings.
 type Index struct {
 	Name         string
 	PartitionKey string
 	SortKey      string
-	Projected    []string // non-key attributes it carries beside the table's keys
+	Projected    []string // attributes besides the keys
 }
 
 // Indexes returns the table's global secondary indexes.
 func Indexes() []Index {
 	return []Index{
-		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Narrowed, AddedBy, Incarnation, Disabled}}, // the last two of documents
+		// The last two belong to documents.
+		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Narrowed, AddedBy, Incarnation, Disabled}},
 		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt, Narrowed, AddedBy}},
 		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt, Narrowed}},
 		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt, Narrowed, AddedBy}},
@@ -91,7 +97,7 @@ func Indexes() []Index {
 	}
 }
 
-// IndexOf returns the index of a name; for "" what is the table's own: its keys.
+// IndexOf returns the index of a name, or the table's own keys for "".
 func IndexOf(name string) Index {
 	for _, ix := range Indexes() {
 		if ix.Name == name {
@@ -101,8 +107,8 @@ func IndexOf(name string) Index {
 	return Index{PartitionKey: PK, SortKey: SK}
 }
 
-// Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check. Ids that passed collab.CheckID never
-// give a longer one.
+// Limits of DynamoDB on keys, in bytes. They also hold for index keys, which emulators may not
+// check. Ids that pass collab.CheckID never exceed them.
 const (
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
@@ -111,10 +117,9 @@ const (
 // Key is the primary key of an item, or the key of an index entry.
 type Key struct{ PK, SK string }
 
-// AfterChildren, appended to a prefix, sorts after all keys that begin with the prefix and a `#`.
+// AfterChildren, appended to a prefix, sorts after all keys that begin with the prefix and `#`.
 const AfterChildren = "$"
 
-// escaped are the bytes that parts of keys hold as %XX.
 const escaped = "%# !\""
 
 var (
@@ -125,7 +130,7 @@ var (
 // Escape returns s as a part of a key.
 func Escape(s string) string { return escaper.Replace(s) }
 
-// Unescape is the inverse of Escape. It fails on text that Escape never returns.
+// Unescape is the inverse of Escape. It returns an error for text that Escape never returns.
 func Unescape(part string) (string, error) {
 	if !strings.ContainsAny(part, escaped) {
 		return part, nil
@@ -154,7 +159,7 @@ func Join(parts ...string) string {
 	return b.String()
 }
 
-// part is a part of a key that names something in an incarnation: after a `!`, which no escaped part has, in base 36 to be short.
+// part returns a part with an id and, unless it is 0, an incarnation in base 36 after a `!`.
 func part(id string, incarnation int64) string {
 	if incarnation == 0 {
 		return Escape(id)
@@ -162,7 +167,6 @@ func part(id string, incarnation int64) string {
 	return Escape(id) + "!" + strconv.FormatInt(incarnation, 36)
 }
 
-// parsePart is the inverse of part.
 func parsePart(text string) (id string, incarnation int64, err error) {
 	escaped, number, found := strings.Cut(text, "!")
 	if id, err = Unescape(escaped); err == nil && found {
@@ -173,41 +177,37 @@ func parsePart(text string) (id string, incarnation int64, err error) {
 	return id, incarnation, err
 }
 
-// inOrganization returns parts with those of an organization.
 func inOrganization(org collab.OrganizationRef, p Parts) Parts {
 	p.Acct, p.Org, p.OrgN = org.Account, org.Organization, org.Incarnation
 	return p
 }
 
-// inDocument returns parts with those of a document.
 func inDocument(doc collab.DocumentRef, p Parts) Parts {
 	p.Doc, p.DocN = doc.Document, doc.Incarnation
 	return inOrganization(doc.OrganizationRef, p)
 }
 
-// inFolder returns the parts of a folder and a user.
 func inFolder(folder collab.FolderRef, user string) Parts {
 	return inOrganization(folder.OrganizationRef, Parts{Folder: folder.Folder, FolderN: folder.Incarnation, User: user})
 }
 
-// Organization is the organization that parts name.
+// Organization returns the organization of the parts.
 func (p *Parts) Organization() collab.OrganizationRef {
 	return collab.OrganizationRef{Account: p.Acct, Organization: p.Org, Incarnation: p.OrgN}
 }
 
-// Document is the document that parts name.
+// Document returns the document of the parts.
 func (p *Parts) Document() collab.DocumentRef {
 	return collab.DocumentRef{OrganizationRef: p.Organization(), Document: p.Doc, Incarnation: p.DocN}
 }
 
 func documentPart(doc collab.DocumentRef) string { return part(doc.Document, doc.Incarnation) }
 
-// below is a partition of an index below an organization.
 func below(org collab.OrganizationRef, parts ...string) string {
 	return OrganizationPartition(org) + "#" + Join(parts...)
 }
 
-// DocumentOf returns the document below an organization that a partition of heads and comments belongs to. It fails on text that is none.
+// DocumentOf returns the document whose heads and comments are in a partition.
 func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, error) {
 	var p Parts
 	if doc := p.Document(); !thread.pk.parse(pk, &p) || p.Organization() != org {
@@ -216,7 +216,7 @@ func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, erro
 	return p.Document(), nil
 }
 
-// DocumentIDOf returns the id of the document that a partition of heads and comments belongs to. It fails on text that is none.
+// DocumentIDOf returns the id of the document whose heads and comments are in a partition.
 func DocumentIDOf(pk string) (string, error) {
 	id, _, err := parsePart(pk[strings.LastIndexByte(pk, '#')+1:])
 	return id, err
@@ -234,10 +234,10 @@ func Split(key string) ([]string, error) {
 	return parts, nil
 }
 
-// Time writes a time in milliseconds as the 15 digits that keys carry.
+// Time formats a time in milliseconds with 15 digits.
 func Time(ms int64) string { return digits(ms, 15) }
 
-// digits writes a number, which is not negative, with zeros in front; the order of the texts is that of the numbers.
+// digits formats a non-negative number with leading zeros, so that texts sort like numbers.
 func digits(n int64, width int) string {
 	const zeros = "0000000000000000"
 	text := strconv.FormatInt(n, 10)
@@ -247,5 +247,5 @@ func digits(n int64, width int) string {
 	return zeros[:width-len(text)] + text
 }
 
-// String is the key as logs show it.
+// String returns the key for logs.
 func (k Key) String() string { return k.PK + " " + k.SK }

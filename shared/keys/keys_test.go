@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// longest are parts at their longest, of ids that are filled with a text.
+// longest returns the longest parts, with ids that repeat fill.
 func longest(fill string) Parts {
 	long := func(limit int) string {
 		id := strings.Repeat(fill, limit/collab.IDLen(fill))
@@ -29,14 +29,14 @@ func longest(fill string) Parts {
 	}
 }
 
-// generated are kinds whose id the service makes.
+// generated are kinds with an id that the service generates.
 var generated = map[string]string{
 	"kept answer": strings.Repeat("0", 64), "unsubscribed address": strings.Repeat("0", 32), "ticket": strings.Repeat("t", 40),
 	"job": strings.Repeat("e", 26), "progress of a job": strings.Repeat("e", 26),
 }
 
-// TestKinds holds of each row of the table that ids that pass collab.CheckID never give a key that DynamoDB refuses, that its keys are read
-// as they were built, and as those of no other row.
+// TestKinds: valid ids never give a key that DynamoDB refuses, and each key is parsed as built, by
+// its own row only.
 func TestKinds(t *testing.T) {
 	for _, fill := range []string{"x", "%", "#", " ", "é", "𝄞"} {
 		for _, kind := range Kinds() {
@@ -49,7 +49,7 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%s of %q: %d and %d bytes", kind.Name, fill, len(k.PK), len(k.SK))
 			}
 			if kind.Name == "lane of a webhook" {
-				continue // it is pending work, too
+				continue // it is also pending work
 			}
 			got, parts := KindOf(k)
 			if got != kind || kind.Key(parts) != k {
@@ -90,7 +90,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestBelow holds that whatever belongs to something and does not expire is found from it: from an account down to the last kind.
+// TestBelow: everything that belongs to something and does not expire can be found from an account.
 func TestBelow(t *testing.T) {
 	found := map[string]bool{}
 	var from func(owner *Kind)
@@ -135,7 +135,7 @@ func TestBelow(t *testing.T) {
 
 var plan = collab.OrganizationRef{Account: "a", Organization: "o"}.Document("d")
 
-// TestOrder holds the order in which items of one partition come.
+// TestOrder checks the order of items in one partition.
 func TestOrder(t *testing.T) {
 	comment := func(ann string, id int64) string { return Comment(plan, ann, id).SK }
 	head := func(ann string) string { return Annotation(plan, ann).SK }
@@ -170,8 +170,8 @@ func inDocumentKey(id string, incarnation int64, ann string) string {
 	return InDocument(doc, ann)
 }
 
-// TestIncarnations holds that a document's keys say which incarnation they are of, whatever its id, and that no other text is taken for
-// one.
+// TestIncarnations: a document's keys contain its incarnation, whatever its id, and no other text
+// parses as one.
 func TestIncarnations(t *testing.T) {
 	for _, id := range []string{"d", "d!1", "!", "#", "a b", "é"} {
 		for _, n := range []int64{0, 1, 35, 36, 1_764_000_000_000, collab.MaxMillis} {
@@ -228,8 +228,8 @@ func TestParseAnnotation(t *testing.T) {
 	}
 }
 
-// FuzzKey holds that parts come back as they went in, that what does not come from parts is refused, and that no two lists of parts give
-// one key.
+// FuzzKey: parts survive a round trip, other texts are refused, and distinct parts give distinct
+// keys.
 func FuzzKey(f *testing.F) {
 	f.Add("a", "b", "a#b")
 	f.Add("%", "#", "%25#%23")
@@ -255,8 +255,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// FuzzKeyOrder holds for ids that pass the interface's check: children come right behind their parent and before every other id's, and
-// times before times.
+// FuzzKeyOrder: for valid ids, children sort right after their parent, and times sort in order.
 func FuzzKeyOrder(f *testing.F) {
 	f.Add("a", "a b", int64(1), int64(2))
 	f.Add("a", "a$", int64(9), int64(10))
@@ -277,7 +276,7 @@ func FuzzKeyOrder(f *testing.F) {
 					t.Errorf("%q does not lie between %q and %q", child, headA, headB)
 				}
 			}
-			// In an index the annotations of one document come before those of the other, and within its span.
+			// In an index the annotations of one document are contiguous, and within its span.
 			if da := Join(a, b); da >= Join(b, a) || da < Escape(a)+"#" || da > Escape(a)+AfterChildren {
 				t.Errorf("%q of document %q", da, a)
 			}
@@ -291,7 +290,7 @@ func FuzzKeyOrder(f *testing.F) {
 	})
 }
 
-// FuzzParseAnnotation holds that what is read as the key of a head or a comment is that key.
+// FuzzParseAnnotation: a parsed key of a head or comment formats as the same key.
 func FuzzParseAnnotation(f *testing.F) {
 	f.Add("ANN#a")
 	f.Add("ANN#a%20#CMT#0000000000000007")
@@ -312,7 +311,7 @@ func FuzzParseAnnotation(f *testing.F) {
 	})
 }
 
-// FuzzParseWork holds the same for pending work and where deliveries wait.
+// FuzzParseWork: likewise for pending work and pointers to deliveries.
 func FuzzParseWork(f *testing.F) {
 	f.Add("a%20b#e")
 	f.Add("a#b#e")
@@ -327,7 +326,6 @@ func FuzzParseWork(f *testing.F) {
 	})
 }
 
-// TestDueShards holds that pending work is spread over all shards.
 func TestDueShards(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 1_000 {
@@ -341,7 +339,7 @@ func TestDueShards(t *testing.T) {
 	}
 }
 
-// TestMoreShards holds that work keeps its place when shards are added, and that later work is spread over all of them.
+// TestMoreShards: work keeps its partition when shards are added, and later work uses all of them.
 func TestMoreShards(t *testing.T) {
 	was := sharding
 	t.Cleanup(func() { sharding = was })
@@ -367,7 +365,7 @@ func TestMoreShards(t *testing.T) {
 	}
 }
 
-// TestIndexes holds that every index key is an attribute of the page, and that no index projects a key of its own.
+// TestIndexes: every index key is a documented attribute, and no index projects its own key.
 func TestIndexes(t *testing.T) {
 	names := map[string]bool{}
 	for _, ix := range Indexes() {
@@ -385,7 +383,6 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// TestIndexOf finds each index by its name, and the table's own keys.
 func TestIndexOf(t *testing.T) {
 	for _, want := range append(Indexes(), Index{PartitionKey: PK, SortKey: SK}) {
 		if diff := gocmp.Diff(want, IndexOf(want.Name)); diff != "" {

@@ -9,31 +9,35 @@ import (
 	"strings"
 )
 
-// Kind is a kind of item: a row of the table. PK and SK are patterns of its key: texts and, in braces, parts. A part marked `!` carries the
-// incarnation of what it names, `:n` is a number of n digits; every other part is a text.
+// Kind is a kind of item: a row of the table. PK and SK are patterns of its key: text, and parts in
+// braces. A part marked `!` carries the incarnation, and `:n` marks a number of n digits; all other
+// parts are strings.
 type Kind struct {
 	Name string
 	PK   string
 	SK   string
 
-	// Of is what it belongs to: the name of a kind, whose items bind the parts of PK or lead to it with a user; a kind that belongs to
-	// nothing expires. An organization's item binds its incarnation, too.
-	Of       string
-	Alone    string     // the name of a kind below Of that it is found by, where that alone is walked: by In, else by SK
-	In       string     // pattern of its partition in index in
-	Few      bool       // one item has few: they are read with it
-	Stays    bool       // it outlives what it is Of
-	Expires  bool       // DynamoDB deletes it
-	Users    string     // its attributes with user objects or ids of users, or members of them such as body.actionUser
-	Mentions string     // its attributes with texts that mention users as {{userId}}
-	Told     ChangeKind // what a connected page hears of a write
-	Line     string     // kinds of the lines of an export that carry it: see package transfer
+	// Of names the owner's kind. The owner's items bind the parts of PK, or lead to it with a user.
+	// A kind without an owner expires. An organization's item also binds its incarnation.
+	Of string
+	// Alone names a kind below Of that locates this one, by In or else SK, if a walk visits only
+	// that kind.
+	Alone   string
+	In      string // pattern of its partition in index in
+	Few     bool   // an owner has few: they are read with it
+	Stays   bool   // it outlives its owner
+	Expires bool   // DynamoDB deletes it
+	// Attributes, or members of them such as body.actionUser, with user objects or ids.
+	Users    string
+	Mentions string     // attributes with texts that mention users as {{userId}}
+	Told     ChangeKind // effect of a write on connected pages
+	Line     string     // kinds of export lines that carry it: see package transfer
 	NoLine   string     // reason why no export carries it
 
 	pk, sk, in pattern
 }
 
-// Names of the kinds that others look for.
+// Names of kinds that other packages use.
 const (
 	AnAccount                = "account"
 	AnOrganization           = "organization"
@@ -52,7 +56,7 @@ const (
 	ARemovalFromDocument     = "user taken out of a document"
 )
 
-// Beginnings that several rows share.
+// Common beginnings of patterns.
 const (
 	inOrg      = "A#{acct}#O#{org!}"
 	inDoc      = inOrg + "#D#{doc!}"
@@ -61,13 +65,12 @@ const (
 	inDelivery = "A#{acct}#HOOK#{id}#{created:15}"
 )
 
-// Reasons why no export carries items of several kinds.
+// Reasons why exports omit several kinds.
 const (
 	ofNotifications = "notifications expire, and each belongs to an event"
 	ofEvents        = "events, and work on them, expire"
 )
 
-// kinds is the table.
 var kinds = compiled([]Kind{
 	{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount, NoLine: "a credential of an account"},
 	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true, NoLine: "an operator makes it"},
@@ -196,10 +199,10 @@ var (
 	connectionCount    = kindOf("count of connections")
 )
 
-// Kinds returns the table. It is not to be changed.
+// Kinds returns the table. Callers must not change it.
 func Kinds() []*Kind { return kinds }
 
-// KindOf returns the kind of a key with its parts; nil for a key of no kind.
+// KindOf returns the kind of a key with its parts, nil if there is none.
 func KindOf(k Key) (*Kind, Parts) {
 	for _, kind := range kinds {
 		if p, ok := kind.Parse(k); ok {
@@ -209,13 +212,12 @@ func KindOf(k Key) (*Kind, Parts) {
 	return nil, Parts{}
 }
 
-// kindOf returns the kind of a name.
 func kindOf(name string) *Kind {
 	i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == name })
 	return kinds[i]
 }
 
-// Parts are the parts of a key by the names that patterns have for them. Incarnations and numbers are 0 where a key has none.
+// Parts are the parts of a key by their names in patterns. Missing incarnations and numbers are 0.
 type Parts struct {
 	Acct   string `json:"acct,omitempty"`
 	Org    string `json:"org,omitempty"`
@@ -238,7 +240,6 @@ type Parts struct {
 	Comment int64 `json:"comment,omitempty"`
 }
 
-// field is a field of Parts.
 type field uint8
 
 const (
@@ -260,10 +261,8 @@ const (
 	fComment
 )
 
-// fields are the names that patterns have for them.
 var fields = []string{"", "acct", "org", "doc", "folder", "ann", "user", "who", "group", "id", "event", "kind", "shard", "at", "created", "comment"}
 
-// text is a field that is a text.
 func (p *Parts) text(f field) *string {
 	switch f {
 	case fAcct:
@@ -292,7 +291,7 @@ func (p *Parts) text(f field) *string {
 	return &p.Shard
 }
 
-// number is a field that is a number, and the incarnation of one that is a text.
+// number returns a number field, or the incarnation of a string field.
 func (p *Parts) number(f field) *int64 {
 	switch f {
 	case fOrg:
@@ -309,17 +308,16 @@ func (p *Parts) number(f field) *int64 {
 	return &p.Comment
 }
 
-// step is a piece of a pattern: a text, and the part after it.
+// step is a piece of a pattern: text, and the part after it.
 type step struct {
 	text        string
 	of          field
 	incarnation bool
-	digits      int // of a part that is a number
+	digits      int // of a number
 }
 
 type pattern []step
 
-// compile reads a pattern. It panics for one that is none.
 func compile(text string) (p pattern) {
 	for text != "" {
 		before, rest, found := strings.Cut(text, "{")
@@ -351,7 +349,6 @@ func compiled(rows []Kind) []*Kind {
 	return list
 }
 
-// key is the text of the pattern with parts.
 func (p pattern) key(parts *Parts) string {
 	b := make([]byte, 0, 128)
 	for _, s := range p {
@@ -376,7 +373,6 @@ func (s *step) append(b []byte, parts *Parts) []byte {
 	return b
 }
 
-// parse reads a text of the pattern into parts.
 func (p pattern) parse(text string, parts *Parts) bool {
 	for _, s := range p {
 		rest, ok := strings.CutPrefix(text, s.text)
@@ -395,7 +391,6 @@ func (p pattern) parse(text string, parts *Parts) bool {
 	return text == ""
 }
 
-// read reads one part.
 func (s *step) read(text string, parts *Parts) bool {
 	if s.digits > 0 {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -411,19 +406,19 @@ func (s *step) read(text string, parts *Parts) bool {
 	return err == nil
 }
 
-// Key is the key of an item with parts.
+// Key returns the key of an item with parts.
 func (k *Kind) Key(p Parts) Key { return Key{k.pk.key(&p), k.sk.key(&p)} }
 
-// Partition is the partition of items with parts.
+// Partition returns the partition of items with parts.
 func (k *Kind) Partition(p Parts) string { return k.pk.key(&p) }
 
-// Parse reads the parts of a key; ok is false for a key of another kind.
+// Parse parses a key. ok is false if the key is of another kind.
 func (k *Kind) Parse(key Key) (p Parts, ok bool) {
 	ok = k.pk.parse(key.PK, &p) && k.sk.parse(key.SK, &p)
 	return p, ok
 }
 
-// ParseSK reads the parts of a sort key. It fails on text that is none of the kind.
+// ParseSK parses a sort key. It returns an error if the key is of another kind.
 func (k *Kind) ParseSK(sk string) (p Parts, err error) {
 	if !k.sk.parse(sk, &p) {
 		err = fmt.Errorf("not the sort key of a %s: %q", k.Name, sk)
@@ -431,7 +426,8 @@ func (k *Kind) ParseSK(sk string) (p Parts, err error) {
 	return p, err
 }
 
-// Naming returns the parts of an item's key with the incarnation of what it is the item of.
+// Naming returns the parts of an item's key with the incarnation of the thing that the item
+// represents.
 func (k *Kind) Naming(p Parts, incarnation int64) Parts {
 	if last := k.sk[len(k.sk)-1]; !last.incarnation && (last.of == fOrg || last.of == fDoc || last.of == fFolder) {
 		*p.number(last.of) = incarnation
@@ -439,7 +435,6 @@ func (k *Kind) Naming(p Parts, incarnation int64) Parts {
 	return p
 }
 
-// bound are the fields that the items of a kind have.
 func (k *Kind) bound() (b [fComment + 1]bool) {
 	for _, s := range slices.Concat(k.pk, k.sk) {
 		b[s.of] = true
@@ -447,7 +442,8 @@ func (k *Kind) bound() (b [fComment + 1]bool) {
 	return b
 }
 
-// Place is where items lie: all of a partition, or of one of index in, whose sort keys begin with Prefix, or the one whose sort key it is.
+// Place is a set of items in a partition, or in one of index in. It has all of them, those with a
+// Prefix of the sort key, or only the one with that sort key.
 type Place struct {
 	In     bool
 	PK     string
@@ -455,8 +451,9 @@ type Place struct {
 	Exact  bool
 }
 
-// Below returns where the items of a kind lie that belong to an item of another kind, of those parts; root says that this alone is walked.
-// With a user they are those of that user. ok is false for kinds that do not belong to it, or of which this does not say where they are.
+// Below returns the place of the items of a kind that belong to an owner with parts. If user is
+// set, it returns the place of that user's items. If root is true, a walk visits only the owner.
+// The result ok is false if the kind does not belong to the owner, or if the place is unknown.
 func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok bool) {
 	if k.Of != owner.Name && (!root || k.Alone != owner.Name) {
 		return at, false
@@ -482,7 +479,7 @@ func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok
 	return Place{PK: k.pk.key(&p), Prefix: k.sk[:n].key(&p) + k.sk[n].text}, true
 }
 
-// KindNamed returns the kind of a name; nil for none.
+// KindNamed returns the kind with a name, or nil.
 func KindNamed(name string) *Kind {
 	if i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == name }); i >= 0 {
 		return kinds[i]
@@ -490,15 +487,15 @@ func KindNamed(name string) *Kind {
 	return nil
 }
 
-// NamesUser reports whether the keys of the kind have a part that is a user, or stands for one.
+// NamesUser reports whether the keys of the kind contain a user or a user's hash.
 func (k *Kind) NamesUser() bool { return k.bound()[fUser] || k.bound()[fWho] }
 
-// Names reports whether the key of an item with parts names one of the users.
+// Names reports whether an item's key names one of the users.
 func (k *Kind) Names(p Parts, users []string) bool {
 	return slices.ContainsFunc(users, func(u string) bool { return p.User == u || p.Who == Who(p.Acct, u) })
 }
 
-// Who returns a hash that stands for a user of an account in keys that outlive the user's personal data.
+// Who returns a hash of a user for keys that outlive the user's personal data.
 func Who(acct, user string) string {
 	sum := sha256.Sum256([]byte(acct + "\x00" + user))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

@@ -9,8 +9,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestParseChange holds what the key of each kind of item tells those who are connected, and that the filters pass all that tells something,
-// and none of what is written with each comment or event besides.
+// TestParseChange checks the effect of each kind of item on connected pages. The filters pass all
+// keys with an effect, and none of the other items of comments and events.
 func TestParseChange(t *testing.T) {
 	const acct, id, user = "a!c", "d #1", "u%"
 	for _, incarnation := range []int64{0, 1_795_413_687_471} {
@@ -56,7 +56,7 @@ func TestParseChange(t *testing.T) {
 	}
 }
 
-// passes does what Lambda does with the filters.
+// passes applies the filters like Lambda.
 func passes(k Key) bool {
 	for _, f := range ChangeFilters() {
 		all := true

@@ -3,7 +3,8 @@ package keys
 // Queue is an SQS standard queue with its dead-letter queue `<Name>-dead`. Times are in seconds.
 type Queue struct {
 	Name string
-	// a message taken and not deleted comes again after this time: AWS advises six times that of the function that takes it
+	// VisibilityTimeout is the time after which an undeleted message returns. AWS advises six times
+	// the function's time-out.
 	VisibilityTimeout int
 	MaxReceives       int // then it goes to the dead-letter queue
 	Retention         int // of the queue
@@ -12,11 +13,11 @@ type Queue struct {
 
 // Names of the queues.
 const (
-	EventsQueue   = "events"   // event ids: what `deliver` is to work out and send
-	WebhooksQueue = "webhooks" // one message for each webhook endpoint that has work
+	EventsQueue   = "events"   // ids of events, jobs and emails for deliver
+	WebhooksQueue = "webhooks" // one message for each webhook endpoint with work
 )
 
-// Queues returns the queues beside the table.
+// Queues returns the definitions of all queues.
 func Queues() []Queue {
 	const day = 24 * 60 * 60
 	return []Queue{

@@ -1,36 +1,38 @@
 package keys
 
-// LaneKind is the kind of the partitions that hold the lanes of webhook endpoints.
+// LaneKind is the kind of the lanes' partitions.
 const LaneKind = "lane"
 
-// Lane is how the deliveries to a webhook endpoint stand as a whole.
+// Lane returns the key of a webhook endpoint's lane.
 func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 
-// Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
+// Webhook returns the key of a webhook endpoint, with its secrets.
 func Webhook(acct, id string) Key { return webhook.Key(Parts{Acct: acct, ID: id}) }
 
-// LastWebhook changes with each endpoint that is added to an account. It sorts before all endpoints.
+// LastWebhook returns the key of an item that changes with each endpoint that is added to an
+// account. It sorts before all endpoints.
 func LastWebhook(acct string) Key { return lastWebhook.Key(Parts{Acct: acct}) }
 
-// Delivery is the delivery of an event to the webhook endpoint that was created at a time, once it was attempted.
+// Delivery returns the key of an attempted delivery to the webhook endpoint that was created at a
+// time.
 func Delivery(acct, hook string, created int64, event string) Key {
 	return delivery.Key(Parts{Acct: acct, ID: hook, Created: created, Event: event})
 }
 
-// NewDelivery is a delivery before its first attempt.
+// NewDelivery returns the key of a delivery before its first attempt.
 func NewDelivery(acct, hook string, created int64, event string) Key {
 	return newDelivery.Key(Parts{Acct: acct, ID: hook, Created: created, Event: event})
 }
 
-// Waits begins the sort keys of waiting deliveries, which come after all event ids.
+// Waits is the prefix of waiting deliveries' sort keys. It sorts after all event ids.
 const Waits = "~"
 
-// Waiting is where a delivery waits for a time, in the partition of the delivery.
+// Waiting returns the key of the pointer to a delivery that waits until a time.
 func Waiting(delivery Key, ms int64) Key {
 	return Key{delivery.PK, Waits + Time(ms) + "#" + delivery.SK}
 }
 
-// ParseWaiting reads the sort key of where a delivery waits: the delivery's and the time. It fails on text that is none.
+// ParseWaiting parses the sort key of a pointer.
 func ParseWaiting(sk string) (delivery string, ms int64, err error) {
 	p, err := waitingDelivery.ParseSK(sk)
 	if err != nil {

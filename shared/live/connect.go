@@ -14,10 +14,10 @@ import (
 
 const (
 	maxMessage = 100         // bytes of a message of a page
-	maxPings   = 20          // of a connection in pingSpan, that one process sees
+	maxPings   = 20          // of a connection in pingSpan, in one process
 	pingSpan   = time.Minute // pages ping every few minutes
 
-	// maxAge is the age at which a ping ends a connection: the next one may come nine minutes later.
+	// A ping ends a connection of this age, because the next one may come nine minutes later.
 	maxAge = collab.ConnectionLifetime - 9*time.Minute
 )
 
@@ -27,7 +27,7 @@ const (
 	bye  = `{"bye":true}`
 )
 
-// Pages is what pages do with their connections. Safe for concurrent use.
+// Pages handles the connections of pages. It is safe for concurrent use.
 type Pages struct {
 	Rule        Rule
 	Keys        credentials.KeyStore // of accounts; see credentials.Cached
@@ -38,12 +38,13 @@ type Pages struct {
 
 	mu    sync.Mutex
 	pings map[string]int // by connection, in this span
-	span  time.Time      // when it began
+	span  time.Time      // start of the span
 }
 
-// Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is made up, used or expired, like Rule.Check, and
-// with RESOURCE_EXHAUSTED where there are too many, also if they begin at the same time: then none of these may begin. A ticket that is made up
-// costs no call beside the one that reads its account's keys.
+// Connect starts a connection with a ticket. It returns PERMISSION_DENIED if the ticket is forged,
+// used or expired, and the errors of Rule.Check. It returns RESOURCE_EXHAUSTED if there are too
+// many connections; concurrent ones may all fail. A forged ticket costs only the call that reads
+// its account's keys.
 func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
 	account, id, err := credentials.OpenTicket(ctx, p.Keys, ticket)
 	if err != nil {
@@ -75,7 +76,7 @@ func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
 	return err
 }
 
-// Message answers a page's ping. Any other message, too many of them, and old age end the connection.
+// Message answers a page's ping. Other messages, too many pings, and old age end the connection.
 func (p *Pages) Message(ctx context.Context, id string, began time.Time, text string) {
 	var err error
 	switch {
@@ -86,7 +87,7 @@ func (p *Pages) Message(ctx context.Context, id string, began time.Time, text st
 	default:
 		err = errors.Join(p.Gateway.Post(ctx, id, bye), p.Gateway.Close(ctx, id))
 	}
-	if err != nil && !errors.Is(err, ErrGone) { // the page notices that nothing comes
+	if err != nil && !errors.Is(err, ErrGone) { // the page notices the silence
 		p.Log.LogAttrs(ctx, slog.LevelWarn, "a message is not answered", slog.String("connection", id), slog.Any("cause", err))
 	}
 }
@@ -96,7 +97,7 @@ func isPing(text string) bool {
 	return len(text) <= maxMessage && json.Unmarshal([]byte(text), &message) == nil && len(message) == 1 && message["ping"] == true
 }
 
-// mayPing reports whether a connection pings as seldom as pages do.
+// mayPing reports whether a connection pings as rarely as pages do.
 func (p *Pages) mayPing(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,9 +108,10 @@ func (p *Pages) mayPing(id string) bool {
 	return p.pings[id] <= maxPings
 }
 
-// Disconnect forgets a connection that has ended. A failure is logged, and the connection forgotten later: see Hints.
+// Disconnect deletes an ended connection. It logs a failure, and the connection is deleted later:
+// see Hints.
 func (p *Pages) Disconnect(ctx context.Context, id string) {
 	if err := p.Connections.Disconnect(ctx, id, 0); err != nil {
-		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection that ended is not forgotten", slog.String("connection", id), slog.Any("cause", err))
+		p.Log.LogAttrs(ctx, slog.LevelWarn, "ended connection not deleted", slog.String("connection", id), slog.Any("cause", err))
 	}
 }

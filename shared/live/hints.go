@@ -17,33 +17,34 @@ import (
 )
 
 const (
-	queries     = 16              // at the same time
-	posts       = 64              // the same
-	postTimeout = 2 * time.Second // of one, with its repeats
+	queries     = 16              // concurrent
+	posts       = 64              // concurrent
+	postTimeout = 2 * time.Second // of one post, with retries
 
-	// young is a connection of which the gateway may not know yet that it has begun.
+	// The gateway may not know yet that a younger connection has begun.
 	young = 30 * time.Second
 )
 
-// Hints tells those who are connected of items that were written.
+// Hints sends hints about written items to connected pages.
 type Hints struct {
 	Connections Connections
 	Gateway     Gateway
 	Log         *slog.Logger
 
-	// Lap is the least time that a call of Take lasts where it told somebody. Where calls for a document come one after the other, it bounds the
-	// hints about that document. A call that told many pages lasts longer: see spread.
+	// Lap is the minimum duration of a call of Take that sent hints. If calls for a document are
+	// sequential, it bounds the hints about the document. A call that reached many pages lasts
+	// longer: see spread.
 	Lap time.Duration
 }
 
-// Bounds of the looks that follow a hint to many pages.
+// Limits of the reads that follow a hint to many pages.
 const (
-	lookRate  = 300 // in a second
-	few       = 100 // pages look at once
+	lookRate  = 300 // each second
+	few       = 100 // pages read at once
 	maxSpread = 15 * time.Second
 )
 
-// spread is the time over which the looks of n pages are spread; 0 for few.
+// spread returns the time over which the reads of n pages are spread, 0 for few.
 func spread(n int) time.Duration {
 	if n <= few {
 		return 0
@@ -51,19 +52,19 @@ func spread(n int) time.Duration {
 	return min(time.Duration(n)*time.Second/lookRate, maxSpread)
 }
 
-// message is one to a connection.
 type message struct{ connection, text string }
 
-// hint is what messages about one change say.
+// hint is the text of messages about one change.
 type hint struct {
 	Document string `json:"documentId,omitempty"`
 	Inbox    bool   `json:"inbox,omitempty"`
-	Read     bool   `json:"read,omitempty"`   // it is what the person has seen
+	Read     bool   `json:"read,omitempty"`   // about the user's read marks
 	Within   int64  `json:"within,omitempty"` // milliseconds: see spread
 }
 
-// Take tells of writes, by the keys of their items: several that concern the same are one hint. It does not ask who may see the writes: a
-// hint says only where to look. It fails where the table does: to call it again does no harm.
+// Take sends hints about written items, by their keys; several changes of the same data are one
+// hint. It does not check access: a hint contains no data. It returns the table's errors, and may
+// be called again.
 func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 	changes := map[keys.Change]bool{}
 	for _, k := range written {
@@ -88,7 +89,7 @@ func (h *Hints) Take(ctx context.Context, written []keys.Key) error {
 	return nil
 }
 
-// hints returns the hints that changes call for, and how many pages hear of the change that concerns most of them.
+// hints returns the hints about changes, and the number of pages that receive the most common one.
 func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found map[message]bool, most int, err error) {
 	var mu sync.Mutex
 	found = map[message]bool{}
@@ -97,7 +98,7 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 	for c := range changes {
 		everyone := c
 		everyone.User = ""
-		if c.User != "" && changes[everyone] { // which tells this user as well
+		if c.User != "" && changes[everyone] { // that hint also reaches this user
 			continue
 		}
 		g.Go(func() error {
@@ -115,7 +116,6 @@ func (h *Hints) hints(ctx context.Context, changes map[keys.Change]bool) (found 
 	return found, most, err
 }
 
-// find returns the hints that a change calls for.
 func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err error) {
 	said := hint{Document: c.Document, Inbox: c.Kind == keys.InboxChanged, Read: c.Document != "" && c.User != ""}
 	var told []collab.Connection
@@ -136,7 +136,7 @@ func (h *Hints) find(ctx context.Context, c keys.Change) (hints []message, err e
 	return hints, err
 }
 
-// post sends messages. It forgets the connections that are gone; what fails otherwise is lost.
+// post sends messages. It deletes ended connections. Messages with other failures are lost.
 func (h *Hints) post(ctx context.Context, list []message) {
 	var mu sync.Mutex
 	var failed error
@@ -159,7 +159,7 @@ func (h *Hints) post(ctx context.Context, list []message) {
 			return nil
 		})
 	}
-	_ = g.Wait() // no function fails
+	_ = g.Wait()
 	if lost > 0 {
 		h.Log.LogAttrs(ctx, slog.LevelWarn, "hints are lost", slog.Int("hints", lost), slog.Any("cause", failed))
 	}

@@ -1,5 +1,5 @@
-// Package live tells pages that something changed where they are to look: who may connect, what connections say, and whom the write of an
-// item concerns. A hint may be lost, or come twice; pages look again every fifteen minutes.
+// Package live sends pages hints about changed data. A hint may be lost or repeated; pages refresh
+// every fifteen minutes.
 package live
 
 import (
@@ -10,20 +10,20 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Directory knows organizations and documents: see package directory.
+// Directory provides organizations and documents: see package directory.
 type Directory interface {
 	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 }
 
-// Access knows who may see what: see package access.
+// Access decides access: see package access.
 type Access interface {
 	Viewers(
 		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 	) ([][]collab.Viewer, error)
 }
 
-// Connections keeps connections and tickets: see package connections.
+// Connections stores connections and tickets: see package connections.
 type Connections interface {
 	TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
@@ -33,7 +33,7 @@ type Connections interface {
 	Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error)
 }
 
-// Gateway holds the connections themselves. Its methods fail with ErrGone for one that has ended.
+// Gateway holds the connections themselves. Its methods return ErrGone if the connection has ended.
 type Gateway interface {
 	Post(ctx context.Context, id, text string) error
 	Close(ctx context.Context, id string) error
@@ -42,14 +42,15 @@ type Gateway interface {
 // ErrGone is the error of a connection that has ended.
 var ErrGone = errors.New("the connection has ended")
 
-// Rule is the rule of who may be told of what.
+// Rule decides the hints that a page may receive.
 type Rule struct {
 	Directory Directory
 	Access    Access
 }
 
-// Check fails unless a person may be told of all that they want to watch: with NOT_FOUND where the organization or a document does not
-// exist, FAILED_PRECONDITION where the organization is disabled, PERMISSION_DENIED where the person may not see a document, or it is disabled.
+// Check returns an error unless a user may watch all of w. It returns NOT_FOUND if the organization
+// or a document does not exist, and FAILED_PRECONDITION if the organization is disabled. It returns
+// PERMISSION_DENIED if the user has no access to a document, or if the document is disabled.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
 	_, docs, err := r.Directory.Open(ctx, w.Account, w.Organization, "", w.Documents)
 	if err != nil {

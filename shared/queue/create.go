@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Create makes the queues that package keys defines, each with its dead-letter queue, and returns their URLs by the names they have
-// there. The queues' own names begin with the prefix. A queue that is there already keeps its messages and gets the attributes. On AWS
-// the CDK app makes the queues.
+// Create creates the queues of package keys with their dead-letter queues, and returns their URLs
+// by name. The queues' names begin with prefix. An existing queue keeps its messages and gets the
+// attributes. On AWS the CDK app creates the queues.
 func Create(ctx context.Context, cfg aws.Config, prefix string) (map[string]string, error) {
 	client := sqs.NewFromConfig(cfg)
 	urls := make(map[string]string)
@@ -49,7 +49,6 @@ func Create(ctx context.Context, cfg aws.Config, prefix string) (map[string]stri
 	return urls, nil
 }
 
-// create makes a queue, or finds the one of that name, and sets its attributes.
 func create(ctx context.Context, client *sqs.Client, name string, attributes map[string]string) (url string, err error) {
 	made, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name})
 	if err != nil {

@@ -13,23 +13,23 @@ type Event struct {
 	collab.EventRef
 	Kind  collab.WorkKind // of its pending work; "" is EventWork
 	Again bool            // a message was sent before
-	Hops  int             // messages before it that led to it, each sent by the taker of the one before
-	Due   collab.Millis   // of EmailWork: the minute by which its work is found
+	Hops  int             // length of the chain of messages before it
+	Due   collab.Millis   // of EmailWork: the key of its due entry
 }
 
 // Lane asks deliver to work on the lane of a webhook endpoint.
 type Lane struct {
 	collab.LaneRef
-	Token string // the lane is reserved for the taker; "" where it is not
-	Hops  int    // as an event's
+	Token string // token of the reservation, or ""
+	Hops  int    // see Event
 }
 
-// version is the version of the messages that this code sends. It accepts that version only, with fields that it does not know, so that a
-// field can be added while older code still takes messages. A change that older code would misread needs the next version, and code that takes it
-// deployed before code that sends it.
+// version is the version of sent messages. Decoding accepts only this version, and ignores unknown
+// fields, so that fields can be added while older code runs. A change that older code would misread
+// needs the next version; deploy code that accepts it before code that sends it.
 const version = 1
 
-// message is the JSON of both kinds of message, which each have their queue.
+// message is the JSON of both kinds of message. Each kind has its own queue.
 type message struct {
 	Version   int             `json:"v"`
 	Account   string          `json:"account"`
@@ -56,12 +56,12 @@ func (m message) encode() string {
 	m.Version = version
 	text, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // strings and integers always have a JSON form
+		panic(err) // strings and integers always encode
 	}
 	return string(text)
 }
 
-// DecodeEvent reads the text of a message from the events queue. It fails on any other text.
+// DecodeEvent decodes a message of the events queue.
 func DecodeEvent(text string) (Event, error) {
 	m, err := decode(text)
 	if err == nil && (m.EventID == "" || m.WebhookID != "") {
@@ -73,7 +73,7 @@ func DecodeEvent(text string) (Event, error) {
 	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again, m.Hops, m.Due}, nil
 }
 
-// DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.
+// DecodeLane decodes a message of the webhooks queue.
 func DecodeLane(text string) (Lane, error) {
 	m, err := decode(text)
 	if err == nil && (m.WebhookID == "" || m.EventID != "") {

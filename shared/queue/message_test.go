@@ -10,7 +10,8 @@ import (
 
 var ref = collab.EventRef{Account: "acme", ID: "e1"}
 
-// TestText holds the texts that older and newer code exchange: these must be read for as long as messages may be in a queue.
+// TestText checks texts that older and newer code exchange. They must be readable as long as a
+// queue may hold them.
 func TestText(t *testing.T) {
 	for _, test := range []struct {
 		event queue.Event
@@ -109,7 +110,7 @@ func FuzzLane(f *testing.F) {
 	})
 }
 
-// FuzzDecode holds that no text is both kinds of message, and that what was read is written so that it is read alike.
+// FuzzDecode: no text is both kinds of message, and decoding survives a round trip.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"v":1,"account":"acme","eventId":"e1","again":true}`)
 	f.Add(`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":3}`)

@@ -1,4 +1,5 @@
-// Package queue sends and takes the messages between the operations and the delivery of events. It is the only importer of SQS.
+// Package queue sends and receives the messages between operations and the delivery of events. Only
+// this package imports SQS.
 package queue
 
 import (
@@ -22,19 +23,19 @@ import (
 
 // Limits of SQS.
 const (
-	MaxReceive = 10               // messages taken at once
-	MaxWait    = 20 * time.Second // for a message to come
-	MaxDelay   = 15 * time.Minute // until a message can be taken
+	MaxReceive = 10               // messages received at once
+	MaxWait    = 20 * time.Second // for a message
+	MaxDelay   = 15 * time.Minute // until a message can be received
 
 	maxBatch = 10
 )
 
 const (
-	concurrency = 8 // batches of one call under way
-	sendTries   = 3 // of an entry that SQS leaves out of a batch
+	concurrency = 8 // concurrent batches of one call
+	sendTries   = 3 // of an entry that SQS rejects from a batch
 )
 
-// Queue is a queue of one kind of message. Safe for concurrent use.
+// Queue is a queue of one kind of message. It is safe for concurrent use.
 type Queue struct {
 	client *sqs.Client
 	url    string
@@ -46,8 +47,8 @@ func New(cfg aws.Config, url string, log *slog.Logger) *Queue {
 	return &Queue{client: sqs.NewFromConfig(cfg), url: url, log: log}
 }
 
-// Send sends a message for each event. It does not fail: what could not be sent is logged, and the relay sends it later. It goes on when
-// the context ends, and takes platform.SendTime at most.
+// Send sends a message for each event. It logs messages that it cannot send, and the relay sends
+// them later. It ignores the end of the context, and takes at most platform.SendTime.
 func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) { q.sendOf(ctx, "", refs) }
 
 // SendJobs is Send for jobs.
@@ -62,21 +63,21 @@ func (q *Queue) sendOf(ctx context.Context, kind collab.WorkKind, refs []collab.
 	events := collab.Map(refs, func(ref collab.EventRef) Event { return Event{EventRef: ref, Kind: kind} })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), platform.SendTime)
 	defer cancel()
-	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // one that is never answered leaves time for another
+	ctx = platform.WithAttemptTime(ctx, platform.SendTime/3) // leaves time for another attempt
 	if err := q.SendEvents(ctx, events...); err != nil {
 		q.log.LogAttrs(ctx, slog.LevelWarn, "events not sent: the relay sends them later",
 			slog.String("account", refs[0].Account), slog.String("first", refs[0].ID), slog.Int("events", len(refs)), slog.Any("cause", err))
 	}
 }
 
-// SendEvents sends messages to the events queue. Those of one account form a group, so that a busy one does not hold up the others. Where
-// it fails some may have been sent.
+// SendEvents sends messages to the events queue. Messages of one account form a group, so that a
+// busy account does not delay the others. After an error, some may have been sent.
 func (q *Queue) SendEvents(ctx context.Context, events ...Event) error {
 	return q.SendEventsIn(ctx, 0, events...)
 }
 
-// SendEventsIn is SendEvents for messages to be taken after the delay: at most MaxDelay, which an emulator may not check, in whole seconds
-// rounded up.
+// SendEventsIn is SendEvents with a delay of at most MaxDelay, which an emulator may not check,
+// rounded up to whole seconds.
 func (q *Queue) SendEventsIn(ctx context.Context, delay time.Duration, events ...Event) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(events))
 	for i, e := range events {
@@ -85,7 +86,7 @@ func (q *Queue) SendEventsIn(ctx context.Context, delay time.Duration, events ..
 	return q.send(ctx, delay, entries)
 }
 
-// SendLanes sends messages to the webhooks queue, as SendEventsIn does to the other.
+// SendLanes sends messages to the webhooks queue, like SendEventsIn.
 func (q *Queue) SendLanes(ctx context.Context, delay time.Duration, lanes ...Lane) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(lanes))
 	for i, l := range lanes {
@@ -94,13 +95,13 @@ func (q *Queue) SendLanes(ctx context.Context, delay time.Duration, lanes ...Lan
 	return q.send(ctx, delay, entries)
 }
 
-// group is the group of an account's messages. SQS takes fewer characters in it, and a shorter text, than an account id may have.
+// group returns the group of an account's messages. SQS accepts fewer characters in a group than in
+// an account id.
 func group(acct string) *string {
 	sum := sha256.Sum256([]byte(acct))
 	return aws.String(hex.EncodeToString(sum[:16]))
 }
 
-// send sends entries in batches, several at the same time.
 func (q *Queue) send(ctx context.Context, delay time.Duration, entries []types.SendMessageBatchRequestEntry) error {
 	if delay > MaxDelay {
 		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)
@@ -119,7 +120,7 @@ func (q *Queue) send(ctx context.Context, delay time.Duration, entries []types.S
 	return batches.Wait()
 }
 
-// sendBatch sends one batch, and the entries that SQS leaves out of it again.
+// sendBatch sends one batch, and retries the entries that SQS rejects.
 func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequestEntry) error {
 	var failed types.BatchResultErrorEntry
 	for range sendTries {
@@ -150,15 +151,16 @@ func leftOut(batch []types.SendMessageBatchRequestEntry, failed []types.BatchRes
 	return left
 }
 
-// Message is a message that was taken. It comes again after the queue's visibility timeout, unless it is deleted.
+// Message is a received message. It returns after the queue's visibility timeout, unless it is
+// deleted.
 type Message struct {
 	Text     string
 	Sent     time.Time
-	Receives int    // how often it was taken, this time included
-	Handle   string // SQS deletes and releases it by this
+	Receives int    // number of receipts, this one included
+	Handle   string // for deleting and releasing
 }
 
-// Receive takes up to most messages, MaxReceive at once, and waits up to MaxWait for the first of them.
+// Receive returns up to most messages, up to MaxReceive, and waits up to MaxWait for the first.
 func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Message, error) {
 	out, err := q.client.ReceiveMessage(platform.WithAttemptTime(ctx, wait+platform.AttemptTime), &sqs.ReceiveMessageInput{
 		QueueUrl:            &q.url,
@@ -186,7 +188,7 @@ func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Me
 	return messages, nil
 }
 
-// Delete takes messages out of the queue for good. Those that it fails to delete come again.
+// Delete deletes messages. Messages that it fails to delete return.
 func (q *Queue) Delete(ctx context.Context, messages ...Message) error {
 	var errs []error
 	for len(messages) > 0 {
@@ -208,7 +210,8 @@ func (q *Queue) Delete(ctx context.Context, messages ...Message) error {
 	return errors.Join(errs...)
 }
 
-// Waiting returns about how many messages could be taken at the moment: not those that are delayed, or taken and not deleted.
+// Waiting returns the approximate number of messages that can be received now, without delayed and
+// received ones.
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
 	const name = types.QueueAttributeNameApproximateNumberOfMessages
 	out, err := q.client.GetQueueAttributes(

@@ -27,7 +27,6 @@ func config(t testing.TB) aws.Config {
 	return localstacktest.Config(localstacktest.MiniStack(t))
 }
 
-// create makes the queues for one test and returns their URLs.
 func create(t testing.TB, cfg aws.Config) map[string]string {
 	t.Helper()
 	urls, err := queue.Create(t.Context(), cfg, prefix(t))
@@ -37,7 +36,7 @@ func create(t testing.TB, cfg aws.Config) map[string]string {
 
 func prefix(t testing.TB) string { return fmt.Sprintf("%s-%d-", t.Name(), time.Now().UnixNano()) }
 
-// receive takes messages until there are n, or none has come for a while.
+// receive receives n messages, or fewer if none comes for a while.
 func receive(t testing.TB, q *queue.Queue, n int) []queue.Message {
 	t.Helper()
 	var all []queue.Message
@@ -60,7 +59,7 @@ func refs(n int) []collab.EventRef {
 	return list
 }
 
-// checkEvents reports events that are not those of refs(n), each once.
+// checkEvents checks that the events are those of refs(n), each once.
 func checkEvents(t testing.TB, messages []queue.Message, n int) {
 	t.Helper()
 	var got []string
@@ -107,7 +106,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendAfterRequest holds that events go out although the request's context has ended.
+// TestSendAfterRequest: events are sent even if the request's context has ended.
 func TestSendAfterRequest(t *testing.T) {
 	cfg := config(t)
 	q := queue.New(cfg, create(t, cfg)[keys.EventsQueue], slog.New(slog.DiscardHandler))
@@ -134,7 +133,7 @@ func TestSendFails(t *testing.T) {
 	}
 }
 
-// leaveOut makes SQS refuse the last entry of a batch, as long as refusals are left.
+// leaveOut makes SQS reject the last entry of a batch, as long as refusals are left.
 func leaveOut(refusals *int) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("LeaveOut", func(
@@ -215,7 +214,7 @@ func TestSendLanes(t *testing.T) {
 	}
 }
 
-// TestGroup holds that the messages of an account are one group in both queues, whatever its id.
+// TestGroup: the messages of an account are one group in both queues, whatever its id.
 func TestGroup(t *testing.T) {
 	cfg := config(t)
 	groups := map[string]bool{}
@@ -255,8 +254,8 @@ func TestDeleteFails(t *testing.T) {
 	}
 }
 
-// TestCreate holds the attributes of the queues that are made, also where they were made before with others, and that a message which
-// nobody deletes becomes a dead letter.
+// TestCreate checks the attributes of new and existing queues. An undeleted message becomes a dead
+// letter.
 func TestCreate(t *testing.T) {
 	cfg := config(t)
 	client := sqs.NewFromConfig(cfg)
@@ -300,7 +299,7 @@ func TestCreate(t *testing.T) {
 	}
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 	q.Send(t.Context(), refs(1)...)
-	// Under load MiniStack may be asked twice for one answer, so that a take is not seen.
+	// Under load MiniStack may receive a request twice, so that a receipt goes unnoticed.
 	for last := 0; ; {
 		messages, err := q.Receive(t.Context(), 1, 0)
 		must.Do(t, err)

@@ -11,23 +11,23 @@ import (
 	"collabdata/shared/platform"
 )
 
-// Payer is an account, or a person of one, who may use a share of what the account may use.
+// Payer is an account, or a user with a share of the account's quotas.
 type Payer struct {
 	Account string
 	User    string // "" for the account itself
 }
 
-// Store keeps until when payers are paid, for all processes.
+// Store keeps the paid-until times of payers for all processes.
 type Store interface {
-	// Paid returns until when the payer is paid.
+	// Paid returns the paid-until times of the payer.
 	Paid(ctx context.Context, p Payer) (Paid, error)
 
-	// Charge moves on until when the payer is paid, and returns that as it is then. known is what was seen of it last. A charge whose
-	// answer was lost may count twice.
+	// Charge moves the payer's paid-until times forward, and returns them. known are the times last
+	// seen. A charge whose answer was lost may count twice.
 	Charge(ctx context.Context, p Payer, known Paid, costs Costs) (Paid, error)
 }
 
-// Ledger is what a process knows of the accounts that it serves. Safe for concurrent use.
+// Ledger is the use of accounts that a process knows. It is safe for concurrent use.
 type Ledger struct {
 	Store Store
 	Now   func() time.Time
@@ -37,23 +37,23 @@ type Ledger struct {
 	known map[Payer]*use
 }
 
-// use is what a process knows of the use of one payer.
 type use struct {
-	paid      Paid      // as the table had it
+	paid      Paid      // as in the table
 	uncharged Costs     // used by this process since
-	charged   time.Time // the last time
-	charging  bool      // a charge is under way
-	heard     time.Time // when the table said what others used
+	charged   time.Time // last charge
+	charging  bool      // a charge is in progress
+	heard     time.Time // last news of other processes' use
 }
 
-// When a process charges an account for what it used. A small request costs no call of its own; what is lost with a process is small.
-// It charges a person only early: that much, once for each process, is what a person may use beyond the share.
+// When a process charges an account. A small request costs no extra call, and little is lost with a
+// process. A user is only charged early: that much, for each process, is the use beyond the share.
 const (
-	chargeShare  = 100         // of the span, at least
-	chargeEarly  = 10          // of the span: it does not wait for
-	chargePeriod = time.Second // since the last time
-	knownFor     = time.Minute // then the table is asked what others used
-	mostPayers   = 20_000      // that are remembered: with one more all are forgotten
+	chargeShare  = 100         // at least this part of the span
+	chargeEarly  = 10          // part of the span that is charged at once
+	chargePeriod = time.Second // since the last charge
+	knownFor     = time.Minute // then the table is read again
+	// Payers to remember; with one more, all are forgotten.
+	mostPayers = 20_000
 )
 
 func (l *Ledger) use(p Payer) *use {
@@ -68,17 +68,18 @@ func (l *Ledger) use(p Payer) *use {
 	return u
 }
 
-// Account is one account as this process knows it, with the limits that its settings say. The methods of a nil Account admit everything and
-// count nothing.
+// Account is an account as this process knows it, with the limits of its settings. A nil Account
+// admits everything and counts nothing.
 type Account struct {
 	ledger *Ledger
 	payer  Payer
 	limits Limits
-	person *Account // who uses it; nil for a back end
+	person *Account // the user; nil for a back end
 }
 
-// Account returns an account, once the process has heard of it within knownFor: from the table, or by a charge of its own. A nil Ledger has
-// none that is limited: nil. Where the table does not answer, what the process knows counts.
+// Account returns an account with its use by all processes, at most knownFor old. If the table does
+// not answer, it returns the use that the process knows. A nil Ledger returns nil, which has no
+// limits.
 func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Account {
 	if l == nil {
 		return nil
@@ -88,7 +89,7 @@ func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Acc
 	known, now := l.use(a.payer), l.Now()
 	ask := now.Sub(known.heard) >= knownFor
 	if ask {
-		known.heard = now // one of many requests asks
+		known.heard = now // only one of many requests reads
 	}
 	l.mu.Unlock()
 	if !ask || a.limits == (Limits{}) {
@@ -105,7 +106,7 @@ func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Acc
 	return a
 }
 
-// UsedBy returns the account as one of its persons uses it: what the person uses counts for both.
+// UsedBy returns the account for one of its users. The user's use counts for both.
 func (a *Account) UsedBy(user string) *Account {
 	if a == nil {
 		return nil
@@ -115,8 +116,8 @@ func (a *Account) UsedBy(user string) *Account {
 	return &of
 }
 
-// Admit fails with RESOURCE_EXHAUSTED if the person or the account has used so much of one of the kinds that it must wait, as far as
-// the process knows.
+// Admit returns RESOURCE_EXHAUSTED if the user or the account must wait before using more of one of
+// the kinds, as far as the process knows.
 func (a *Account) Admit(kinds ...Kind) error {
 	if a == nil {
 		return nil
@@ -155,18 +156,19 @@ func (p Payer) exhausted(wait time.Duration, what string, l Limit) error {
 	}
 }
 
-// Amounts is what was used, by kind.
+// Amounts are used amounts by kind.
 type Amounts [Kinds]float64
 
-// Spend counts what an account used whatever the table says of it: see Account.Spend. A nil Ledger counts nothing.
+// Spend counts an account's use without reading the table: see Account.Spend. A nil Ledger counts
+// nothing.
 func (l *Ledger) Spend(ctx context.Context, id string, s collab.Settings, used Amounts) {
 	if l != nil {
 		(&Account{ledger: l, payer: Payer{Account: id}, limits: Of(s)}).Spend(ctx, used)
 	}
 }
 
-// Spend counts what a request used, and charges the account and the person if that has become enough. It takes
-// platform.ChargeTime at most.
+// Spend counts a request's use, and charges the account and the user if it is due. It takes at most
+// platform.ChargeTime.
 func (a *Account) Spend(ctx context.Context, used Amounts) {
 	if a == nil {
 		return
@@ -196,7 +198,7 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 	paid, err := l.Store.Charge(ctx, a.payer, before, costs)
 	if err != nil {
 		l.Log.LogAttrs(
-			ctx, slog.LevelWarn, "quota not charged: it will be with a later request", slog.String("account", a.payer.Account), slog.Any("cause", err),
+			ctx, slog.LevelWarn, "quota not charged: a later request charges it", slog.String("account", a.payer.Account), slog.Any("cause", err),
 		)
 	}
 	l.mu.Lock()
@@ -212,7 +214,6 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 	}
 }
 
-// due reports whether what is not charged is enough to be.
 func (u *use) due(limits Limits, now time.Time, early bool) bool {
 	for k, cost := range u.uncharged {
 		per := limits[k].Per

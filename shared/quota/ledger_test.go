@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// till is a Store that adds up what it is charged.
+// till is a Store that sums charges.
 type till struct {
 	now   func() time.Time
 	paid  map[Payer]Paid
@@ -42,16 +42,16 @@ func (t *till) Charge(_ context.Context, by Payer, _ Paid, costs Costs) (Paid, e
 	return p, nil
 }
 
-// TestLedger plays requests of accounts of 10 write units a second and 60 events a minute on a clock of its own.
+// TestLedger simulates requests of accounts with 10 write units a second and 60 events a minute.
 func TestLedger(t *testing.T) {
 	settings := collab.Settings{WriteUnitsPerSecond: 10, EventsPerMinute: 60}
 	type request struct {
-		after  time.Duration // since the one before
+		after  time.Duration // since the previous request
 		units  float64
 		events int
 		acct   string
-		down   bool          // no charge succeeds
-		wait   time.Duration // it is refused for so long
+		down   bool          // every charge fails
+		wait   time.Duration // refused for this time
 		calls  int           // charges so far
 	}
 	for _, test := range []struct {
@@ -111,8 +111,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPerson plays requests of persons of an account of 100 write units a second: one who has used a tenth of that waits, and nobody else does, also
-// in another process.
+// TestPerson simulates users of an account with 100 write units a second: only a user that has used
+// a tenth waits, also in another process.
 func TestPerson(t *testing.T) {
 	now := noon
 	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
@@ -141,7 +141,7 @@ func TestPerson(t *testing.T) {
 	if diff := cmp.Diff([]time.Duration{2 * time.Second, 0, 0, 0}, got); diff != "" {
 		t.Errorf("after 120 units: ann, bob, the back end, ann elsewhere: %s", diff)
 	}
-	use(1, "ann", 10) // the process learns as it charges her
+	use(1, "ann", 10) // the charge informs the process
 	if got := []time.Duration{wait(1, "ann"), wait(1, "bob"), wait(1, ""), wait(2, "ann")}; got[0] != 3*time.Second || got[1]+got[2]+got[3] != 0 {
 		t.Errorf("after 130 units, elsewhere: %v", got)
 	}
@@ -151,7 +151,8 @@ func TestPerson(t *testing.T) {
 	}
 }
 
-// TestLearn holds that a process hears of what others used within a minute, and that what it heard is not forgotten for something older.
+// TestLearn: a process learns of other processes' use within a minute, and never returns to older
+// values.
 func TestLearn(t *testing.T) {
 	now := noon
 	store := &till{now: func() time.Time { return now }, paid: map[Payer]Paid{}}
@@ -182,7 +183,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestNone holds that without a ledger everything is admitted.
+// TestNone: a nil ledger admits everything.
 func TestNone(t *testing.T) {
 	a := (*Ledger)(nil).Account(t.Context(), "acct", collab.Settings{WriteUnitsPerSecond: 1})
 	if a.Admit(Writes, Reads, Events) != nil {

@@ -1,9 +1,10 @@
-// Package quota says how much of the service an account may use, and keeps each process's account of what it used.
+// Package quota limits the use of accounts, and tracks it in each process.
 //
-// An account is paid until a time: using n of a limit of N in a span moves that time on by n/N of the span, from now or from where it was.
-// While it lies no more than the span ahead, the account may go on; else it has a debt, and its requests that write are refused until time
-// has paid it. So an account may use a whole span's amount at once, and goes on at the limit's rate; one large request is never refused
-// for its size, but those after it wait. One number per limit in one item of the table holds all of it.
+// An account has a paid-until time for each limit. Using n of a limit of N per span moves the time
+// forward by n/N of the span, from now if it has passed. If the time is more than a span ahead, the
+// account's writing requests are refused until it is not. So an account may use a whole span's
+// amount at once, and continue at the limit's rate; a large request is not refused for its size,
+// but later ones wait. One number for each limit in one item holds the state.
 package quota
 
 import (
@@ -12,31 +13,29 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Kind is what is limited.
+// Kind is a limited resource.
 type Kind int
 
 // The kinds.
 const (
-	Writes Kind = iota // write units
-	Reads              // read units
-	Events             // events that requests record
-	Mails              // mails sent
-	Kinds              // how many there are
+	Writes Kind = iota
+	Reads
+	Events // events recorded by requests
+	Mails  // emails sent
+	Kinds  // number of kinds
 )
 
-// names are what a caller knows the kinds by.
 var names = [Kinds]string{"write units", "read units", "events", "mails"}
 
-// String returns the name of the kind for people.
 func (k Kind) String() string { return names[k] }
 
-// Limit is how much an account may use within a span of time. The zero Limit is none.
+// Limit is the amount that an account may use within a time span. The zero Limit is unlimited.
 type Limit struct {
 	Most int64
 	Per  time.Duration
 }
 
-// Cost is for how long an amount is paid.
+// Cost returns the time that an amount costs.
 func (l Limit) Cost(amount float64) time.Duration {
 	if l.Most <= 0 {
 		return 0
@@ -44,7 +43,7 @@ func (l Limit) Cost(amount float64) time.Duration {
 	return time.Duration(amount / float64(l.Most) * float64(l.Per))
 }
 
-// Wait is how long an account that is paid until a time must wait from now on; 0 where it may go on at once.
+// Wait returns the time until an account with a paid-until time may continue, 0 if at once.
 func (l Limit) Wait(paid, now time.Time) time.Duration {
 	if l.Most <= 0 {
 		return 0
@@ -52,12 +51,12 @@ func (l Limit) Wait(paid, now time.Time) time.Duration {
 	return max(0, paid.Sub(now)-l.Per)
 }
 
-// Limits are those of an account, by kind.
+// Limits are an account's limits, by kind.
 type Limits [Kinds]Limit
 
-// Of returns the limits that an account's settings say.
+// Of returns the limits of an account's settings.
 func Of(s collab.Settings) Limits {
-	const seconds = 10 // over which units are averaged
+	const seconds = 10 // span for averaging units
 	limit := func(set, usual, times int64, per time.Duration) Limit {
 		switch {
 		case set == 0:
@@ -75,10 +74,9 @@ func Of(s collab.Settings) Limits {
 	}
 }
 
-// personShare is the part of an account's quotas that one person may use.
+// personShare is the divisor of an account's quotas for one user.
 const personShare = 10
 
-// share returns the limits of one person of an account.
 func (l Limits) share() Limits {
 	for k := range l {
 		if l[k].Most > 0 {
@@ -88,10 +86,9 @@ func (l Limits) share() Limits {
 	return l
 }
 
-// Paid is until when an account is paid, by kind, in milliseconds since epoch; 0 for long ago.
+// Paid holds paid-until times by kind, in Unix milliseconds; 0 for long ago.
 type Paid [Kinds]collab.Millis
 
-// later returns the later of both times of each kind.
 func (p Paid) later(other Paid) Paid {
 	for k := range p {
 		p[k] = max(p[k], other[k])
@@ -99,5 +96,5 @@ func (p Paid) later(other Paid) Paid {
 	return p
 }
 
-// Costs are what was used and not yet charged, by kind.
+// Costs are uncharged costs, by kind.
 type Costs [Kinds]time.Duration

@@ -27,7 +27,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestShare holds that a person may use a tenth, at least one of each kind that is limited.
+// TestShare: a user may use a tenth, at least one of each limited kind.
 func TestShare(t *testing.T) {
 	got := Limits{{50, time.Second}, {8, time.Second}, {1, time.Minute}, {}}.share()
 	want := Limits{{5, time.Second}, {1, time.Second}, {1, time.Minute}, {}}

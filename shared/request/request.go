@@ -1,9 +1,11 @@
-// Package request is one request's unit of work: its ids and mark, its events, and the claim of its Idempotency-Key. Package rpc makes one
-// for each request once its key is claimed. The operation hands it to the stores that write. At the end, rpc sends the recorded events,
-// charges the quota and keeps the answer.
+// Package request is one request's unit of work: its ids and mark, its events, and the claim of its
+// Idempotency-Key. Package rpc creates one for each request after claiming its key. The operation
+// passes it to the stores that write. At the end, rpc sends the recorded events, charges the quota
+// and stores the answer.
 //
-// Three rules hold for every operation. Each write carries the mark. A repeat finds by the mark what an earlier attempt made, and changes
-// nothing of it. Writes that belong together are one transaction, with the events that they raise.
+// Three rules hold for every operation. Each write carries the mark. A retry finds the results of
+// an earlier attempt by the mark, and leaves them unchanged. Writes that belong together are one
+// transaction, with their events.
 package request
 
 import (
@@ -16,14 +18,15 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Request is the work of one request. Safe for concurrent use, except IDs.Next.
+// Request is the work of one request. It is safe for concurrent use, except IDs.Next.
 type Request struct {
-	collab.Identity // whom the credentials speak for
+	collab.Identity // identity of the credentials
 
-	Now time.Time   // when this attempt at the request arrived
-	IDs *collab.IDs // the same ids, and the same mark, at every attempt
+	Now time.Time   // arrival of this attempt
+	IDs *collab.IDs // the same ids and mark in every attempt
 
-	// Repeat says that there was an earlier attempt under the same Idempotency-Key, which may have done a part of the work, or all of it.
+	// Repeat reports that an earlier attempt with the same Idempotency-Key may have done some or
+	// all of the work.
 	Repeat bool
 
 	Quota *quota.Account // nil admits everything
@@ -33,17 +36,16 @@ type Request struct {
 	jobs     []collab.EventRef
 }
 
-// Mark is what every write of the request carries, whichever attempt makes it.
+// Mark returns the mark of the request's writes, the same in every attempt.
 func (t *Request) Mark() string { return t.IDs.Mark() }
 
-// JobID is the id of the job that the request leaves, the same at every attempt.
+// JobID returns the id of the request's job, the same in every attempt.
 func (t *Request) JobID() string { return t.IDs.For(0, "job") }
 
-// Millis is Now in milliseconds.
 func (t *Request) Millis() collab.Millis { return t.Now.UnixMilli() }
 
-// Raises says whether the request is to raise events. If so it fails with RESOURCE_EXHAUSTED where the account has used up its quota of
-// them. It comes before anything is written.
+// Raises declares whether the request raises events, before anything is written. It returns
+// RESOURCE_EXHAUSTED if events is true and the account has used up its quota.
 func (t *Request) Raises(events bool) error {
 	if !events {
 		return nil
@@ -51,7 +53,8 @@ func (t *Request) Raises(events bool) error {
 	return t.Quota.Admit(quota.Events)
 }
 
-// Recorded notes events that are in the outbox now, by this attempt or an earlier one: they are sent once the operation has ended.
+// Recorded adds events that this or an earlier attempt has stored in the outbox. They are sent at
+// the end.
 func (t *Request) Recorded(events ...*collab.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +65,7 @@ func (t *Request) Recorded(events ...*collab.Event) {
 	}
 }
 
-// Events returns what Recorded has noted, in the order of their ids.
+// Events returns the events of Recorded, in the order of their ids.
 func (t *Request) Events() []collab.EventRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,14 +73,13 @@ func (t *Request) Events() []collab.EventRef {
 	return slices.Clone(t.recorded)
 }
 
-// Leaves notes a job that goes on with the request at once: its message is sent when the operation has ended.
+// Leaves adds a job to continue at once: its message is sent at the end.
 func (t *Request) Leaves(job string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.jobs = append(t.jobs, collab.EventRef{Account: t.Account, ID: job})
 }
 
-// Jobs returns what Leaves has noted.
 func (t *Request) Jobs() []collab.EventRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,16 +10,18 @@ import (
 	"collabdata/shared/keys"
 )
 
-// tries is how often a change is computed anew because others wrote in between.
 const tries = 5
 
-// ErrOvertaken is the error by which compute asks Try to call it once more: others wrote what it read.
+// ErrOvertaken makes Try call compute again: an item that compute read has changed since.
 var ErrOvertaken = errors.New("others wrote in between")
 
-// Try is the form of every optimistic write. compute reads what it needs and returns the writes, none where there is nothing to do; changes
-// carry mark. Where others wrote in between, Try waits and calls compute once more, up to five times in all; then it fails with ABORTED. It
-// fails so at once where an answer was lost and others wrote since: the write may have succeeded, and to repeat it would undo theirs.
-// subject is what is written, as a caller knows it.
+// Try makes an optimistic write. compute reads and returns writes that carry mark, none if nothing
+// changes. If another request wrote in between, Try waits and calls compute again, up to five
+// times.
+//
+// Try returns ABORTED if every attempt loses. It also returns ABORTED if an answer is lost and
+// other requests have written since, because a retry would undo their writes. subject names the
+// data in the error.
 func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx context.Context) ([]Write, error)) error {
 	for n := range tries {
 		if n > 0 && !t.Backoff(ctx, n-1) {
@@ -43,9 +45,9 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 	return ErrAborted(subject)
 }
 
-// Rewrite reads the item of a key into a struct with dynamodbav tags, calls change, and writes what differs: see Try. exists is false where
-// there is no item; then the struct is zero. change is called once more when others wrote meanwhile; its error leaves the item unchanged.
-// Attributes that the struct does not know are kept.
+// Rewrite reads an item into a struct with dynamodbav tags, calls change, and writes the difference
+// with Try. If there is no item, exists is false and the struct is zero. change may be called
+// again, and its error leaves the item unchanged. Attributes unknown to the struct are kept.
 func Rewrite[T any](ctx context.Context, t *Table, k keys.Key, subject string, change func(v *T, exists bool) error) (T, error) {
 	var v T
 	mark := t.NewMark()
@@ -60,7 +62,8 @@ func Rewrite[T any](ctx context.Context, t *Table, k keys.Key, subject string, c
 	return v, err
 }
 
-// Rewritten returns the write of Rewrite for an item as it was read, nil for none, and sets v to the changed struct.
+// Rewritten returns the write of Rewrite for an item that was read, and sets v to the changed
+// struct. A nil before means that there is no item.
 func Rewritten[T any](k keys.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
 	*v = *new(T)
 	if err := before.Decode(v); err != nil {
@@ -72,10 +75,9 @@ func Rewritten[T any](k keys.Key, before Item, mark string, v *T, change func(v 
 	return Change(before, Overlay[T](before, ItemOf(k, v)), mark), nil
 }
 
-// attributes returns the names of the attributes that a struct has by its dynamodbav tags.
 func attributes[T any]() []string { return AttributesOf(*new(T)) }
 
-// AttributesOf returns the names of the attributes that a struct has by its dynamodbav tags.
+// AttributesOf returns the attribute names in the dynamodbav tags of a struct.
 func AttributesOf(v any) (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		if name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ","); name != "" && name != "-" {
@@ -85,8 +87,8 @@ func AttributesOf(v any) (names []string) {
 	return names
 }
 
-// Overlay returns before, nil for none, with those attributes replaced by changed that T knows by its dynamodbav tags. Its other attributes
-// are kept.
+// Overlay returns before with the attributes of T replaced by those in changed. before may be nil.
+// Attributes unknown to T are kept.
 func Overlay[T any](before, changed Item) Item {
 	after := Item{}
 	maps.Copy(after, before)

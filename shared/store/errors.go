@@ -16,7 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Fail turns an error of the SDK, or one met in reading an item, into one of the domain. Errors of the domain pass, and nil.
+// Fail converts an error of the SDK, or of decoding an item, to a collab.Error. It returns nil and
+// errors of the domain unchanged.
 func Fail(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -40,17 +41,17 @@ func busy(err error) *collab.Error {
 	return &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again", RetryAfter: time.Second, Err: err}
 }
 
-// ErrAborted is the failure of a write that others kept overtaking; subject says what they write, as a caller knows it.
+// ErrAborted returns the error of a write that lost too often. subject names the data.
 func ErrAborted(subject string) *collab.Error {
 	return &collab.Error{Code: collab.Aborted, Message: "others are writing " + subject + ": try again", RetryAfter: time.Second}
 }
 
-// isPassing reports a failure after which the next try may succeed: a conflict, throttling, and what the SDK retries.
+// isPassing reports whether a retry may succeed: after a conflict, throttling, or an error that the
+// SDK retries.
 func isPassing(err error) bool {
 	return isConflict(err) || isThrottle(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// isConflict reports a write that lost against another one under way.
 func isConflict(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionConflictException](err); ok {
 		return true
@@ -58,7 +59,8 @@ func isConflict(err error) bool {
 	return reason(err, "TransactionConflict") >= 0
 }
 
-// isThrottle reports throttling. The SDK counts a transaction whose earlier try is still under way as throttled, too: that is none.
+// isThrottle reports whether DynamoDB throttled the call. The SDK also counts a transaction whose
+// earlier attempt is still in progress; isThrottle does not.
 func isThrottle(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
 		return false
@@ -67,12 +69,12 @@ func isThrottle(err error) bool {
 		reason(err, "ThrottlingError", "ProvisionedThroughputExceeded") >= 0
 }
 
-// reason returns the first item for which a transaction was cancelled with one of the codes, -1 for none.
+// reason returns the index of the first item that cancelled a transaction with one of codes, or -1.
 func reason(err error, codes ...string) int {
 	return slices.IndexFunc(cancellation(err), func(r types.CancellationReason) bool { return slices.Contains(codes, aws.ToString(r.Code)) })
 }
 
-// cancellation returns the reasons of a cancelled transaction, one per item, or nil.
+// cancellation returns the reasons of a cancelled transaction, one for each item, or nil.
 func cancellation(err error) []types.CancellationReason {
 	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return c.CancellationReasons
@@ -80,16 +82,16 @@ func cancellation(err error) []types.CancellationReason {
 	return nil
 }
 
-// CheckSize fails with INVALID_ARGUMENT for an item larger than the service stores; what is the item as a caller knows it: the path of the
-// field that holds it, where a request has one.
-func CheckSize(it Item, what string) error {
+// CheckSize returns INVALID_ARGUMENT if an item exceeds collab.MaxItemBytes. name is the field in
+// the request, or the item's name in the message.
+func CheckSize(it Item, name string) error {
 	if n := it.Size(); n > collab.MaxItemBytes {
-		return collab.FieldErrorf(what, "is too large: %d bytes stored, at most %d", n, collab.MaxItemBytes)
+		return collab.FieldErrorf(name, "is too large: %d bytes stored, at most %d", n, collab.MaxItemBytes)
 	}
 	return nil
 }
 
-// Unreadable is the failure of an item that is not in the form that its kind has; collab.ErrUnreadable is its cause.
+// Unreadable returns the error of an item that cannot be decoded. It wraps collab.ErrUnreadable.
 func Unreadable(k fmt.Stringer, err error) error {
 	return &collab.Error{
 		Code:    collab.Internal,

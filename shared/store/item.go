@@ -13,15 +13,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Item is a stored item by attribute name. Most items are encoded from and decoded to structs with dynamodbav tags.
+// Item is a stored item by attribute name. Most items are structs with dynamodbav tags.
 type Item map[string]types.AttributeValue
 
-// NewItem returns an item with its key alone.
+// NewItem returns an item that has only a key.
 func NewItem(k keys.Key) Item {
 	return Item{keys.PK: Text(k.PK), keys.SK: Text(k.SK)}
 }
 
-// ItemOf returns the item of a key with the attributes of a struct. It panics for a type that cannot be stored, whatever its value.
+// ItemOf returns an item with a key and the attributes of a struct. It panics if the type cannot be
+// stored.
 func ItemOf(k keys.Key, v any) Item {
 	it, err := attributevalue.MarshalMapWithOptions(v, func(o *attributevalue.EncoderOptions) { o.UseEncodingMarshalers = true })
 	if err != nil {
@@ -31,7 +32,7 @@ func ItemOf(k keys.Key, v any) Item {
 	return it
 }
 
-// Decode reads the item's attributes into a struct. It leaves out those that the struct does not know.
+// Decode reads the attributes into a struct. It ignores attributes unknown to the struct.
 func (it Item) Decode(v any) error {
 	err := attributevalue.UnmarshalMapWithOptions(it, v, func(o *attributevalue.DecoderOptions) { o.UseEncodingUnmarshalers = true })
 	if err != nil {
@@ -40,15 +41,14 @@ func (it Item) Decode(v any) error {
 	return nil
 }
 
-// Text is a string attribute.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Number is a number attribute.
 func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// WithoutTexts returns an item whose lists have lost the texts that drop names, in maps, too.
+// WithoutTexts returns a copy of an item. Its lists, also those in maps, lack the texts for which
+// drop is true.
 func WithoutTexts(it Item, drop func(text string) bool) Item {
 	after := make(Item, len(it))
 	for name, v := range it {
@@ -70,7 +70,7 @@ func WithoutTexts(it Item, drop func(text string) bool) Item {
 	return after
 }
 
-// Text returns a string attribute, "" where there is none.
+// Text returns a string attribute, "" if it is absent.
 func (it Item) Text(name string) string {
 	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
 		return v.Value
@@ -78,18 +78,18 @@ func (it Item) Text(name string) string {
 	return ""
 }
 
-// WrittenBy reports whether the request of the mark is one of the item's last writers.
+// WrittenBy reports whether the request with the mark is among the item's last writers.
 func (it Item) WrittenBy(mark string) bool {
 	return slices.Contains(strings.Fields(it.Text(keys.Writer)), mark)
 }
 
-// Writers returns the item's last writers, newest first, after the request of the mark has written it, too.
+// Writers returns the marks of the last writers, newest first, with mark in front.
 func (it Item) Writers(mark string) string {
 	list := append([]string{mark}, strings.Fields(it.Text(keys.Writer))...)
 	return strings.Join(list[:min(len(list), writersKept)], " ")
 }
 
-// Binary returns a binary attribute, nil where there is none.
+// Binary returns a binary attribute, nil if it is absent.
 func (it Item) Binary(name string) []byte {
 	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
 		return v.Value
@@ -97,7 +97,7 @@ func (it Item) Binary(name string) []byte {
 	return nil
 }
 
-// Number returns a number attribute, 0 where there is none.
+// Number returns a number attribute, 0 if it is absent.
 func (it Item) Number(name string) int64 {
 	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
 		n, _ := strconv.ParseInt(v.Value, 10, 64)
@@ -106,10 +106,9 @@ func (it Item) Number(name string) int64 {
 	return 0
 }
 
-// Key returns the item's key.
 func (it Item) Key() keys.Key { return keys.Key{PK: it.Text(keys.PK), SK: it.Text(keys.SK)} }
 
-// Size returns the bytes that DynamoDB counts for the item: names and values.
+// Size returns the item's size as DynamoDB counts it, in bytes: names and values.
 func (it Item) Size() int {
 	n := 0
 	for name, v := range it {
@@ -118,7 +117,7 @@ func (it Item) Size() int {
 	return n
 }
 
-// SizeOf returns the bytes that a write sends of an item: those of what it changes.
+// SizeOf returns the bytes of the attributes that a write sends.
 func SizeOf(w Write) int {
 	if w.Put != nil {
 		return Item(w.Put.Item).Size()
@@ -129,7 +128,7 @@ func SizeOf(w Write) int {
 	return 0
 }
 
-// AttributeSize returns the bytes that DynamoDB counts for a value.
+// AttributeSize returns the size of a value as DynamoDB counts it, in bytes.
 func AttributeSize(v types.AttributeValue) int {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -160,16 +159,14 @@ func AttributeSize(v types.AttributeValue) int {
 	return 1
 }
 
-// Encoded is a value that is stored as its JSON text.
+// Encoded is a value that is stored as JSON text.
 type Encoded[T any] struct{ Value T }
 
-// MarshalDynamoDBAttributeValue writes the text.
 func (e Encoded[T]) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	text, err := collab.EncodeJSON(e.Value)
 	return Text(string(text)), err
 }
 
-// UnmarshalDynamoDBAttributeValue reads what MarshalDynamoDBAttributeValue wrote.
 func (e *Encoded[T]) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		return json.Unmarshal([]byte(s.Value), &e.Value)

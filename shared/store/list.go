@@ -9,8 +9,9 @@ import (
 	"collabdata/shared/keys"
 )
 
-// List yields the items of q, each as read makes of it, in the order of their sort keys: those after an id ("" for the first) and not
-// deleted; or an error as the last. The sort keys are prefix and the escaped id. Of q.Limit see Table.Items.
+// List yields the undeleted items of q after an id, in key order, as converted by read. An error
+// comes last. An empty after starts at the first item. Sort keys consist of prefix and the escaped
+// id. For q.Limit see Table.Items.
 func List[T any](
 	ctx context.Context, t *Table, q Scan, prefix, after string, read func(Item) (T, error),
 ) iter.Seq2[T, error] {
@@ -33,7 +34,7 @@ func List[T any](
 	}
 }
 
-// ListAfter returns at most most of List, 0 for all.
+// ListAfter returns up to most results of List, or all if most is 0.
 func ListAfter[T any](
 	ctx context.Context, t *Table, q Scan, prefix, after string, most int, read func(Item) (T, error),
 ) (list []T, err error) {
@@ -49,7 +50,7 @@ func ListAfter[T any](
 	return list, nil
 }
 
-// LastPart returns the id that ends a sort key after its prefix.
+// LastPart returns the id after the prefix of a sort key.
 func LastPart(it Item, prefix string) (string, error) {
 	id, err := keys.Unescape(it.Text(keys.SK)[len(prefix):])
 	if err != nil {
@@ -58,9 +59,9 @@ func LastPart(it Item, prefix string) (string, error) {
 	return id, nil
 }
 
-// QueryMerged reads the same range of several partitions, and returns at most most items, in the order of their sort keys over all
-// of them, those of earlier partitions first where these are equal. q.Limit is for each partition. more reports that there are others after
-// them; then there is at least one item.
+// QueryMerged reads the same range of several partitions. It returns up to most items in the
+// order of their sort keys; if keys are equal, earlier partitions come first. q.Limit applies to
+// each partition. If more is true, further items exist, and list is not empty.
 func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, most int) (list []Item, more bool, err error) {
 	found, goesOn := make([][]Item, len(pks)), make([]bool, len(pks))
 	err = Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
@@ -78,7 +79,8 @@ func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, most int)
 		}
 		return strings.Compare(a.Text(keys.SK), b.Text(keys.SK))
 	}
-	var end Item // the last one up to which all partitions were read
+	// All partitions were read up to this item.
+	var end Item
 	for i, items := range found {
 		list = append(list, items...)
 		if n := len(items); goesOn[i] && n > 0 && (end == nil || compare(items[n-1], end) < 0) {

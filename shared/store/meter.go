@@ -11,10 +11,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// consumed has a call report the capacity that it consumed.
 const consumed = types.ReturnConsumedCapacityTotal
 
-// addMeter counts the capacity that calls report into the context's collab.Usage.
+// addMeter adds the consumed capacity of each call to the context's collab.Usage.
 func addMeter(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Meter", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,

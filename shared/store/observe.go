@@ -12,8 +12,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Observe returns a configuration whose tables call wrote after each successful write, with the keys of its items. It takes the place of
-// the table's stream where no Lambda function follows that. wrote must not block.
+// Observe returns a configuration whose tables call wrote with the item keys after each successful
+// write. The local server uses it in place of a stream. wrote must not block.
 func Observe(cfg aws.Config, wrote func(...keys.Key)) aws.Config {
 	cfg = cfg.Copy()
 	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
@@ -32,7 +32,7 @@ func Observe(cfg aws.Config, wrote func(...keys.Key)) aws.Config {
 	return cfg
 }
 
-// written returns the keys of the items that a call writes.
+// written returns the keys of the items in the input of a write.
 func written(parameters any) []keys.Key {
 	switch in := parameters.(type) {
 	case *dynamodb.PutItemInput:

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Concurrency bounds the calls to the table that one request has under way.
+// Concurrency is the maximum of concurrent table calls of one request.
 const Concurrency = 32
 
-// Get reads one item strongly consistent; nil when it is not there.
+// Get reads an item with strong consistency. It returns nil if the item does not exist.
 func (t *Table) Get(ctx context.Context, k keys.Key) (Item, error) {
 	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &t.name, Key: NewItem(k), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: consumed,
@@ -33,7 +33,8 @@ func (t *Table) Get(ctx context.Context, k keys.Key) (Item, error) {
 	return out.Item, nil
 }
 
-// Read is Get into a struct with dynamodbav tags, which is zero where there is no item.
+// Read reads an item like Get, into a struct with dynamodbav tags. The struct is zero if the item
+// does not exist.
 func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, err error) {
 	it, err := t.Get(ctx, k)
 	if err != nil || it == nil {
@@ -42,8 +43,8 @@ func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, e
 	return v, true, it.Decode(&v)
 }
 
-// GetAll reads the items of any number of keys, each once; the map has those that exist. It repeats what DynamoDB leaves unprocessed, until
-// the deadline is near.
+// GetAll reads items by key. The map lacks items that do not exist. It retries keys that DynamoDB
+// leaves unprocessed, until the deadline is near.
 func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
 	var (
 		mu    sync.Mutex
@@ -84,8 +85,8 @@ func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 	return found, err
 }
 
-// GetSettled is GetAll eventually consistent, but that it reads what is missing once more, strongly consistent: what was added is there,
-// and changes of the last second may be missing.
+// GetSettled reads items with eventual consistency, then reads missing ones again with strong
+// consistency. It finds every item, but may miss changes of the last second.
 func (t *Table) GetSettled(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]Item, error) {
 	found, err := t.GetAll(ctx, itemKeys, false)
 	if err != nil {
@@ -96,7 +97,7 @@ func (t *Table) GetSettled(ctx context.Context, itemKeys []keys.Key) (map[keys.K
 	return found, err
 }
 
-// All calls f with each of 0 to n-1, Concurrency at a time.
+// All calls f with 0 to n-1, at most Concurrency at a time.
 func All(n int, f func(i int)) {
 	_ = Each(context.Background(), n, func(_ context.Context, i int) error {
 		f(i)
@@ -104,7 +105,8 @@ func All(n int, f func(i int)) {
 	})
 }
 
-// Each is All for calls that may fail. It returns the first error; then, and once the context has ended, no further call is started.
+// Each is All for functions that can fail. It returns the first error. After an error, or if the
+// context ends, it starts no further call.
 func Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
@@ -122,18 +124,18 @@ func Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	return Fail(ctx, g.Wait())
 }
 
-// Span is a range of sort keys, both ends inclusive; an empty end is open.
+// Span is an inclusive range of sort keys. An empty end is open.
 type Span struct{ From, To string }
 
-// Everything is the span of all keys of a partition: no key sorts before `#`.
+// Everything spans all keys of a partition: no key sorts before `#`.
 var Everything = Span{From: "#"}
 
-// Children is the span of the keys that begin with prefix, which ends in `#`.
+// Children spans the keys that begin with prefix. The prefix must end in `#`.
 func Children(prefix string) Span {
 	return Span{prefix, prefix[:len(prefix)-1] + keys.AfterChildren}
 }
 
-// After narrows the span to what sorts after a key; "" sorts before all keys.
+// After limits the span to keys after key. "" has no effect.
 func (r Span) After(key string) Span {
 	if key >= r.From {
 		r.From = key + "\x00"
@@ -141,7 +143,7 @@ func (r Span) After(key string) Span {
 	return r
 }
 
-// Before narrows the span to what sorts before a key that ends in a letter or digit; "" sorts after all keys.
+// Before limits the span to keys before key, which must end in a letter or digit. "" has no effect.
 func (r Span) Before(key string) Span {
 	if n := len(key) - 1; n >= 0 {
 		key = key[:n] + string(key[n]-1) + string(utf8.MaxRune)
@@ -152,19 +154,19 @@ func (r Span) Before(key string) Span {
 	return r
 }
 
-// Scan is one read of a range of keys.
 type Scan struct {
-	Index   string // "" for the table
-	PK      string
-	Keys    Span
-	Limit   int // items to examine at most; 0 for as many as 1 MB holds
-	Strong  bool
-	Newest  bool     // descending
-	Project []string // only these attributes; Items needs the sort key among them; nil for all
+	Index  string // "" for the table itself
+	PK     string
+	Keys   Span
+	Limit  int // maximum of items to examine; 0 for 1 MB
+	Strong bool
+	Newest bool // descending
+	// Attributes to read, all if nil. Items needs the sort key.
+	Project []string
 }
 
-// QueryPage runs one Query. more says that the range goes on. A key longer than DynamoDB takes is INVALID_ARGUMENT: only a forged page
-// token leads to one.
+// QueryPage runs one Query. more reports whether the range continues. It returns INVALID_ARGUMENT
+// if a key is too long for DynamoDB, which only a forged page token can cause.
 func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool, err error) {
 	if q.Keys.To != "" && q.Keys.From > q.Keys.To {
 		return nil, false, nil
@@ -213,8 +215,8 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }
 
-// Items yields the items of the range, or an error as the last. It reads the next page when the caller gets there. q.Limit is how many the
-// caller expects to take: no more are read unless it takes more.
+// Items yields the items of the range, and an error last. It reads pages as needed. q.Limit is a
+// hint: the number of items that the caller expects to take.
 func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		sk := keys.IndexOf(q.Index).SortKey

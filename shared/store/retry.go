@@ -15,42 +15,42 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Repeats after a conflict, throttling, or a lost answer.
+// Limits of retries after a conflict, throttling, or a lost answer.
 const (
-	reserve = 3 * time.Second // so near a request's deadline no repeat begins; longer than any wait
-	endless = 200             // tries of a call that has no deadline, or a distant one
+	reserve = 3 * time.Second // no retry begins this near the deadline
+	endless = 200             // attempts without a deadline
 )
 
-// backoff bounds the waits before repeats: that before the first, which doubles with each further one, and the longest.
+// backoff is the longest wait before the first retry, which doubles with each retry, and its
+// maximum.
 type backoff struct{ first, most time.Duration }
 
 var (
-	afterLoss     = backoff{20 * time.Millisecond, time.Second} // against another write, or of an answer
-	afterThrottle = backoff{time.Second, 2 * time.Second}       // quick repeats would fail again, and keep others from their turn
+	afterLoss = backoff{20 * time.Millisecond, time.Second} // after a conflict or a lost answer
+	// Faster retries would fail again and delay other requests.
+	afterThrottle = backoff{time.Second, 2 * time.Second}
 )
 
-// errNoTime ends the repeats of a call.
 var errNoTime = errors.New("no time is left to try again")
 
-// retryer repeats the SDK's calls, transactions among them, until the deadline of the context is near. Each repeat of a transaction carries
-// the token of the first, so that AWS carries it out once.
+// retryer retries SDK calls until the context's deadline is near. Retries of a transaction carry
+// the same token, so that AWS executes it once.
 type retryer struct {
 	aws.NopRetryer
-	wait func(n int, throttled bool) time.Duration // before repeat n, from 0
+	wait func(n int, throttled bool) time.Duration // before retry n, from 0
 }
 
-// IsErrorRetryable reports whether the next try may succeed.
 func (r *retryer) IsErrorRetryable(err error) bool { return isPassing(err) }
 
-// MaxAttempts bounds the attempts where no deadline does.
+// MaxAttempts bounds the attempts of a call without a deadline.
 func (r *retryer) MaxAttempts() int { return endless }
 
-// RetryDelay returns the wait after an attempt that failed; attempts count from 1.
+// RetryDelay returns the wait after a failed attempt. Attempts count from 1.
 func (r *retryer) RetryDelay(attempt int, err error) (time.Duration, error) {
 	return r.wait(max(attempt-1, 0), isThrottle(err)), nil
 }
 
-// GetRetryToken refuses a repeat for which there is no time.
+// GetRetryToken returns an error if the deadline is too near for a retry.
 func (r *retryer) GetRetryToken(ctx context.Context, err error) (func(error) error, error) {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < reserve {
 		return nil, errNoTime
@@ -58,7 +58,6 @@ func (r *retryer) GetRetryToken(ctx context.Context, err error) (func(error) err
 	return r.NopRetryer.GetRetryToken(ctx, err)
 }
 
-// jitter returns a random part of the longest wait before repeat n.
 func (t *Table) jitter(n int, throttled bool) time.Duration {
 	b := afterLoss
 	if throttled {
@@ -67,14 +66,14 @@ func (t *Table) jitter(n int, throttled bool) time.Duration {
 	return time.Duration(fraction(t.random) * float64(min(b.first<<min(n, 10), b.most)))
 }
 
-// fraction returns a random number from 0 to 1.
 func fraction(random io.Reader) float64 {
 	var b [8]byte
-	_, _ = io.ReadFull(random, b[:]) // never fails
+	_, _ = io.ReadFull(random, b[:])
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
 }
 
-// Backoff sleeps before retry n, counted from 0, with full jitter; false if the deadline is too near.
+// Backoff sleeps before retry n, counted from 0, with full jitter; false if the deadline is too
+// near.
 func (t *Table) Backoff(ctx context.Context, n int) bool {
 	wait := t.retry.wait(n, false)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve || n >= endless {
@@ -90,7 +89,6 @@ func (t *Table) Backoff(ctx context.Context, n int) bool {
 	}
 }
 
-// failureKey is the context key of onFailure's function.
 type failureKey struct{}
 
 // onFailure returns a context whose calls report each failed attempt to f.
@@ -98,7 +96,7 @@ func onFailure(ctx context.Context, f func(error)) context.Context {
 	return context.WithValue(ctx, failureKey{}, f)
 }
 
-// addAttempts calls the function of onFailure for each attempt that fails.
+// addAttempts calls the function of onFailure after each failed attempt.
 func addAttempts(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
@@ -111,8 +109,8 @@ func addAttempts(stack *middleware.Stack) error {
 	}), (*retry.Attempt)(nil).ID(), middleware.After)
 }
 
-// isLost reports whether an attempt may have been carried out although it failed: its connection broke, or the server
-// answered that it failed itself.
+// isLost reports whether a failed attempt may have been executed: the connection broke, or the
+// server reported its own failure.
 func isLost(err error) bool {
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return response.HTTPStatusCode() >= 500 || response.HTTPStatusCode() < 400

@@ -18,7 +18,7 @@ func (most) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestRetryDelay holds how long a call waits at most before it is tried again.
+// TestRetryDelay checks the longest wait before a retry.
 func TestRetryDelay(t *testing.T) {
 	cancelled := func(codes ...string) error {
 		e := &types.TransactionCanceledException{}

@@ -1,8 +1,15 @@
-// Package store reads and writes the service's DynamoDB table: items, transactions, repeats. The packages below it know what the items
-// mean: directory (organizations, documents, folders, members), accounts (API keys, settings, quotas), threads (annotations and comments),
-// outbox (events, pending work, mails, jobs), hooks (webhook endpoints), inbox (notifications), connections (of pages), deletion and erasure
-// (of people). Package keys documents the
-// keys. Nothing else imports DynamoDB.
+// Package store reads and writes the service's DynamoDB table: items, transactions, retries.
+// Package keys documents the keys. Nothing else imports DynamoDB.
+//
+// The packages below know the meaning of items:
+//   - directory: organizations, documents, folders, members
+//   - accounts: API keys, settings, quotas
+//   - threads: annotations and comments
+//   - outbox: events, pending work, emails, jobs
+//   - hooks: webhook endpoints
+//   - inbox: notifications
+//   - connections: pages that receive live hints
+//   - deletion, erasure: large deletions, and personal data
 package store
 
 import (
@@ -17,10 +24,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Table is the table. Safe for concurrent use.
+// Table is the DynamoDB table. It is safe for concurrent use.
 //
-// Every method fails with UNAVAILABLE when the table throttles or does not answer, DEADLINE_EXCEEDED when the context's time has run
-// out, ABORTED when others kept writing the same items until then, and INTERNAL for anything that callers can do nothing about.
+// Every method returns UNAVAILABLE if the table throttles or does not answer, and DEADLINE_EXCEEDED
+// if the context's time runs out. It returns ABORTED if conflicts with other writes persist until
+// then, and INTERNAL for anything else. Methods of the packages below return the same errors, and
+// those in their comments.
 type Table struct {
 	db     *dynamodb.Client
 	name   string
@@ -29,7 +38,8 @@ type Table struct {
 	retry  *retryer
 }
 
-// New returns the table of a name. now is the clock. random is safe for concurrent use and never fails; waits and marks are drawn from it.
+// New returns the table called name. random supplies waits and marks; it must be safe for
+// concurrent use and never fail.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random}
 	t.retry = &retryer{wait: t.jitter}
@@ -40,47 +50,44 @@ func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *T
 	return t
 }
 
-// RepeatAtOnce makes repeats follow without a wait, and returns the table. It is for tests, before the table is used.
+// RepeatAtOnce removes the waits before retries and returns the table. Tests call it before they
+// use the table.
 func (t *Table) RepeatAtOnce() *Table {
 	t.retry.wait = func(int, bool) time.Duration { return 0 }
 	return t
 }
 
-// At returns the table with another clock.
+// At returns a copy of the table with another clock.
 func (t *Table) At(now func() time.Time) *Table {
 	at := *t
 	at.now = now
 	return &at
 }
 
-// Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 
-// ClockSkew is more than clocks of two processes differ by.
+// ClockSkew exceeds the difference between the clocks of two processes.
 const ClockSkew = 500 * time.Millisecond
 
-// Now returns the time.
 func (t *Table) Now() time.Time { return t.now() }
 
-// Millis returns the time in milliseconds.
 func (t *Table) Millis() collab.Millis { return t.now().UnixMilli() }
 
-// NewMark returns a mark that no other write has, for a write that belongs to no request.
+// NewMark returns a unique mark for a write outside a request.
 func (t *Table) NewMark() string {
 	var b [10]byte
-	_, _ = io.ReadFull(t.random, b[:]) // never fails
+	_, _ = io.ReadFull(t.random, b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// NewSecret returns 32 random bytes.
 func (t *Table) NewSecret() ([]byte, error) {
 	secret := make([]byte, 32)
 	_, err := io.ReadFull(t.random, secret)
 	return secret, err
 }
 
-// Outlast waits until whatever is added from its return on, by a clock that differs by at most skew, is later than all that was added before
-// the time began. It fails with the context.
+// Outlast waits until 2·skew after began, so that later writes get later times on any machine whose
+// clock differs by at most skew. It returns the context's error if the context ends first.
 func (t *Table) Outlast(ctx context.Context, began time.Time, skew time.Duration) error {
 	timer := time.NewTimer(began.Add(2 * skew).Sub(t.Now()))
 	defer timer.Stop()

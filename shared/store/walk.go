@@ -8,36 +8,41 @@ import (
 	"collabdata/shared/keys"
 )
 
-// Walk says which items below others a walk visits, by the table in package keys.
+// Walk selects the items that a walk visits below others, by the table in package keys.
 type Walk struct {
-	Want  func(k *keys.Kind) bool // of what belongs to those; others are not read, but where they lead to more
-	Enter func(f Found) bool      // whether what belongs to an item is visited; nil for always
-	Users []string                // of kinds whose keys name a user only those of these; nil for all
-	Last  bool                    // an item comes after what belongs to it; only keys and incarnations are read, and what one key names is not
-	Most  int                     // queries of a step, and up to walkAtOnce more, 0 for walkQueries
+	// Want selects kinds. Others are read only if they lead to a wanted kind.
+	Want func(k *keys.Kind) bool
+	// Enter reports whether to visit the items below f. A nil Enter means all.
+	Enter func(f Found) bool
+	// Users limits kinds with a user in the key to these users; nil means all.
+	Users []string
+	// Last visits an item after the items below it. It reads only keys and incarnations, and reads
+	// no items that a single key names.
+	Last bool
+	// Most limits the queries of a step, plus up to walkAtOnce; 0 means walkQueries.
+	Most int
 }
 
-// Found is an item that a walk meets. Kind is nil for an item of no kind.
+// Found is an item that a walk visits. Kind is nil if the item has no kind.
 type Found struct {
 	Item
 	Kind  *keys.Kind
 	Parts keys.Parts
-	at    string // its sort key in its place
+	at    string // sort key in its place
 }
 
-// Cursor is where a walk goes on; it has come to its end where that is empty.
+// Cursor is the position of a walk. An empty cursor is the end.
 type Cursor []frame
 
-// frame is an item of which a walk visits what belongs to it.
 type frame struct {
 	Kind  string     `json:"k"`
 	Parts keys.Parts `json:"p"`
-	Key   keys.Key   `json:"y,omitzero"` // of the item, "" for a root
+	Key   keys.Key   `json:"y,omitzero"` // "" for a root
 	Place int        `json:"n,omitempty"`
-	After string     `json:"a,omitempty"` // sort key in that place
+	After string     `json:"a,omitempty"` // sort key in the place
 }
 
-// From returns where the walk below items of a kind, by their parts, begins.
+// From returns the cursor of a walk that begins below items of a kind.
 func From(kind string, roots ...keys.Parts) (at Cursor) {
 	for _, p := range slices.Backward(roots) {
 		at = append(at, frame{Kind: kind, Parts: p})
@@ -45,29 +50,29 @@ func From(kind string, roots ...keys.Parts) (at Cursor) {
 	return at
 }
 
-// Bounds of a step.
+// Limits of a step.
 const (
-	walkBytes   = 1_000_000 // and the rest of the queries that were begun
+	walkBytes   = 1_000_000 // plus the remainder of started queries
 	walkQueries = 200
-	walkAtOnce  = 8 // queries: each takes 1 MB of memory at most
+	walkAtOnce  = 8 // queries, each of at most 1 MB of memory
 )
 
-// place is where items lie that belong to a frame's.
+// place is a range of keys that holds items of one or more kinds below a frame's item.
 type place struct {
 	keys.Place
 	leads bool // to more places
 	names bool // more items, each by its key
 }
 
-// page is a part of a place that was read.
 type page struct {
-	named []Found // few, by keys of the others
+	named []Found // named by the keys of other items
 	found []Found
-	last  string // sort key of the last item that was read
+	last  string // sort key of the last item read
 	more  bool
 }
 
-// leads reports whether there are more places to read below items of a kind, and whether these name more items.
+// leads reports whether items of a kind have more places below them, and whether their keys name
+// more items.
 func (w *Walk) leads(k *keys.Kind) (leads, names bool) {
 	for _, below := range keys.Kinds() {
 		if at, ok := below.Below(k, keys.Parts{}, "", false); ok {
@@ -79,7 +84,6 @@ func (w *Walk) leads(k *keys.Kind) (leads, names bool) {
 	return leads, names
 }
 
-// places returns where what belongs to a frame's item lies.
 func (w *Walk) places(f *frame) (first, list []place) {
 	owner, root := keys.KindNamed(f.Kind), f.Key.PK == ""
 	for _, k := range keys.Kinds() {
@@ -99,7 +103,7 @@ func (w *Walk) places(f *frame) (first, list []place) {
 			to := &list
 			if w.Last && p.leads {
 				to = &first
-			} else if w.Last && !p.In && k.Alone != owner.Name { // the others of its partition go with it
+			} else if w.Last && !p.In && k.Alone != owner.Name {
 				p.Prefix, p.Exact = "", false
 			}
 			i := slices.IndexFunc(*to, func(is place) bool { return is.Place == p.Place && is.leads == p.leads })
@@ -113,9 +117,9 @@ func (w *Walk) places(f *frame) (first, list []place) {
 	return first, list
 }
 
-// Step goes on with a walk: it visits about a megabyte of items, less where it has to ask often, and returns where the walk goes on. visit
-// gets items of a place in their order, after those that they name, and returns how many it has taken: where these are not all, the step ends
-// before the rest.
+// Step continues a walk and returns the next cursor. It visits about 1 MB of items, less if it
+// needs many queries. visit receives the items of a place in order, after the items that they name.
+// It returns the number of items taken; the step ends if that is not all.
 func (t *Table) Step(ctx context.Context, w *Walk, at Cursor, visit func(ctx context.Context, found []Found) (int, error)) (Cursor, error) {
 	most := cmp.Or(w.Most, walkQueries)
 	for size, asked := 0, 0; len(at) > 0 && size < walkBytes && asked < most; {
@@ -181,7 +185,7 @@ func (t *Table) Step(ctx context.Context, w *Walk, at Cursor, visit func(ctx con
 	return at, nil
 }
 
-// enter goes on with what belongs to the item of a page, or after its place where that has none.
+// enter continues below the item of a page, or with the next place if the page is empty.
 func (w *Walk) enter(ctx context.Context, at Cursor, p page, visit func(ctx context.Context, found []Found) (int, error)) (Cursor, error) {
 	f := &at[len(at)-1]
 	if p.last == "" {
@@ -203,13 +207,13 @@ func (w *Walk) enter(ctx context.Context, at Cursor, p page, visit func(ctx cont
 	return at, nil
 }
 
-// How many items are read at once of what leads to more.
+// Items to read at once if they lead to more.
 const (
 	namingAtOnce = 20
-	keysAtOnce   = 500 // of what is deleted
+	keysAtOnce   = 500 // of deleted things
 )
 
-// look reads some of a place after a sort key: of one that leads on a single item.
+// look reads part of a place after a sort key. It reads a single item if the place leads to more.
 func (t *Table) look(ctx context.Context, w *Walk, p place, after string) (of page, err error) {
 	q := Scan{PK: p.PK, Keys: Everything, Strong: w.Last && !p.In}
 	switch {
@@ -256,13 +260,13 @@ func (t *Table) look(ctx context.Context, w *Walk, p place, after string) (of pa
 	return of, err
 }
 
-// named returns the items that keys of others name.
+// named returns the items that the keys of others name.
 func (t *Table) named(ctx context.Context, w *Walk, by []Found) (list []Found, err error) {
 	var ask []keys.Key
 	var few []Scan
 	for _, f := range by {
 		if f.Kind != nil && f.Kind.Naming(f.Parts, 1) != f.Parts {
-			continue // what is below its incarnation is found as the walk enters it
+			continue // the walk enters its incarnation later
 		}
 		for _, k := range keys.Kinds() {
 			if f.Kind == nil || k.Of != f.Kind.Name || !w.Want(k) {
@@ -303,7 +307,6 @@ func (t *Table) named(ctx context.Context, w *Walk, by []Found) (list []Found, e
 	return there, err
 }
 
-// project names what is read of each item, nil for all.
 func (w *Walk) project() []string {
 	if w.Last {
 		return []string{keys.PK, keys.SK, keys.Incarnation}

@@ -14,8 +14,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestWalk holds that a walk in steps of one query meets each item below an account once, whether items come before or after what belongs to
-// them, and that its cursor fits into an item, however long the ids are.
+// TestWalk: a walk in steps of one query visits each item below an account once, before or after
+// its descendants. Its cursor fits in an item even with the longest ids.
 func TestWalk(t *testing.T) {
 	table := storetest.New(t)
 	account := strings.Repeat("%", collab.MaxID/collab.IDLen("%"))

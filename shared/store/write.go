@@ -18,32 +18,33 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Write is what becomes of one item: see Table.Write.
+// Write is the change of one item: see Table.Write.
 type Write = types.TransactWriteItem
 
-// Limits of one transaction, a tenth or so below DynamoDB's.
+// Limits of one transaction, slightly below DynamoDB's.
 const (
-	MaxWrites     = 100       // items
-	MaxWriteBytes = 3_500_000 // of all items together
+	MaxWrites     = 100
+	MaxWriteBytes = 3_500_000 // in total
 )
 
-// writersKept is how many of the last writers of an item are known by their marks: others may write between a write whose answer is lost
-// and its repeat.
+// writersKept is the number of marks that an item keeps, so that a retry after a lost answer
+// recognizes its own write even if other requests have written since.
 const writersKept = 4
 
-// Put puts an item whatever was there.
+// Put writes an item unconditionally.
 func Put(it Item) Write { return Write{Put: &types.Put{Item: it}} }
 
-// Delete deletes what is at a key.
+// Delete deletes the item with a key.
 func Delete(k keys.Key) Write { return Write{Delete: &types.Delete{Key: NewItem(k)}} }
 
-// Create puts an item unless one with its key is there.
+// Create writes an item if its key is free.
 func Create(it Item) Write {
 	return Write{Put: &types.Put{Item: it, ConditionExpression: aws.String("attribute_not_exists(" + keys.PK + ")")}}
 }
 
-// Change updates before to after if the attributes in same (default rev) are unchanged; a nil before creates. rev goes up by one if it is
-// among them. Attributes that neither has are kept.
+// Change updates before to after if the attributes in same (default rev) are unchanged. A nil
+// before creates the item. It increments rev if same contains rev. Attributes that neither item has
+// are kept.
 func Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
 	after[keys.Writer] = Text(before.Writers(mark))
@@ -80,7 +81,8 @@ func Change(before, after Item, mark string, same ...string) Write {
 	}}
 }
 
-// DeleteRead deletes an item that was read, if it exists and the attributes in same are unchanged.
+// DeleteRead deletes an item if it exists and its attributes in same are unchanged since it was
+// read.
 func DeleteRead(it Item, same ...string) Write {
 	condition, names, values := unchanged(it, same)
 	if len(values) == 0 {
@@ -91,7 +93,8 @@ func DeleteRead(it Item, same ...string) Write {
 	}}
 }
 
-// Require adds a condition to a transaction: an item that was read exists, and the attributes in same are unchanged.
+// Require adds a condition to a transaction: the item exists, and its attributes in same are
+// unchanged since it was read.
 func Require(it Item, same ...string) Write {
 	condition, names, values := unchanged(it, same)
 	return Write{ConditionCheck: &types.ConditionCheck{
@@ -99,7 +102,6 @@ func Require(it Item, same ...string) Write {
 	}}
 }
 
-// unchanged returns the condition that an item exists, and that its attributes in same are as they were read.
 func unchanged(read Item, same []string) (condition string, names map[string]string, values Item) {
 	condition = "attribute_exists(#" + keys.PK + ")"
 	names, values = map[string]string{"#" + keys.PK: keys.PK}, Item{}
@@ -115,8 +117,8 @@ func unchanged(read Item, same []string) (condition string, names map[string]str
 	return condition, names, values
 }
 
-// Update changes the item of a key, or creates it, if all conditions hold. It is for items that are not read first, such as counters and
-// leases; for others see Change. It panics for an update of nothing.
+// Update changes or creates an item if all conditions hold. It suits items that are not read first,
+// such as counters and leases; otherwise use Change. It panics if the update is empty.
 func Update(k keys.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
 	b := expression.NewBuilder().WithUpdate(update)
 	if len(conditions) > 0 {
@@ -136,21 +138,24 @@ func Update(k keys.Key, update expression.UpdateBuilder, conditions ...expressio
 	}}
 }
 
-// Refusal says which conditions of a write did not hold.
+// Refusal lists the writes with a failed condition.
 type Refusal struct {
-	Of []Refused // by write
-	// Lost: an answer was lost before, so the write may have succeeded, and others may have written since. Never of a transaction, whose
-	// repeats DynamoDB knows by their token.
+	Of []Refused // one for each write
+	// Lost reports that an earlier answer was lost: the write may have succeeded, and other
+	// requests may have written since. It is false for transactions, because DynamoDB recognizes a
+	// retry by its token.
 	Lost bool
 }
 
-// Refused says of one write whether its condition did not hold, and which item was there; nil for none.
+// Refused reports whether the condition of a write failed, and the present item, nil if there is
+// none.
 type Refused struct {
 	Refused bool
 	There   Item
 }
 
-// By reports whether an item that was there was written with the mark: our own write succeeded, and only its answer was lost.
+// By reports whether our own write succeeded and only its answer was lost: the present item has the
+// mark.
 func (r *Refusal) By(mark string) bool {
 	for _, of := range r.Of {
 		if of.There.WrittenBy(mark) {
@@ -160,8 +165,9 @@ func (r *Refusal) By(mark string) bool {
 	return false
 }
 
-// Write carries out all writes or none: one by itself, several as a transaction of at most MaxWrites. refused is not nil where a
-// condition did not hold; then nothing was written. After an error the items may have been written or not.
+// Write executes all writes or none: a single write, or a transaction of at most MaxWrites. It
+// returns a Refusal, and writes nothing, if a condition fails. After an error the items may or may
+// not be written.
 func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, err error) {
 	if len(writes) == 1 {
 		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
@@ -185,7 +191,7 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 	return refused, nil
 }
 
-// complete sets the table of a write, and asks for the present item where its condition does not hold.
+// complete sets the table name, and requests the present item in case a condition fails.
 func (t *Table) complete(w Write) {
 	const there = types.ReturnValuesOnConditionCheckFailureAllOld
 	switch {
@@ -200,7 +206,7 @@ func (t *Table) complete(w Write) {
 	}
 }
 
-// WriteOne carries out one write, and returns what values asks for: the item as it was, or as it is now.
+// WriteOne executes one write and returns the item before or after it, depending on values.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
 	t.complete(w)
 	lost := false
@@ -246,8 +252,9 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 	return it, nil, Fail(ctx, err)
 }
 
-// countRefused counts the capacity that a refused write consumed, which DynamoDB does not report: that of the larger of the new item and the
-// one that was there, twice that in a transaction, nothing for indexes.
+// countRefused counts the capacity of a refused write, which DynamoDB does not report. A write
+// consumes the size of the larger of the two items, twice that in a transaction, and nothing for
+// indexes.
 func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
 	units := 0.0
 	for i, w := range writes {
@@ -263,13 +270,12 @@ func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
 	collab.UsageOf(ctx).Refused(units)
 }
 
-// Put carries out the write Put.
 func (t *Table) Put(ctx context.Context, it Item) error {
 	_, err := t.Write(ctx, Put(it))
 	return err
 }
 
-// Create carries out the write Create, and returns the item that stood in the way, nil where it put the item.
+// Create executes Create. It returns the existing item, or nil if the write succeeded.
 func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
 	refused, err := t.Write(ctx, Create(it))
 	if err != nil || refused == nil {
@@ -278,7 +284,6 @@ func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
 	return refused.Of[0].There, nil
 }
 
-// Delete carries out the write Delete.
 func (t *Table) Delete(ctx context.Context, k keys.Key) error {
 	_, err := t.Write(ctx, Delete(k))
 	return err

@@ -1,8 +1,9 @@
-// Package words has the texts that the service writes for people: headlines, mails and the page to unsubscribe by, in several languages, with
-// those of an account in place of some.
+// Package words provides the service's texts for users in several languages: headlines, emails and
+// the unsubscribe page. An account can replace texts.
 //
-// The catalogs are catalogs/<language>.json. The elements show texts of the same files. A text names its values in single braces, such as
-// {actionUser}. A key with .one, .few, .many or .other is a plural form of CLDR.
+// The catalogs are catalogs/<language>.json; the elements use the same files. A text has its values
+// in single braces, such as {actionUser}. A key that ends in .one, .few, .many or .other is a
+// plural form of CLDR.
 package words
 
 import (
@@ -24,17 +25,15 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Default is the language of an account that sets none.
 const Default = "en"
 
 //go:embed catalogs/*.json
 var files embed.FS
 
-// tables reads the catalogs once.
 var tables = sync.OnceValue(func() map[string]map[string]string {
 	list, err := files.ReadDir("catalogs")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // they are embedded
 	}
 	all := map[string]map[string]string{}
 	for _, f := range list {
@@ -60,7 +59,6 @@ func Languages() []string {
 	return append([]string{Default}, others...)
 }
 
-// matcher finds the language of Languages that is nearest to a locale.
 var matcher = sync.OnceValue(func() language.Matcher {
 	var tags []language.Tag
 	for _, l := range Languages() {
@@ -69,7 +67,7 @@ var matcher = sync.OnceValue(func() language.Matcher {
 	return language.NewMatcher(tags)
 })
 
-// CheckLocale reports the rule that a locale breaks.
+// CheckLocale returns the rule that a locale breaks.
 func CheckLocale(locale string) error {
 	if _, err := language.Parse(locale); err != nil || len(locale) > 35 {
 		return fmt.Errorf("must be a BCP 47 language tag, such as de or pt-BR")
@@ -77,7 +75,7 @@ func CheckLocale(locale string) error {
 	return nil
 }
 
-// Bounds of an account's own texts.
+// Limits of an account's own texts.
 const (
 	MaxText  = 500    // bytes of one
 	MaxTexts = 16_000 // bytes of all, with their keys
@@ -85,7 +83,8 @@ const (
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// Check reports the first rule that an account's own texts break: the field, such as de.replied, and the rule.
+// Check returns the first rule that an account's own texts break, and the field, such as
+// de.replied.
 func Check(own collab.Texts) (field string, err error) {
 	size := 0
 	for _, l := range slices.Sorted(maps.Keys(own)) {
@@ -126,7 +125,8 @@ type Words struct {
 	own      map[string]string
 }
 
-// In returns the texts in the language that is nearest to the first of the locales that is set, with an account's own.
+// In returns the texts in the language nearest to the first non-empty locale, with an account's own
+// texts.
 func In(own collab.Texts, locales ...string) Words {
 	w := Words{Language: Default}
 	if locale := cmp.Or(locales...); locale != "" {
@@ -137,7 +137,7 @@ func In(own collab.Texts, locales ...string) Words {
 	return w
 }
 
-// Accepted returns the language that a browser's Accept-Language header wants first, "" for none.
+// Accepted returns the first language of an Accept-Language header, or "".
 func Accepted(header string) string {
 	tags, _, err := language.ParseAcceptLanguage(header)
 	if err != nil || len(tags) == 0 {
@@ -151,7 +151,8 @@ func (w Words) Template(key string) string {
 	return cmp.Or(w.own[key], tables()[w.Language][key], tables()[Default][key])
 }
 
-// Text returns a text with values in the place of its placeholders: pairs of a name and its value. A placeholder within a value is not replaced.
+// Text returns a text with values for its placeholders, as pairs of name and value. Placeholders in
+// values are not replaced.
 func (w Words) Text(key string, values ...string) string { return fill(w.Template(key), values) }
 
 func fill(template string, values []string) string {

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// TestCatalogs: each language has each text, with the same placeholders, and a form for each plural that it knows of small numbers.
+// TestCatalogs: each language has all texts, with the same placeholders, and all its plural forms
+// of small numbers.
 func TestCatalogs(t *testing.T) {
 	usual := tables()[Default]
 	placeholders := func(text string) []string {
@@ -65,7 +66,7 @@ func TestIn(t *testing.T) {
 }
 
 func TestTime(t *testing.T) {
-	at := time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC) // Berlin's clocks have just gone from 2 to 3
+	at := time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC) // the clocks in Berlin went from 2 to 3
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)

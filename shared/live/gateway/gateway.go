@@ -1,4 +1,4 @@
-// Package gateway reaches the connections that API Gateway holds.
+// Package gateway posts to the connections of API Gateway.
 package gateway
 
 import (
@@ -12,25 +12,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi/types"
 )
 
-// Gateway is a WebSocket API. Safe for concurrent use.
+// Gateway is a WebSocket API. It is safe for concurrent use.
 type Gateway struct {
 	api *apigatewaymanagementapi.Client
 }
 
-// New returns the API whose stage has a URL. It tries each call twice.
+// New returns the API with the URL of a stage. It tries each call twice.
 func New(cfg aws.Config, url string) *Gateway {
 	return &Gateway{apigatewaymanagementapi.NewFromConfig(cfg, func(o *apigatewaymanagementapi.Options) {
 		o.BaseEndpoint, o.RetryMaxAttempts = &url, 2
 	})}
 }
 
-// Post sends a text to a connection. It fails with live.ErrGone for one that has ended.
+// Post sends a text to a connection. It returns live.ErrGone if the connection has ended.
 func (g *Gateway) Post(ctx context.Context, id, text string) error {
 	_, err := g.api.PostToConnection(ctx, &apigatewaymanagementapi.PostToConnectionInput{ConnectionId: &id, Data: []byte(text)})
 	return gone(err)
 }
 
-// Close ends a connection. It fails with live.ErrGone for one that has ended.
+// Close ends a connection. It returns live.ErrGone if the connection has ended.
 func (g *Gateway) Close(ctx context.Context, id string) error {
 	_, err := g.api.DeleteConnection(ctx, &apigatewaymanagementapi.DeleteConnectionInput{ConnectionId: &id})
 	return gone(err)

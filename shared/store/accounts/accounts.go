@@ -1,9 +1,10 @@
-// Package accounts keeps what belongs to an account as a whole: its settings, API keys with their tokens, permission provider and quotas,
-// the Idempotency-Keys of its requests, and who unsubscribed from its mails.
+// Package accounts stores accounts: settings, API keys and their tokens, the permission provider,
+// quotas, Idempotency-Keys of requests, and unsubscribed users and addresses.
 //
-// A method named Change… changes what is there. It calls change with the present state, and once more where others wrote meanwhile, so
-// change depends on its argument alone; its error leaves everything as it is. Attributes that this version does not know are kept. It fails
-// with ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
+// A method named Change… calls change with the present state, and again if another request wrote
+// meanwhile, so change must depend only on its argument. An error of change leaves the state
+// unchanged. Attributes unknown to this version are kept. These methods return ABORTED if conflicts
+// persist, or if an answer is lost and another request has written since.
 package accounts
 
 import (
@@ -15,13 +16,12 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store is the accounts in a table. Safe for concurrent use. Its methods fail like those of store.Table, and as their comments say.
+// Store stores accounts in a table. It is safe for concurrent use.
 type Store struct{ *store.Table }
 
 // New returns the accounts in a table.
 func New(t *store.Table) *Store { return &Store{t} }
 
-// accountItem is the item of an account.
 type accountItem struct {
 	collab.Account
 	Settings store.Encoded[collab.Settings] `dynamodbav:"set"`
@@ -40,7 +40,7 @@ func accountMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "account %q does not exist", id)
 }
 
-// AddAccount adds an account with a key that signs tokens; ALREADY_EXISTS when its id is taken.
+// AddAccount adds an account with a signing key. It returns ALREADY_EXISTS if the id is taken.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	first, err := s.newSigningKey()
 	if err != nil {
@@ -55,7 +55,8 @@ func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	return err
 }
 
-// EnsureAccount adds an account, and an API key of it, where they are missing. Existing ones stay as they are.
+// EnsureAccount adds an account and an API key if they do not exist. It leaves existing ones
+// unchanged.
 func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string, tokens []collab.Token) error {
 	if err := s.AddAccount(ctx, a); err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 		return err
@@ -66,7 +67,8 @@ func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string,
 	return nil
 }
 
-// ChangeAccount changes an account and returns it; NOT_FOUND when it does not exist.
+// ChangeAccount changes an account and returns it. It returns NOT_FOUND if the account does not
+// exist.
 func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*collab.Account) error) (a collab.Account, err error) {
 	_, err = store.Rewrite(ctx, s.Table, keys.Account(id), "the account", func(it *accountItem, exists bool) (err error) {
 		if !exists {
@@ -80,7 +82,7 @@ func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*colla
 	return a, err
 }
 
-// Account reads an account; NOT_FOUND when it does not exist.
+// Account returns an account. It returns NOT_FOUND if the account does not exist.
 func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) {
 	a, exists, err := store.Read[accountItem](ctx, s.Table, keys.Account(id))
 	if err == nil && !exists {
@@ -89,7 +91,8 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 	return a.account(id), err
 }
 
-// Accounts returns at most most accounts, 0 for all, by id: those after an id, "" for the first.
+// Accounts returns up to most accounts after an id, in id order. most 0 means all; after ""
+// starts at the first.
 func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
 	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
 	ids, err := store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
@@ -106,7 +109,6 @@ func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.
 	return slices.DeleteFunc(list, func(a collab.Account) bool { return a.ID == "" }), err
 }
 
-// keyItem is the item of an API key.
 type keyItem struct {
 	Account string                        `dynamodbav:"acct"`
 	Tokens  store.Encoded[[]collab.Token] `dynamodbav:"tok"`
@@ -114,7 +116,8 @@ type keyItem struct {
 
 func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key does not exist") }
 
-// AddAPIKey adds an API key to an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key does.
+// AddAPIKey adds an API key to an account. It returns NOT_FOUND if the account does not exist, and
+// ALREADY_EXISTS if the key does.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
 	it := store.ItemOf(keys.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
 	owner, mark := keys.Account(account), s.NewMark()
@@ -129,13 +132,14 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 			return nil, collab.Errorf(collab.AlreadyExists, "the API key already exists")
 		}
 		return []store.Write{
-			store.Change(found[owner], found[owner], mark), // fails if the account was deleted meanwhile
+			store.Change(found[owner], found[owner], mark), // deleted meanwhile: fails
 			store.Create(it), store.Put(store.NewItem(keys.AccountAPIKey(account, key))),
 		}, nil
 	})
 }
 
-// APIKey reads an API key with its account's settings; NOT_FOUND when the key does not exist.
+// APIKey returns an API key with its account's settings. It returns NOT_FOUND if the key does not
+// exist.
 func (s *Store) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
 	it, err := s.key(ctx, key)
 	if err != nil {
@@ -153,14 +157,15 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 	return it, err
 }
 
-// APIKeys returns at most most API keys of an account, 0 for all, in their order: those after one, "" for the first.
+// APIKeys returns up to most API keys of an account after a key, in order. most 0 means all;
+// after "" starts at the first.
 func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
 	prefix := keys.AccountAPIKey(account, "")
 	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
 	return store.ListAfter(ctx, s.Table, q, prefix.SK, after, most, func(it store.Item) (string, error) { return store.LastPart(it, prefix.SK) })
 }
 
-// ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.
+// ChangeTokens changes the tokens of an API key. It returns NOT_FOUND if the key does not exist.
 func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]collab.Token) ([]collab.Token, error)) error {
 	_, err := store.Rewrite(ctx, s.Table, keys.APIKey(key), "the API key", func(it *keyItem, exists bool) (err error) {
 		if !exists {
@@ -172,7 +177,8 @@ func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]coll
 	return err
 }
 
-// PermissionProvider reads the permission provider of an account; nil where it has none, and members and document access decide.
+// PermissionProvider returns the permission provider of an account, nil if it has none; members and
+// document access decide then.
 func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error) {
 	p, exists, err := store.Read[collab.PermissionProvider](ctx, s.Table, keys.PermissionProvider(acct))
 	if err != nil || !exists {
@@ -181,8 +187,8 @@ func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.Pe
 	return &p, nil
 }
 
-// SetPermissionProvider sets the permission provider of an account, nil for none, and whether its settings say that it has one. It fails
-// with NOT_FOUND when the account does not exist.
+// SetPermissionProvider sets or, if p is nil, removes the permission provider of an account, and
+// sets the flag in its settings. It returns NOT_FOUND if the account does not exist.
 func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
 	k := keys.PermissionProvider(acct)
 	if p != nil {
@@ -203,7 +209,8 @@ func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *colla
 	return err
 }
 
-// DeleteAPIKey deletes an API key with its tokens, and returns whose it was; NOT_FOUND when it does not exist.
+// DeleteAPIKey deletes an API key with its tokens, and returns its account. It returns NOT_FOUND if
+// the key does not exist.
 func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, err error) {
 	it, err := s.key(ctx, key)
 	if err != nil {
@@ -216,10 +223,12 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints and their lanes, permission provider and mail secret: a later
-// account of its id has none of them. It fails with NOT_FOUND when the account does not exist. It fails with FAILED_PRECONDITION, and
-// deletes nothing, while the account has organizations, whose data nobody could reach any more, or is enabled, as requests under way could
-// add one.
+// DeleteAccount deletes an account with its API keys, signing keys, webhook endpoints, lanes,
+// permission provider and email secret.
+//
+// It returns NOT_FOUND if the account does not exist. It returns FAILED_PRECONDITION if the account
+// has organizations, whose data would become unreachable, or if it is enabled, because requests in
+// progress could add one.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	a, err := s.Account(ctx, id)
 	if err != nil {
@@ -252,7 +261,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	}
 	for _, it := range hooks {
 		hook, err := keys.Unescape(it.Text(keys.SK))
-		if err != nil && it.Text(keys.SK) >= store.Everything.From { // else it is none that is there
+		if err != nil && it.Text(keys.SK) >= store.Everything.From {
 			return store.Unreadable(it.Key(), err)
 		}
 		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Lane(id, hook))); err != nil {

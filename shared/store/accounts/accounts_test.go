@@ -17,7 +17,7 @@ import (
 
 func newStore(t *testing.T) *Store { return New(storetest.New(t)) }
 
-// TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
+// TestChangeTogether: concurrent changes of operators are all kept.
 func TestChangeTogether(t *testing.T) { storetest.OnEach(t, New, testChangeTogether) }
 
 func testChangeTogether(t *testing.T, s *Store) {
@@ -33,7 +33,7 @@ func testChangeTogether(t *testing.T, s *Store) {
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			if collab.CodeOf(err) == collab.Aborted { // others were faster, or an answer was lost and others wrote since
+			if collab.CodeOf(err) == collab.Aborted { // others were faster, or an answer was lost
 				unsure = append(unsure, i)
 				return
 			}
@@ -59,7 +59,7 @@ func testChangeTogether(t *testing.T, s *Store) {
 	}
 }
 
-// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+// TestKeepUnknown: changes keep attributes of a newer version.
 func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, New, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
@@ -86,7 +86,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	})
 }
 
-// TestDeleteAccount holds that an account is deleted when it is disabled and has no organization that exists, and leaves nothing.
+// TestDeleteAccount: a disabled account without organizations can be deleted, and leaves nothing.
 func TestDeleteAccount(t *testing.T) { storetest.OnEach(t, New, testDeleteAccount) }
 
 func testDeleteAccount(t *testing.T, s *Store) {

@@ -13,20 +13,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// keptRequest is the item of an Idempotency-Key.
 type keptRequest struct {
 	BodyHash  []byte        `dynamodbav:"hash"`
 	Seed      []byte        `dynamodbav:"seed"`
 	Holder    string        `dynamodbav:"by,omitempty"`   // the attempt that holds the key
 	StartedAt collab.Millis `dynamodbav:"at"`             // of the first attempt
-	Lease     collab.Millis `dynamodbav:"until"`          // of the latest attempt; 0 when it freed the key
-	Expires   int64         `dynamodbav:"ttl"`            // seconds
+	Lease     collab.Millis `dynamodbav:"until"`          // latest attempt; 0 if it freed the key
+	Expires   int64         `dynamodbav:"ttl"`            // Unix seconds
 	HTTP      int           `dynamodbav:"code,omitempty"` // 0 until the request is finished
 	Code      collab.Code   `dynamodbav:"si,omitempty"`
 	Body      []byte        `dynamodbav:"body,omitempty"`
 }
 
-// newKeptRequest returns the item of a key for the claim of an attempt that began at a time.
 func newKeptRequest(claim request.Claim, begun time.Time) keptRequest {
 	return keptRequest{
 		BodyHash: claim.BodyHash[:], Seed: claim.Seed, Holder: claim.Attempt, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
@@ -34,7 +32,7 @@ func newKeptRequest(claim request.Claim, begun time.Time) keptRequest {
 	}
 }
 
-// decide returns what becomes of the attempt of a claim. seen is the item of its key as read, the zero one for none.
+// decide returns the outcome of a claim. seen is the item of its key, zero if there is none.
 func decide(seen keptRequest, claim request.Claim) request.Outcome {
 	claimed := request.Outcome{State: request.Claimed, Claim: claim}
 	if claim.Start.Unix() >= seen.Expires {
@@ -61,13 +59,12 @@ func decide(seen keptRequest, claim request.Claim) request.Outcome {
 	return claimed
 }
 
-// contenders is how often an attempt tries to claim a key that others claim at the same time.
 const contenders = 5
 
-// BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It is one conditional write where the key is new, two where it
-// is taken over.
+// BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It makes one conditional
+// write if the key is new, two if it takes over the key.
 func (s *Store) BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error) {
-	var there store.Item // nil as long as nothing is known
+	var there store.Item // nil while unknown
 	for range contenders {
 		var seen keptRequest
 		if err := there.Decode(&seen); err != nil {
@@ -89,13 +86,14 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim request.Claim) (reque
 	return request.Outcome{}, store.ErrAborted("with this Idempotency-Key")
 }
 
-// claim is the write by which an attempt that began at a time takes a key. there is the key's item as read, nil for none.
+// claim returns the write with which an attempt takes a key. there is the present item of the key,
+// or nil.
 func (s *Store) claim(there store.Item, claim request.Claim, begun time.Time) store.Write {
 	it := store.ItemOf(keys.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
 	return store.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
 }
 
-// FinishIdempotent stores the answer of the attempt of a claim: see rpc.IdempotencyStore.
+// FinishIdempotent stores the answer of a claim: see rpc.IdempotencyStore.
 func (s *Store) FinishIdempotent(ctx context.Context, claim request.Claim, a request.Answer) error {
 	return s.settle(ctx, claim, expression.
 		Set(expression.Name(keys.HTTPCode), expression.Value(a.HTTP)).

@@ -27,7 +27,7 @@ var noon = time.UnixMilli(1_700_000_000_000)
 
 var sameTime = cmp.Comparer(time.Time.Equal)
 
-// newClaim is that of an attempt, at a key and with a body of a number, that begins at a time.
+// newClaim returns the claim of an attempt that begins at a time.
 func newClaim(key int, body byte, start time.Time) request.Claim {
 	c := request.Claim{
 		Account: "acct", KeyHash: [32]byte{byte(key), byte(key >> 8)}, BodyHash: [32]byte{body},
@@ -37,10 +37,10 @@ func newClaim(key int, body byte, start time.Time) request.Claim {
 	return c
 }
 
-// ledger is what rpc.IdempotencyStore says of one key, in memory.
+// ledger is a model of rpc.IdempotencyStore for one key.
 type ledger struct {
 	claim           request.Claim
-	begun           time.Time // the latest attempt
+	begun           time.Time // of the latest attempt
 	there           bool
 	freed, finished bool
 	answer          request.Answer
@@ -73,9 +73,10 @@ func (l *ledger) holds(claim request.Claim) bool {
 	return l.there && !l.freed && !l.finished && l.claim.Attempt == claim.Attempt
 }
 
-// TestIdempotency claims, finishes and frees a key in any order, and holds that the store says what the ledger says.
+// TestIdempotency claims, finishes and frees a key in random order, and compares the store with the
+// model.
 func TestIdempotency(t *testing.T) {
-	checks := flag.Lookup("rapid.checks") // set before the two tests begin, which run side by side
+	checks := flag.Lookup("rapid.checks") // before the two parallel tests begin
 	if before := checks.Value.String(); before == checks.DefValue {
 		must.Do(t, checks.Value.Set(strconv.Itoa(30)))
 		t.Cleanup(func() { checks.Value.Set(before) })
@@ -89,7 +90,7 @@ func testIdempotency(t *testing.T, s *Store) {
 		ctx := t.Context()
 		now := noon
 		var l ledger
-		var claims []request.Claim // held at some time
+		var claims []request.Claim // that held the key
 		key := int(keys.Add(1))
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(t *rapid.T) {
@@ -133,7 +134,8 @@ func testIdempotency(t *testing.T, s *Store) {
 	})
 }
 
-// TestIdempotencyTwins has many attempts at a key in one millisecond: one of them holds it, at first and when the lease has ended.
+// TestIdempotencyTwins makes many attempts in one millisecond: one of them holds the key, at first
+// and after the lease ends.
 func TestIdempotencyTwins(t *testing.T) { storetest.OnEach(t, New, testIdempotencyTwins) }
 
 func testIdempotencyTwins(t *testing.T, s *Store) {
@@ -185,7 +187,8 @@ func testIdempotencyTwins(t *testing.T, s *Store) {
 	}
 }
 
-// TestIdempotencyCalls holds that a new key takes one call to claim and one to finish, and one that is taken over two.
+// TestIdempotencyCalls: a new key takes one call to claim and one to finish; taking over a key
+// takes two.
 func TestIdempotencyCalls(t *testing.T) {
 	s := newStore(t)
 	claim := newClaim(1, 1, noon)

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// paidFor returns the attributes that hold until when an account is paid, by kind.
 func paidFor() [quota.Kinds]string {
 	return [quota.Kinds]string{
 		quota.Writes: keys.PaidWrites,
@@ -30,18 +29,19 @@ func readPaid(it store.Item) (p quota.Paid) {
 }
 
 const (
-	quotaKept = 7 * 24 * time.Hour // after the last charge; no debt that matters is as old
-	charges   = 5                  // tries of a charge: each reads what the one before found
+	quotaKept = 7 * 24 * time.Hour // after the last charge
+	charges   = 5                  // attempts, each with the times that the last one found
 )
 
-// Paid returns until when a payer is paid. Eventually consistent.
+// Paid returns the paid-until times of a payer, with eventual consistency.
 func (s *Store) Paid(ctx context.Context, p quota.Payer) (quota.Paid, error) {
 	k := keys.Quota(p.Account, p.User)
 	found, err := s.GetAll(ctx, []keys.Key{k}, false)
 	return readPaid(found[k]), err
 }
 
-// Charge moves the times until which a payer is paid forward: see quota.Store. It is one write where known is not too old, else a few.
+// Charge moves the paid-until times of a payer forward: see quota.Store. It makes one write if
+// known is recent enough.
 func (s *Store) Charge(ctx context.Context, p quota.Payer, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
 	for range charges {
 		it, refused, err := s.WriteOne(ctx, s.charge(p, known, costs), types.ReturnValueAllNew)
@@ -53,13 +53,14 @@ func (s *Store) Charge(ctx context.Context, p quota.Payer, known quota.Paid, cos
 		}
 		known = readPaid(refused.Of[0].There)
 		if refused.Lost {
-			return known, nil // by the try whose answer was lost
+			return known, nil // charged by the attempt with the lost answer
 		}
 	}
 	return known, store.ErrAborted("the account's quota")
 }
 
-// charge is the write of Charge. Its condition: each kind's time has passed, or has not, as known says.
+// charge returns the write of Charge. It requires that the same kinds as in known are paid beyond
+// now.
 func (s *Store) charge(p quota.Payer, known quota.Paid, costs quota.Costs) store.Write {
 	now := s.Millis()
 	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCharge holds that charges add up from now on, or from where the account is paid until, whatever was known of it.
+// TestCharge: charges add up from now, or from the paid-until time, whatever was known of it.
 func TestCharge(t *testing.T) {
 	table := newStore(t).Table
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -60,7 +60,7 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// TestChargeSideBySide holds that no charge of processes that know nothing of one another is lost.
+// TestChargeSideBySide: no concurrent charge is lost.
 func TestChargeSideBySide(t *testing.T) {
 	s := newStore(t)
 	start := time.Now()

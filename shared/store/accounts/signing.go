@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// signingItem is the item of an account's signing keys.
 type signingItem struct {
 	Keys store.Encoded[[]collab.SigningKey] `dynamodbav:"keys"`
 }
@@ -17,7 +16,8 @@ func newSigningItem(list []collab.SigningKey) signingItem {
 	return signingItem{store.Encoded[[]collab.SigningKey]{Value: list}}
 }
 
-// signingKeys is how many keys of an account are valid: the newest signs, and the one before checks the tokens that it signed.
+// signingKeys is the number of valid keys of an account: the newest signs, and the previous one
+// still verifies.
 const signingKeys = 2
 
 func (s *Store) newSigningKey() (k collab.SigningKey, err error) {
@@ -26,7 +26,8 @@ func (s *Store) newSigningKey() (k collab.SigningKey, err error) {
 	return k, err
 }
 
-// Signing returns what the tokens of an account's persons are checked by; NOT_FOUND when the account does not exist.
+// Signing returns the keys that verify the tokens of an account's users. It returns NOT_FOUND if
+// the account does not exist.
 func (s *Store) Signing(ctx context.Context, acct string) (collab.Signing, error) {
 	found, err := s.GetAll(ctx, []keys.Key{keys.Account(acct), keys.SigningKeys(acct)}, false)
 	if err != nil {
@@ -46,7 +47,8 @@ func (s *Store) Signing(ctx context.Context, acct string) (collab.Signing, error
 	return collab.Signing{Account: acct, Disabled: a.Disabled, Settings: a.Settings, Keys: of.Keys.Value}, err
 }
 
-// RotateSigningKeys gives an account a new key to sign with, and returns all that are valid then; NOT_FOUND when the account does not exist.
+// RotateSigningKeys adds a signing key to an account, and returns the valid ones. It returns
+// NOT_FOUND if the account does not exist.
 func (s *Store) RotateSigningKeys(ctx context.Context, acct string) (list []collab.SigningKey, err error) {
 	if _, err := s.Account(ctx, acct); err != nil {
 		return nil, err

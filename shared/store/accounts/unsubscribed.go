@@ -9,12 +9,11 @@ import (
 	"collabdata/shared/store"
 )
 
-// mailSecretItem is the item of the secret that signs an account's tokens to unsubscribe.
 type mailSecretItem struct {
 	Secret []byte `dynamodbav:"seed"`
 }
 
-// MailSecret returns the secret that signs an account's tokens to unsubscribe; nil where it has none yet.
+// MailSecret returns the secret that signs an account's unsubscribe tokens, nil if it has none yet.
 func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
 	kept, _, err := store.Read[mailSecretItem](ctx, s.Table, keys.MailSecret(acct))
 	return kept.Secret, err
@@ -31,13 +30,13 @@ func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) 
 	return kept.Secret, err
 }
 
-// unsubscribedItem is since when a user or an address gets no mail.
 type unsubscribedItem struct {
 	At collab.Millis `dynamodbav:"ca"`
 }
 
-// Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address was
-// unsubscribed, as any user of the account. Eventually consistent.
+// Unsubscribed returns, by user id, which users of an organization receive no emails, because they
+// unsubscribed or because their address was unsubscribed in the account. It reads with eventual
+// consistency.
 func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error) {
 	var itemKeys []keys.Key
 	for _, u := range users {
@@ -58,7 +57,8 @@ func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, us
 	return off, nil
 }
 
-// Unsubscribe ends the mails to a user of the organization, and to the user's address in the whole account. A repeat changes nothing.
+// Unsubscribe stops emails to a user of the organization, and to the user's address in the whole
+// account. It is idempotent.
 func (s *Store) Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error {
 	return s.eachUnsubscribed(ctx, r, func(ctx context.Context, k keys.Key) error {
 		_, err := s.Create(ctx, store.ItemOf(k, unsubscribedItem{s.Millis()}))
@@ -66,15 +66,15 @@ func (s *Store) Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error 
 	})
 }
 
-// Resubscribe undoes Unsubscribe. A repeat changes nothing.
+// Resubscribe undoes Unsubscribe. It is idempotent.
 func (s *Store) Resubscribe(ctx context.Context, r unsubscribe.Recipient) error {
 	return s.eachUnsubscribed(ctx, r, s.Delete)
 }
 
-// Unsubscription is a user or an address without mails, and since when.
+// Unsubscription is an unsubscribed user or address, and the time of unsubscribing.
 type Unsubscription struct {
-	User    string // of the organization; "" for an address
-	Address string // hash of an address, which gets no mail of the account; "" for a user
+	User    string // in the organization; "" for an address
+	Address string // hash of an address of the account; "" for a user
 	At      collab.Millis
 }
 
@@ -85,9 +85,9 @@ func (u Unsubscription) key(acct, organization string) keys.Key {
 	return keys.UnsubscribedAddress(acct, u.Address)
 }
 
-// ListUnsubscribed returns at most most of the unsubscribed users of an organization, or of the
-// unsubscribed addresses of its account, after a sort key, "" for the first, and the sort key after
-// which others follow, "" for none. Strongly consistent.
+// ListUnsubscribed returns up to most unsubscribed users of an organization, or unsubscribed
+// addresses of its account. after and next are sort keys, "" for the first page and after the last.
+// It reads with strong consistency.
 func (s *Store) ListUnsubscribed(
 	ctx context.Context, acct, organization string, addresses bool, after string, most int,
 ) (list []Unsubscription, next string, err error) {
@@ -115,8 +115,8 @@ func (s *Store) ListUnsubscribed(
 	return list, next, err
 }
 
-// RestoreUnsubscribed ends the mails to a user or an address as of a time, unless they ended
-// before. It reports whether it did.
+// RestoreUnsubscribed stores an unsubscription with its time unless one exists. It reports whether
+// it did.
 func (s *Store) RestoreUnsubscribed(ctx context.Context, acct, organization string, u Unsubscription) (bool, error) {
 	there, err := s.Create(ctx, store.ItemOf(u.key(acct, organization), unsubscribedItem{u.At}))
 	return there == nil, err
@@ -127,7 +127,6 @@ func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f
 	return store.Each(ctx, len(itemKeys), func(ctx context.Context, i int) error { return f(ctx, itemKeys[i]) })
 }
 
-// unsubscribedKeys are the keys of the user and of the address.
 func unsubscribedKeys(r unsubscribe.Recipient) []keys.Key {
 	return []keys.Key{keys.UnsubscribedUser(r.Account, r.Organization, r.User), keys.UnsubscribedAddress(r.Account, r.Address().String())}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnsubscribed: who unsubscribed gets no mail at any address of the organization, and the address none as any user of the account.
+// TestUnsubscribed: an unsubscribed user receives no email at any address of the organization, and
+// the address none as any user of the account.
 func TestUnsubscribed(t *testing.T) {
 	d := New(storetest.New(t))
 	address := "bob@example.com"
@@ -45,7 +46,7 @@ func TestUnsubscribed(t *testing.T) {
 	check("acct", "org", map[string]bool{})
 }
 
-// TestMailSecret: the first secret stays.
+// TestMailSecret: the first secret is kept.
 func TestMailSecret(t *testing.T) {
 	d := New(storetest.New(t))
 	if got, err := d.MailSecret(t.Context(), "acct"); got != nil || err != nil {

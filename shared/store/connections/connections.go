@@ -1,5 +1,5 @@
-// Package connections keeps the connections of pages that are told of changes, and the tickets that they begin with. All of it is
-// short-lived: what is not deleted by its end, the table deletes some time later.
+// Package connections stores the connections of pages that receive live hints, and the tickets that
+// open them. The table deletes expired ones.
 package connections
 
 import (
@@ -14,35 +14,33 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Times of tickets and connections.
+// Lifetimes of tickets and spans of connections.
 const (
 	TicketTTL = time.Minute
 	span      = 10 * time.Minute // see keys.ConnectionCount
 )
 
-// Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. Reads may miss the
-// writes of the last second.
+// Store stores connections and tickets in a table. It is safe for concurrent use. Its methods
+// return the errors of store.Table. Reads may miss the writes of the last second.
 type Store struct{ *store.Table }
 
-// ticketItem is the item of a ticket.
 type ticketItem struct {
 	collab.Watch
 	Until   collab.Millis `dynamodbav:"until"`
 	Expires int64         `dynamodbav:"ttl"`
 }
 
-// connectionItem is the item of a connection: by its id, and in the partition of its organization.
+// connectionItem is stored twice: by connection id, and in the partition of the organization.
 type connectionItem struct {
 	collab.Connection
 	Expires int64 `dynamodbav:"ttl"`
 }
 
-// watcherItem is the item of a connection in the partition of a document that it watches.
 type watcherItem struct {
 	Expires int64 `dynamodbav:"ttl"`
 }
 
-// AddTicket adds a ticket. It returns the ticket's id, of 160 random bits, and the time at which it expires.
+// AddTicket adds a ticket. It returns its id, 160 random bits, and its expiry.
 func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until collab.Millis, err error) {
 	id = s.NewMark() + s.NewMark()
 	at := s.Now().Add(TicketTTL)
@@ -50,7 +48,8 @@ func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until 
 	return id, at.UnixMilli(), s.Put(ctx, it)
 }
 
-// TakeTicket deletes a ticket and returns the watch that it admits. ok is false for one that does not exist, was taken before, or has expired.
+// TakeTicket deletes a ticket and returns the watch that it admits. ok is false if the ticket does
+// not exist, was taken before, or has expired.
 func (s Store) TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error) {
 	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(acct, id)), types.ReturnValueAllOld)
 	if err != nil || it == nil {
@@ -61,7 +60,7 @@ func (s Store) TakeTicket(ctx context.Context, acct, id string) (w collab.Watch,
 	return t.Watch, err == nil && s.Millis() < t.Until, err
 }
 
-// Connect keeps a connection.
+// Connect stores a connection.
 func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	expires := s.Now().Add(collab.ConnectionLifetime).Unix()
 	items := []store.Item{
@@ -70,7 +69,8 @@ func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	for _, k := range watchers(c) {
 		items = append(items, store.ItemOf(k, watcherItem{expires}))
 	}
-	// The user's first, by which it is found where they are forgotten, and then by its id, without which it could not be ended.
+	// First the user's item, by which an erasure finds the connection, then the item by id, without
+	// which it could not be closed.
 	for _, it := range items[:2] {
 		if err := s.Put(ctx, it); err != nil {
 			return err
@@ -82,7 +82,8 @@ func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	return store.Each(ctx, len(items)-2, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+2]) })
 }
 
-// Disconnect forgets a connection that began an age ago or before. One that is not there was forgotten already.
+// Disconnect deletes a connection that is at least age old. It does nothing if the connection does
+// not exist.
 func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) error {
 	it, err := s.Get(ctx, keys.Connection(id))
 	if err != nil || it == nil {
@@ -99,8 +100,9 @@ func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) err
 	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {
 		return err
 	}
-	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection))) // as one of them finds the other
-	if err != nil || refused != nil {                                                      // somebody else forgot it at the same time, and counted it
+	refused, err := s.Write(ctx, store.DeleteRead(it), store.Delete(ofUser(c.Connection)))
+	// If refused, another call deleted it and counted it.
+	if err != nil || refused != nil {
 		return err
 	}
 	return s.count(ctx, c.Connection, -1)
@@ -116,7 +118,8 @@ func watchers(c collab.Connection) []keys.Key {
 	})
 }
 
-// count counts a connection in the span in which it began: those of spans that are over have ended, whether or not anybody noticed.
+// count adds n to the count of the span in which a connection began. Connections of past spans have
+// ended, even if nobody noticed.
 func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
 	began := time.UnixMilli(c.At).Truncate(span)
 	_, err := s.Write(ctx, store.Update(keys.ConnectionCount(c.Account, began.UnixMilli()),
@@ -125,7 +128,8 @@ func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
 	return err
 }
 
-// Connected counts the connections that bear on one more. With now it sees all that was kept before the call.
+// Connected returns the counts that limit a further connection. If now is true, it sees every
+// connection stored before the call.
 func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n collab.Connected, err error) {
 	counts := make([]int, len(w.Documents))
 	err = store.Each(ctx, len(counts)+2, func(ctx context.Context, i int) (err error) {
@@ -157,7 +161,6 @@ func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n colla
 	return n, err
 }
 
-// there is how many items of one page have not expired.
 func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
 	q.Project = []string{keys.Expires}
 	items, _, err := s.QueryPage(ctx, q)
@@ -169,13 +172,14 @@ func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
 	return n, err
 }
 
-// Connections returns the connections of a user of an organization, of all for "", without those that are over.
+// Connections returns the unexpired connections of a user in an organization, or of all users if
+// user is "".
 func (s Store) Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error) {
 	return s.read(ctx, keys.ConnectionPartition(acct, org), user)
 }
 
-// Watchers returns the connections that watch a document of an organization, of a user or of all for "", without those that are
-// over, with that document alone.
+// Watchers returns the unexpired connections of a user that watch a document, or those of all users
+// if user is "". Each lists only that document.
 func (s Store) Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error) {
 	list, err := s.read(ctx, keys.WatcherPartition(acct, org, doc), user)
 	for i := range list {
@@ -184,7 +188,6 @@ func (s Store) Watchers(ctx context.Context, acct, org, doc, user string) ([]col
 	return list, err
 }
 
-// read reads the connections in a partition.
 func (s Store) read(ctx context.Context, partition, user string) ([]collab.Connection, error) {
 	q := store.Scan{PK: partition, Keys: store.Everything}
 	if user != "" {

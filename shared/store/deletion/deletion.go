@@ -1,9 +1,9 @@
-// Package deletion deletes what may take longer than a request: organizations, folders and documents, annotations and notifications by
-// their thousands. It has the jobs that go on with that and sweep what was deleted.
+// Package deletion deletes more than fits in a request: organizations, folders, documents,
+// annotations and notifications. It runs the jobs that continue a deletion and sweep its remains.
 //
-// One write on the item of an organization, a folder or a document deletes it: all below has its incarnation in its keys (see
-// collab.Lifetime) and is out of reach from then on. A thread is deleted by its head, a notification by its item. Before that a job is kept,
-// so that what is deleted is swept whatever becomes of the request. Nothing is swept before outbox.SweepAfter.
+// One write on the item of an organization, folder or document deletes it, and with it everything
+// below, whose keys contain its incarnation (see collab.Lifetime). A thread is deleted by its head,
+// a notification by its item. Nothing is swept before outbox.SweepAfter.
 package deletion
 
 import (
@@ -22,8 +22,7 @@ import (
 	"collabdata/shared/store/threads"
 )
 
-// Store is the directory with what deletes in it. Safe for concurrent use. Its methods fail as those of store.Table do, besides what they
-// name.
+// Store is the directory with its deletions. It is safe for concurrent use.
 type Store struct {
 	*directory.Store
 	Outbox  *outbox.Store
@@ -34,15 +33,15 @@ type Store struct {
 	bounds bounds
 }
 
-// bounds are what a request and a step of a job do at most.
 type bounds struct {
-	deleted  int // notifications that are deleted, or documents of a folder: up to a page more
-	pages    int // of the organization's documents that are read
-	together int // folders or documents that one job sweeps
-	swept    int // items that a step of a sweep deletes: a run that dies does them again
+	deleted  int // notifications, or documents of a folder, plus up to a page
+	pages    int // of the organization's documents
+	together int // folders or documents of one job
+	// Items deleted by a step of a sweep; a run that fails repeats its step.
+	swept int
 }
 
-// New returns what deletes threads, notifications, and in the directory of the threads.
+// New returns a Store for threads, notifications, and the directory of the threads.
 func New(t *threads.Store, in *inbox.Store) *Store {
 	return &Store{
 		t.Directory, t.Outbox, in, t, erasure.New(t, in),
@@ -50,21 +49,21 @@ func New(t *threads.Store, in *inbox.Store) *Store {
 	}
 }
 
-// DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:
-// NOT_FOUND for one that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request
-// fails where its first attempt failed, and deletes nothing that was added since. The ids are distinct.
+// DeleteOrganizations deletes distinct organizations with their contents, also disabled ones. It
+// sets errs[i] to NOT_FOUND if ids[i] does not exist. It returns the job that sweeps the contents,
+// "" if nothing was deleted. A retry of the request gives the same errors, and deletes nothing that
+// was added since.
 func (s *Store) DeleteOrganizations(ctx context.Context, req *request.Request, ids []string, errs []error) (job string, err error) {
 	return s.deleteAll(ctx, req, collab.OrganizationRef{Account: req.Account}, collab.AnOrganization, ids, errs)
 }
 
-// DeleteDocuments deletes documents of an organization with all that is in them, as DeleteOrganizations does.
+// DeleteDocuments deletes documents of an organization like DeleteOrganizations.
 func (s *Store) DeleteDocuments(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, errs []error,
 ) (job string, err error) {
 	return s.deleteAll(ctx, req, org, collab.ADocument, ids, errs)
 }
 
-// deleteAll deletes things of a kind by the request's job.
 func (s *Store) deleteAll(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string, errs []error,
 ) (string, error) {
@@ -95,7 +94,6 @@ func (s *Store) deleteAll(
 	return job.ID, nil
 }
 
-// newJob is a job of what is there of things of a kind.
 func (s *Store) newJob(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string,
 ) (*outbox.Job, error) {
@@ -115,7 +113,6 @@ func (s *Store) newJob(
 	return job, nil
 }
 
-// markForRequest marks thing n of a request as deleted, and records the event.
 func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *outbox.Job, th outbox.JobThing, n int) error {
 	ev := collab.In(collab.DocumentRef{OrganizationRef: job.In})
 	ev.ID, ev.Time = req.IDs.For(n, th.ID), req.Millis()
@@ -134,8 +131,9 @@ func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *o
 	return err
 }
 
-// mark marks a thing as deleted by a job, takes it out of the lists of folders, and records an event, nil for none. It does nothing where
-// the thing is another incarnation, is deleted, or lies in none of the folders in, nil for any.
+// mark marks a thing as deleted by a job, removes it from folder lists, and records ev unless it is
+// nil. It does nothing if the thing is deleted, has another incarnation, or is in none of the
+// folders in; a nil in means any folder.
 func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, in map[string]bool, ev *collab.Event) (marked bool, err error) {
 	k, mark := keys.Thing(job.In, th.Kind, th.ID), s.NewMark()
 	err = s.Try(ctx, string(th.Kind)+" "+th.ID, mark, func(ctx context.Context) ([]store.Write, error) {

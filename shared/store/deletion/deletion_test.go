@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// process is the stores as one process has them, on a clock of the test.
+// process is the stores of one process, with the test's clock.
 type process struct {
 	*testing.T
 	*deletion.Store
@@ -43,12 +43,11 @@ func (p *process) must(err error) {
 	must.Do(p, err)
 }
 
-// open opens the document plan of the organization acme, and makes both where they are missing.
+// open opens the document plan of the organization acme, and adds both if they do not exist.
 func (p *process) open() (collab.DocumentRef, error) {
 	return p.OpenDocument(p.Context(), "acct", "acme", "plan", collab.CreateFlags{Organization: true, Document: true})
 }
 
-// add adds a document to a folder, as documents/add does.
 func (p *process) add(org collab.OrganizationRef, folder, doc string) error {
 	r := storetest.Request(p.Now())
 	if _, err := p.OpenFolder(p.Context(), r, org, folder, false); err != nil {
@@ -57,13 +56,12 @@ func (p *process) add(org collab.OrganizationRef, folder, doc string) error {
 	return p.AddDocuments(p.Context(), r, org, folder, []string{doc}, func(_ int, d *collab.Document) error { return nil })[0]
 }
 
-// thread adds a thread of a comment to a document.
 func (p *process) thread(doc collab.DocumentRef, id string) error {
 	return p.threads.AddAnnotation(p.Context(), storetest.Request(p.Now()), doc, storetest.Thread(id, "u", 1), collab.NewAnnotation{})
 }
 
-// below lists the items below the organization acme, whatever the incarnation, and its own: what a scan of the whole table finds, but for
-// what the table deletes by itself.
+// below lists the items of all incarnations of the organization acme, except expiring ones, by a
+// scan of the whole table.
 func below(t *testing.T, tb *store.Table) (itemKeys []string) {
 	t.Helper()
 	for _, it := range storetest.Scan(t, tb) {
@@ -77,8 +75,9 @@ func below(t *testing.T, tb *store.Table) (itemKeys []string) {
 	return itemKeys
 }
 
-// TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the time of the cache elsewhere, not added again
-// before that, then new and empty, and what the job sweeps is the old one alone.
+// TestDeleteAndAddAgain deletes a document and its organization. They are unreachable here at once,
+// elsewhere after the cache's lifetime. They cannot be added before that; then they are empty, and
+// the job sweeps only the old ones.
 func TestDeleteAndAddAgain(t *testing.T) {
 	for name, remove := range map[string]func(p *process, doc collab.DocumentRef) (string, error){
 		"document": func(p *process, doc collab.DocumentRef) (string, error) {
@@ -136,15 +135,16 @@ func TestDeleteAndAddAgain(t *testing.T) {
 				t.Errorf("the new one shows %v", shown)
 			}
 			here.run(job)
-			if left := below(t, tb); len(left) != 5 { // head, comment, look-up; organization, document
+			// Head, comment, look-up item; organization, document.
+			if left := below(t, tb); len(left) != 5 {
 				t.Errorf("there are %v", left)
 			}
 		})
 	}
 }
 
-// tell has a notification of a document as deliver leaves it: in the lists of users, or in that for all where there are none, and a mail
-// about it.
+// tell adds a notification in the state after deliver: in the lists of users, or in that for all
+// without users, with an email about it.
 func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	p.Helper()
 	n := collab.Notification{
@@ -168,20 +168,18 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	p.email(doc.OrganizationRef, users[0], n)
 }
 
-// email has an email to a user wait that is to tell of a notification.
 func (p *process) email(org collab.OrganizationRef, user string, n collab.Notification) {
 	p.Helper()
 	_, err := p.Outbox.AddToEmail(p.Context(), outbox.EmailAbout(outbox.Recipient{OrganizationRef: org, User: user}), inbox.Position(n), p.Millis(), false, false)
 	p.must(err)
 }
 
-// read has a user read a notification.
 func (p *process) read(org collab.OrganizationRef, id, user string) {
 	p.Helper()
 	p.must(p.Inbox.ChangeNotification(p.Context(), storetest.Request(p.Now()), org, collab.NotificationChange{ID: id, Read: []string{user}}))
 }
 
-// fill puts into a document whatever hangs on one, with people who are no members of the organization.
+// fill adds everything that a document can have, with users that are no members.
 func (p *process) fill(doc collab.DocumentRef) {
 	p.Helper()
 	org := doc.OrganizationRef
@@ -220,12 +218,11 @@ func (p *process) fill(doc collab.DocumentRef) {
 	p.email(org, users[0], comment)
 }
 
-// later is another process, whose clock is ahead.
+// later returns another process, with a clock that is ahead.
 func (p *process) later(by time.Duration) *process {
 	return newProcess(p.T, p.Table, func() time.Time { return p.Now().Add(by) })
 }
 
-// run runs a job to its end, once it may sweep.
 func (p *process) run(job string) {
 	p.Helper()
 	next, err := p.later(outbox.SweepAfter+time.Second).RunJob(p.Context(), "acct", job)
@@ -235,7 +232,7 @@ func (p *process) run(job string) {
 	}
 }
 
-// runAll runs all jobs that are there to their ends, and those that they leave.
+// runAll runs all jobs, and the jobs that they add, to their ends.
 func (p *process) runAll() {
 	p.Helper()
 	for by, ran := time.Hour, true; ran; by += time.Hour {
@@ -251,7 +248,7 @@ func (p *process) runAll() {
 	}
 }
 
-// TestSweptWhole deletes a document with what it has, and then its organization, and finds nothing of them once the jobs are done.
+// TestSweptWhole deletes a full document, then its organization, and finds nothing after the jobs.
 func TestSweptWhole(t *testing.T) {
 	tb := storetest.New(t)
 	p := newProcess(t, tb, time.Now)
@@ -294,8 +291,8 @@ func TestSweptWhole(t *testing.T) {
 	}
 }
 
-// TestFolderKilled deletes a folder, whose documents lie in two, by a process that dies after each of its requests: the repeat leaves none
-// of them.
+// TestFolderKilled kills the process that deletes a folder after each of its requests: the repeat
+// leaves no documents.
 func TestFolderKilled(t *testing.T) {
 	tb := storetest.New(t)
 	for after := 1; ; after++ {
@@ -323,8 +320,9 @@ func TestFolderKilled(t *testing.T) {
 	}
 }
 
-// TestDeleteNotifications deletes more notifications than a call does, of a document or out of an inbox: a job deletes the others, but none
-// that was added since, a repeat answers as the first, and once all jobs are done nothing of them is left.
+// TestDeleteNotifications deletes more notifications than a call does, of a document or from an
+// inbox. A job deletes the rest, except those added since. A repeat gives the same answer, and
+// after all jobs nothing remains.
 func TestDeleteNotifications(t *testing.T) {
 	for name, of := range map[string]func(doc collab.DocumentRef) (q collab.NotificationQuery){
 		"of a document":   func(doc collab.DocumentRef) (q collab.NotificationQuery) { q.Of = doc; return q },
@@ -368,7 +366,7 @@ func TestDeleteNotifications(t *testing.T) {
 			if err != nil || len(list) != 1 || list[0].ID != fmt.Sprintf("n%04d", all) || next != "" {
 				t.Errorf("there are %d, %v", len(list), err)
 			}
-			for range 2 { // those out of an inbox alone are there still
+			for range 2 { // those deleted only from an inbox still exist
 				delete(storetest.Request(time.Now()), collab.NotificationQuery{Of: doc})
 			}
 			p.runAll()
@@ -379,8 +377,8 @@ func TestDeleteNotifications(t *testing.T) {
 	}
 }
 
-// TestDeletionThatDied has a process die before each call of a deletion in turn, and the job run: what stands then is whole. A repeat
-// deletes it, and the job sweeps it.
+// TestDeletionThatDied kills a process before each call of a deletion, and runs the job: the data
+// is complete then. A repeat deletes it, and the job sweeps it.
 func TestDeletionThatDied(t *testing.T) {
 	for name, remove := range map[string]func(p *process, req *request.Request, doc collab.DocumentRef) error{
 		"document": func(p *process, req *request.Request, doc collab.DocumentRef) error {

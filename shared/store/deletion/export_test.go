@@ -1,4 +1,4 @@
 package deletion
 
-// Bound makes small what a request and a step of a job do at most.
+// Bound limits a request and a step of a job.
 func (s *Store) Bound(deleted, together int) { s.bounds.deleted, s.bounds.together = deleted, together }

@@ -11,13 +11,14 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// A folder is deleted from the top: first itself, then the folders in it, then the documents in all of these. A transaction that adds
-// something to a folder, or moves it there, requires that the folder exists; so after its mark nothing comes into it, and a strongly consistent
-// look at the organization's items finds all that is there. Until that is marked, the folder's id is not added again.
+// A folder is deleted from the top: the folder itself, then subfolders, then documents. A
+// transaction that adds or moves something into a folder requires that the folder exists. Therefore
+// nothing enters it after the mark, and a strongly consistent read of the organization finds
+// everything inside. The folder's id stays reserved until all of that is marked.
 
-// DeleteFolder deletes a folder with the folders and documents in it, and returns its job; NOT_FOUND when it does not exist, unless an
-// earlier attempt at the request has deleted it. Of the documents the job deletes, at once, those beyond the first thousand, and those of an
-// organization whose documents are very many.
+// DeleteFolder deletes a folder with its folders and documents, and returns its job. It returns
+// NOT_FOUND if the folder does not exist, unless an earlier attempt of the request deleted it. The
+// job deletes documents beyond the first thousand, and those of very large organizations.
 func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (string, error) {
 	job, p, err := s.Outbox.EarlierJob(ctx, req)
 	if err == nil && job == nil {
@@ -48,7 +49,6 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 	return job.ID, err
 }
 
-// deleteContents deletes some of what is in the folder of a job, and notes how far it has come.
 func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	deleted, err := s.isDeleted(ctx, job, job.Things[0])
 	if err != nil || !deleted {
@@ -81,18 +81,18 @@ func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.J
 	return err
 }
 
-// documentsPage is how many documents of the organization are read at once.
 const documentsPage = 1_000
 
-// deleteFoldersWithin deletes the folders in the folder of a job, those in them, and so on. It returns their ids and that of the folder, and
-// how many it deleted.
+// deleteFoldersWithin deletes the folders below the folder of a job, at all levels. It returns the
+// ids of all of them with the folder's own, and the number of deletions.
 func (s *Store) deleteFoldersWithin(ctx context.Context, job *outbox.Job) (folders map[string]bool, n int, err error) {
 	q := store.Scan{
 		PK: keys.OrganizationPartition(job.In), Keys: store.Children(keys.Folders), Strong: true,
 		Project: []string{keys.PK, keys.SK, keys.Parent, keys.DeletedAt, keys.Emptying, keys.Incarnation},
 	}
 	for {
-		// Adds and moves of folders that began before the last marks fail from here on: the look after it sees all others.
+		// Adds and moves that began before the last marks fail from now on. The read below sees all
+		// others.
 		if err := s.RefuseFolderChanges(ctx, job.In); err != nil {
 			return nil, n, err
 		}
@@ -102,7 +102,7 @@ func (s *Store) deleteFoldersWithin(ctx context.Context, job *outbox.Job) (folde
 		}
 		all = slices.DeleteFunc(all, func(it store.Item) bool { return it[keys.DeletedAt] != nil && it.Text(keys.Emptying) != job.ID })
 		folders = map[string]bool{job.Things[0].ID: true}
-		for size := 0; size < len(folders); { // a level more each time
+		for size := 0; size < len(folders); { // one level each time
 			size = len(folders)
 			for _, it := range all {
 				if folders[it.Text(keys.Parent)] {
@@ -125,7 +125,7 @@ func (s *Store) deleteFoldersWithin(ctx context.Context, job *outbox.Job) (folde
 	}
 }
 
-// thingsIn returns those of the items of a kind that are in one of the folders, and not deleted.
+// thingsIn returns the undeleted items of a kind that are in one of the folders.
 func thingsIn(folders map[string]bool, items []store.Item, kind collab.Thing, prefix string) (list []outbox.JobThing, err error) {
 	for _, it := range items {
 		if it[keys.DeletedAt] != nil || !folders[it.Text(keys.Parent)] {
@@ -140,7 +140,6 @@ func thingsIn(folders map[string]bool, items []store.Item, kind collab.Thing, pr
 	return list, nil
 }
 
-// deleteTogether deletes what is in the folders of a job, and has other jobs sweep it.
 func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outbox.JobThing, folders map[string]bool) error {
 	for part := range slices.Chunk(list, s.bounds.together) {
 		sweep := outbox.Job{
@@ -161,7 +160,7 @@ func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outb
 	return nil
 }
 
-// isDeleted reports whether a folder is deleted by its job.
+// isDeleted reports whether its own job deleted a folder.
 func (s *Store) isDeleted(ctx context.Context, job *outbox.Job, th outbox.JobThing) (bool, error) {
 	it, of, err := s.lifetime(ctx, keys.Thing(job.In, th.Kind, th.ID))
 	return it != nil && of.Incarnation == th.Incarnation && of.DeletedAt != 0 && of.Emptying == job.ID, err

@@ -10,16 +10,16 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Limits of one look for notifications.
 const (
 	readAtOnce = 100 // notifications in memory
 	mostReads  = 20
 )
 
-// DeleteNotifications deletes those notifications of the organization that q means, each by itself: out of the inbox of its user, else for
-// everyone. It returns the ids, in the order of those of q, which are distinct, or newest first, and the failures in that order, nil for
-// success: NOT_FOUND. Without ids they are collab.MaxDeleted at most, and a job deletes the others that are there by now. job is the job
-// that it leaves, "" for none. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since.
+// DeleteNotifications deletes the notifications of q, from one user's inbox or for everyone. It
+// returns their ids and errors in the order of q's distinct ids, or newest first. An error is
+// NOT_FOUND or nil. Without ids it deletes at most collab.MaxDeleted, and a job deletes the rest
+// that exists now; id is that job, or "". A retry of the request gives the same errors, and deletes
+// nothing that was added since.
 func (s *Store) DeleteNotifications(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
 ) (ids []string, errs []error, id string, err error) {
@@ -65,7 +65,6 @@ func (s *Store) DeleteNotifications(
 	return ids, errs, id, nil
 }
 
-// deleteMoreNotifications deletes some of the rest of a job, and notes how far it has come.
 func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	part := *job.Notifications
 	if p.From != "" {
@@ -73,7 +72,7 @@ func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p 
 	}
 	err := s.pick(ctx, job.In, &part)
 	if collab.CodeOf(err) == collab.NotFound {
-		p.Deleting = false // all of it is gone
+		p.Deleting = false
 		return nil
 	}
 	if err != nil {
@@ -88,7 +87,7 @@ func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p 
 	return err
 }
 
-// pick lists the next notifications of the rest, and what is then the rest.
+// pick moves the next notifications from the rest of n to its ids.
 func (s *Store) pick(ctx context.Context, org collab.OrganizationRef, n *outbox.JobNotifications) error {
 	q := *n.Rest
 	parts := [][]string{nil}

@@ -21,17 +21,17 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// through is a process like p whose calls are heard of before.
+// through returns a process like p that reports its calls before they are made.
 func (p *process) through(call func(name, body string) *http.Response) *process {
 	return newProcess(p.T, storetest.Watched(p.T, p.Table, call), p.Now)
 }
 
-// marks reports whether a call marks an item, by its sort key, as deleted.
 func marks(body, sk string) bool {
 	return strings.Contains(body, `"`+sk+`"`) && strings.Contains(body, `":`+keys.DeletedAt+`"`)
 }
 
-// secret adds the organization acme with the member mallory, and the restricted folder secret in it.
+// secret adds the organization acme with the member mallory, and the restricted folder secret in
+// it.
 func (p *process) secret() collab.OrganizationRef {
 	p.Helper()
 	org, err := p.OpenOrCreateOrganization(p.Context(), "acct", "acme", true)
@@ -44,7 +44,7 @@ func (p *process) secret() collab.OrganizationRef {
 	return org
 }
 
-// gone holds that documents and folders of an organization are not there.
+// gone checks that documents and folders of an organization do not exist.
 func (p *process) gone(org collab.OrganizationRef, documents, folders []string) {
 	p.Helper()
 	if list, err := p.DocumentsByID(p.Context(), org, documents); err != nil || len(list) > 0 {
@@ -55,8 +55,9 @@ func (p *process) gone(org collab.OrganizationRef, documents, folders []string) 
 	}
 }
 
-// TestFolderTakesAllAlong deletes a folder while others add to it and move into it, before each of the deletion's calls in turn, and while
-// the index that lists it is old: what they did without an error is deleted with the folder.
+// TestFolderTakesAllAlong deletes a folder while others add to it and move into it, before each of
+// the deletion's calls, with an outdated index. Everything that they added without an error is
+// deleted.
 func TestFolderTakesAllAlong(t *testing.T) {
 	for at := int64(1); ; at++ {
 		tb := storetest.New(t)
@@ -111,7 +112,8 @@ func TestFolderTakesAllAlong(t *testing.T) {
 	}
 }
 
-// TestFolderDeletedMeanwhile has a folder deleted between what an addition to it, or a move into it, reads and what that writes: it fails.
+// TestFolderDeletedMeanwhile deletes a folder between the reads and the write of an addition or
+// move: that fails.
 func TestFolderDeletedMeanwhile(t *testing.T) {
 	for name, into := range map[string]func(p *process, org collab.OrganizationRef) error{
 		"document added": func(p *process, org collab.OrganizationRef) error { return p.add(org, "secret", "new") },
@@ -149,8 +151,8 @@ func TestFolderDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestFolderOfMany deletes a folder of more than a request does: the job that the request sends for deletes the others, and until then the
-// folder's id is not used again, and nobody sees the others but by a grant.
+// TestFolderOfMany deletes a folder with more documents than a request deletes. The job deletes the
+// rest; until then the folder's id is reserved, and only grants give access to the rest.
 func TestFolderOfMany(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.Now()
@@ -203,8 +205,8 @@ func TestFolderOfMany(t *testing.T) {
 	p.must(again())
 }
 
-// TestRepeatMeetsJob has a deletion die after it has kept its job, and its repeat come when the job is due, which runs before the repeat's
-// mark: the job is put off, and sweeps what the repeat has deleted.
+// TestRepeatMeetsJob kills a deletion after it has stored its job, and repeats it when the job is
+// due. The job runs before the repeat's mark: it waits again, and then sweeps everything.
 func TestRepeatMeetsJob(t *testing.T) {
 	for name, of := range map[string]struct {
 		sk     string
@@ -262,8 +264,9 @@ func TestRepeatMeetsJob(t *testing.T) {
 	}
 }
 
-// TestOldJob has the job of a first deletion stop within its sweep, while the second deletion of the id is swept whole and the id is added
-// again: it takes nothing of that. And what a job of the last of many deletions reads does not depend on how many there were.
+// TestOldJob stops the first deletion's job during its sweep, while a second deletion of the id is
+// swept and the id is added again. The first job deletes nothing of that. The reads of the last job
+// do not grow with the number of deletions.
 func TestOldJob(t *testing.T) {
 	for name, remove := range map[string]func(p *process) string{
 		"document": func(p *process) string {
@@ -335,7 +338,7 @@ func TestOldJob(t *testing.T) {
 	}
 }
 
-// TestLateRun: of two runs of a job the slower one notes its step after the other has ended the job: it stays done.
+// TestLateRun: a slow run records its step after another has finished the job: the job stays done.
 func TestLateRun(t *testing.T) {
 	now := time.Now()
 	p := newProcess(t, storetest.New(t), func() time.Time { return now })
@@ -364,8 +367,8 @@ func TestLateRun(t *testing.T) {
 	}
 }
 
-// TestPreferenceBeforeDocument: a preference for a document that is deleted holds for the one that is added under its id, also once the
-// deletion is swept; one for the document that was deleted does not.
+// TestPreferenceBeforeDocument: a preference for a missing document applies to the document that is
+// added later, also after the sweep. A preference for the deleted document does not.
 func TestPreferenceBeforeDocument(t *testing.T) {
 	now := time.Now()
 	p := newProcess(t, storetest.New(t), func() time.Time { return now })
@@ -391,7 +394,8 @@ func TestPreferenceBeforeDocument(t *testing.T) {
 	}
 }
 
-// TestStaleRead: a process reads from a replica that is a second old, and caches that: until the cache is over, nothing is added again.
+// TestStaleRead: a process caches a read from a replica that is a second old. Nothing is added
+// again before the cache expires.
 func TestStaleRead(t *testing.T) {
 	now := time.Now()
 	here := newProcess(t, storetest.New(t), func() time.Time { return now })
@@ -430,8 +434,8 @@ func TestStaleRead(t *testing.T) {
 	}
 }
 
-// TestJobOnNotificationsKeepsItsPlace deletes more notifications out of an inbox than a call does: each step of the job goes on where the
-// last one ended, also in another process.
+// TestJobOnNotificationsKeepsItsPlace deletes more notifications from an inbox than a call does:
+// each step of the job continues after the last one, also in another process.
 func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
 	p := newProcess(t, storetest.New(t), time.Now)
 	p.Bound(5, 5)

@@ -12,11 +12,11 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// reserve is the time of a run that is left when it begins no further step.
+// reserve is the time that must remain to start another step.
 const reserve = 8 * time.Second
 
-// RunJob carries a job on until it is done, waits, or the time is nearly up. It returns when the job is to go on, 0 for never: once it is
-// done. Each step may be repeated. Of several runs side by side one alone goes on.
+// RunJob runs a job until it is done, has to wait, or the time is nearly up. It returns the time to
+// continue, 0 if the job is done. Steps are idempotent. Of concurrent runs only one continues.
 func (s *Store) RunJob(ctx context.Context, acct, id string) (next collab.Millis, err error) {
 	job, err := s.Outbox.Job(ctx, acct, id)
 	var p outbox.JobProgress
@@ -24,7 +24,7 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) (next collab.Millis
 		p, err = s.Outbox.JobProgress(ctx, acct, id)
 	}
 	if collab.CodeOf(err) == collab.NotFound {
-		return 0, nil // it was done long ago
+		return 0, nil // done and expired
 	}
 	for err == nil && p.State != collab.JobDone {
 		now := s.Millis()
@@ -45,7 +45,6 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) (next collab.Millis
 	return 0, err
 }
 
-// step does some of a job, and notes how far that has come.
 func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	p.State = collab.JobRunning
 	switch {
@@ -64,7 +63,6 @@ func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	return err
 }
 
-// deleteRest deletes some of what the request of a job has left to be deleted.
 func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	switch {
 	case job.Erasure != nil:
@@ -79,7 +77,7 @@ func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 	return err
 }
 
-// sweep deletes some of what is still stored of the part of a job that comes next, and notes how far it has come.
+// sweep removes part of the stored remains, and records the progress.
 func (s *Store) sweep(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	var n int
 	var done bool
@@ -95,8 +93,8 @@ func (s *Store) sweep(ctx context.Context, job *outbox.Job, p *outbox.JobProgres
 	return err
 }
 
-// sweepThing deletes some of what is in a thing of a job, and at the end its item. It waits until the deletion is SweepAfter ago, which may
-// be another one's, and does nothing where the thing is not deleted.
+// sweepThing removes part of the contents of a thing, and finally its item. It waits until
+// SweepAfter has passed since the deletion. It does nothing if the thing is not deleted.
 func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (n int, done bool, err error) {
 	th := job.Things[p.Next]
 	k := keys.Thing(job.In, th.Kind, th.ID)
@@ -119,7 +117,7 @@ func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 			f := found[i]
 			if f.Kind != nil && f.Kind.Name == keys.APreference && th.Kind == collab.ADocument {
 				if f.Number(keys.Incarnation) != th.Incarnation {
-					return nil // it came before the document, and stays
+					return nil // it precedes the document, and stays
 				}
 				_, err := s.Write(ctx, store.DeleteRead(f.Item, keys.Incarnation))
 				return err
@@ -136,10 +134,11 @@ func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 	return n, err == nil, err
 }
 
-// swept reports whether a kind is swept with what it belongs to. Of what expires, that is what people wrote.
+// swept reports whether a sweep removes items of a kind. Items that expire are removed only if they
+// contain user data.
 func swept(k *keys.Kind) bool { return !k.Stays && (!k.Expires || k.Users != "") }
 
-// endSweep deletes the item of what is deleted, once nothing is left in it, unless it was added again.
+// endSweep deletes the item of an empty thing, unless the thing was added again.
 func (s *Store) endSweep(ctx context.Context, k keys.Key, incarnation int64) error {
 	it, of, err := s.lifetime(ctx, k)
 	if err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {

@@ -27,37 +27,35 @@ var (
 	writersRounds = flag.Int("writers.rounds", 8, "how many writes each writer makes in a phase of TestWriters")
 )
 
-// phases is how often all writers write; what they have deleted is swept while they write the next time.
+// phases is the number of phases in which all writers write. The sweep of one phase runs during the
+// next.
 const phases = 5
 
-// write is one write to a name: of a document, an annotation in it, or a comment in that.
 type write struct {
 	kind       string // add, note or delete
-	name       string // the only one that has it: an addition is known by it, a note says it
+	name       string // unique: in an addition, or noted by a change
 	doc, ann   string // ann is "" for a document
 	comments   []int64
 	all        bool          // a deletion of all comments
 	what       string        // document, annotation or comment
-	from, to   time.Duration // when it began, and was answered
+	from, to   time.Duration // start and answer
 	code       collab.Code   // "" for success
-	unanswered bool          // it may have been carried out
+	unanswered bool          // it may have been executed
 }
 
-// history is what happened.
 type history struct {
 	start time.Time
-	ahead atomic.Int64 // how much the clock is moved on
+	ahead atomic.Int64 // offset of the clock
 	mu    sync.Mutex
 	list  []*write
-	seen  map[string]bool // names that show in the end
+	seen  map[string]bool // names that are visible in the end
 }
 
-// now is the time since it began, by the clock of all.
+// now returns the time since the start, by the common clock.
 func (h *history) now() time.Duration { return time.Since(h.start) + time.Duration(h.ahead.Load()) }
 
 func (h *history) clock() time.Time { return h.start.Add(h.now()) }
 
-// names are those that a context says: whose it is, and what was noted since.
 func names(context collab.JSON) (list []string) {
 	_ = json.Unmarshal(context, &list)
 	return list
@@ -68,7 +66,6 @@ func named(list ...string) collab.JSON {
 	return text
 }
 
-// writer is one of those who write side by side, in a process that dies and is begun anew.
 type writer struct {
 	*process
 	tb     *store.Table
@@ -79,7 +76,7 @@ type writer struct {
 	jobs   []string
 }
 
-// begin begins a process anew; one of four dies after a few requests.
+// begin starts a new process; one in four dies after a few requests.
 func (w *writer) begin() {
 	after := 1 << 30
 	if w.random.IntN(4) == 0 {
@@ -89,7 +86,7 @@ func (w *writer) begin() {
 	w.process = newProcess(w.T, storetest.Mortal(w.T, w.tb, uint64(w.id)<<32|w.n, after), w.h.clock)
 }
 
-// round makes one write, and repeats it where it failed.
+// round makes one write, and repeats it if it fails.
 func (w *writer) round(i int) {
 	o := &write{name: fmt.Sprintf("w%d-%d", w.id, i), doc: fmt.Sprint("d", w.random.IntN(2)), ann: fmt.Sprint("a", w.random.IntN(3))}
 	ids := []int64{1 + w.random.Int64N(4)}
@@ -171,7 +168,7 @@ func (w *writer) round(i int) {
 		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
 			_, failed, err := w.threads.DeleteComments(ctx, req, doc, o.ann, o.comments, nil, nil)
 			for _, failure := range failed {
-				err = failure // of all, that of any
+				err = failure // the errors of several items count as one
 			}
 			return err
 		}
@@ -218,7 +215,7 @@ func (w *writer) round(i int) {
 		err = attempt()
 		switch code := collab.CodeOf(err); {
 		case err == nil, code == collab.NotFound, code == collab.AlreadyExists:
-		case o.kind == "add" && o.what == "document" && code == collab.Unavailable: // most often as it was deleted a moment ago
+		case o.kind == "add" && o.what == "document" && code == collab.Unavailable:
 			w.h.ahead.Add(int64(time.Second))
 			fallthrough
 		default:
@@ -243,9 +240,10 @@ func (w *writer) round(i int) {
 	w.h.list = append(w.h.list, o)
 }
 
-// TestWriters has 16 writers in processes of their own, which die and are begun anew, add, change and delete documents, threads and
-// comments of a few ids through faults, and repeat failed calls. In the end, an acknowledged write is there or was deleted. A deleted
-// thing is not there, and nothing of it is in a later one with its id; and once the jobs are done nothing is stored that does not show.
+// TestWriters has 16 writers in separate, dying processes add, change and delete documents, threads
+// and comments with few ids through faults, and repeat failed calls. In the end, every acknowledged
+// write is visible or was deleted, deleted data is not visible, even with the same id, and after
+// the jobs no invisible data is stored.
 func TestWriters(t *testing.T) {
 	tb := storetest.New(t)
 	h := &history{start: time.Now(), seen: map[string]bool{}}
@@ -292,7 +290,8 @@ func TestWriters(t *testing.T) {
 	h.judge(p, tb)
 }
 
-// sweep carries out a job, in a process that dies and is begun anew. It reports false where the job waits, as another deleted the same later.
+// sweep runs a job in a process that dies and starts again. It returns false if the job waits
+// because of a later deletion.
 func (h *history) sweep(t *testing.T, tb *store.Table, n uint64, id string) bool {
 	for after := range 100 {
 		p := newProcess(t, storetest.Mortal(t, tb, 1<<60|n<<8|uint64(after), 10*after), h.clock)
@@ -304,7 +303,7 @@ func (h *history) sweep(t *testing.T, tb *store.Table, n uint64, id string) bool
 	return true
 }
 
-// judge holds what is there in the end against what happened.
+// judge compares the final state with the history.
 func (h *history) judge(p *process, tb *store.Table) {
 	org, err := p.OpenOrganization(p.Context(), "acct", "acme")
 	p.must(err)
@@ -314,7 +313,7 @@ func (h *history) judge(p *process, tb *store.Table) {
 		by[w.name] = w
 		codes[fmt.Sprintf("%s %s %s", w.kind, w.what, w.code)]++
 	}
-	shown := map[string]bool{} // keys of what shows
+	shown := map[string]bool{} // keys of visible items
 	alive := map[string]*write{}
 	show := func(k keys.Key) { shown[k.String()] = true }
 	docs, err := p.DocumentsByID(p.Context(), org, []string{"d0", "d1"})
@@ -343,7 +342,7 @@ func (h *history) judge(p *process, tb *store.Table) {
 		p.must(err)
 	}
 	for _, w := range h.list {
-		on := alive[strings.TrimSuffix(w.doc+"/"+w.ann, "/")] // what it is of, where that was there before it
+		on := alive[strings.TrimSuffix(w.doc+"/"+w.ann, "/")] // its parent, if that existed before
 		if w.what == "comment" && w.kind != "add" && !w.all {
 			on = alive[fmt.Sprintf("%s/%s/%d", w.doc, w.ann, w.comments[0])]
 		}
@@ -361,7 +360,9 @@ func (h *history) judge(p *process, tb *store.Table) {
 		k := it.Key()
 		kind, in := keys.KindOf(k)
 		if kind != nil && kind.Name == "seen of a thread" {
-			continue // it holds for a birth mark: that of a thread which is deleted meanwhile may stay with the document
+			// Marks apply to a birth mark: the mark of a deleted thread may remain with the
+			// document.
+			continue
 		}
 		if kind != nil && !kind.Expires && in.Org == "acme" && kind.Name != keys.AnOrganization && !shown[k.String()] && it[keys.Expires] == nil {
 			p.Errorf("%s is stored and does not show", k)
@@ -370,8 +371,8 @@ func (h *history) judge(p *process, tb *store.Table) {
 	p.Logf("%d writes: %v; %d show", len(h.list), codes, len(shown))
 }
 
-// hold holds that what shows is nothing that was deleted since it was added, and that nothing of what it was before is in it. It returns
-// its addition.
+// hold checks that a visible item was not deleted since its addition, and contains nothing of
+// earlier ones with its id. It returns its addition.
 func (h *history) hold(p *process, by map[string]*write, context collab.JSON, what string, within *write) *write {
 	said := names(context)
 	if len(said) == 0 { // the first document
@@ -400,7 +401,7 @@ func (h *history) hold(p *process, by map[string]*write, context collab.JSON, wh
 	return w
 }
 
-// covers reports whether a deletion is of what a write has written, if that was there.
+// covers reports whether a deletion includes the target of a write.
 func (d *write) covers(w *write) bool {
 	switch {
 	case d.doc != w.doc:
@@ -415,8 +416,9 @@ func (d *write) covers(w *write) bool {
 	return w.what == "comment" && (d.all || slices.Contains(d.comments, w.comments[0]))
 }
 
-// deleted reports whether what a write has written may have been deleted since it began, or before by another process that it did not hear
-// of. No deletion has taken along things that were there before it and are alive in the end.
+// deleted reports whether the target of a write may have been deleted since the write began, or
+// before by another process without its knowledge. A deletion does not include items whose parent
+// existed before it and still exists.
 func (h *history) deleted(w *write, alive map[string]*write) bool {
 	return slices.ContainsFunc(h.list, func(d *write) bool {
 		if on := alive[strings.TrimSuffix(d.doc+"/"+d.ann, "/")]; d.what != "comment" && d.what != w.what && on != nil && on.to < w.from {

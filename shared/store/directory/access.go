@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// OpenResources returns the resources of names, which are there and enabled. It fails like OpenDocument where one is not, and with
-// NOT_FOUND where a folder does not exist.
+// OpenResources returns existing, enabled resources by name. It returns the errors of OpenDocument,
+// and NOT_FOUND if a folder does not exist.
 func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error) {
 	list := make([]collab.Resource, len(named))
 	err := store.Each(ctx, len(named), func(ctx context.Context, i int) (err error) {
@@ -20,7 +20,8 @@ func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.R
 	return list, err
 }
 
-// OpenResource is OpenResources for one, but adds an organization and a document as OpenDocument does.
+// OpenResource returns one resource like OpenResources. It adds a missing organization or document
+// as OpenDocument does.
 func (s *Store) OpenResource(ctx context.Context, acct string, n collab.ResourceName, create collab.CreateFlags) (in collab.Resource, err error) {
 	if n.Document != "" {
 		in.Document, err = s.OpenDocument(ctx, acct, n.Organization, n.Document, create)
@@ -34,8 +35,8 @@ func (s *Store) OpenResource(ctx context.Context, acct string, n collab.Resource
 	return in, err
 }
 
-// AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there. Where the user was
-// taken out of a resource before, or of its organization, a grant that holds undoes that.
+// AddGrants sets grants of a user on at most store.MaxWrites resources, all or none. A grant that
+// gives access also undoes the user's removal from the resource or its organization.
 func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
 	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
@@ -66,15 +67,16 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 	return s.bringBack(ctx, []string{user}, held)
 }
 
-// Held is what a user has in an organization in addition to membership: a grant on a document or a folder, or a place in a group.
+// Held is a grant of a user on a document or folder, or a place in a group.
 type Held struct {
 	collab.Grant
-	Document, Folder, Group string // one of them is not ""
-	Position                string // of it in the list
+	Document, Folder, Group string // exactly one of them is set
+	Position                string // in the list
 }
 
-// Holdings returns at most most of what a user has in an organization, after a position ("" for all). It may return grants on folders and
-// documents that were deleted. Strongly consistent.
+// Holdings returns up to most grants and group places of a user in an organization after a
+// position, "" for the first. Grants on deleted folders and documents may be among them. It reads
+// with strong consistency.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
 	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)).After(after), Limit: most, Strong: true}
 	items, _, err := s.QueryPage(ctx, q)
@@ -92,7 +94,7 @@ func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, 
 	})
 }
 
-// DeleteGrants takes grants on resources from a user, all or none; one that is not there is gone already.
+// DeleteGrants deletes grants of a user, all or none. It ignores missing ones.
 func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
 	writes := collab.Map(on, func(in collab.Resource) store.Write { return store.Delete(memberKey(in, user)) })
 	_, err := s.Write(ctx, writes...)

@@ -10,25 +10,26 @@ import (
 	"collabdata/shared/store"
 )
 
-// errDone says that an earlier attempt at the request did what it asks for.
+// errDone reports that an earlier attempt of the request already made the change.
 var errDone = errors.New("done by an earlier attempt")
 
-// beginner is a T whose items have a lifetime: see collab.Lifetime.
+// beginner is implemented by types with a lifetime: see collab.Lifetime.
 type beginner interface {
 	Begin(before collab.Lifetime, now collab.Millis)
 }
 
-// changes are changes of the items of keys, or additions, by a request: see store.Rewrite. To change, what is deleted does not exist; what
-// is added under its id is empty, and another incarnation. Changes of an earlier attempt at the request stay.
+// changes adds or changes the items of keys for a request: see store.Rewrite. change sees a deleted
+// item as missing; adding it again starts empty, with another incarnation. Changes by an earlier
+// attempt of the request are kept.
 type changes[T any] struct {
-	s      *Store
-	req    *request.Request
-	what   func(i int) string // as a caller knows it
-	keys   []keys.Key
-	change func(i int, v *T, exists bool) error
+	s       *Store
+	req     *request.Request
+	subject func(i int) string // name in error messages
+	keys    []keys.Key
+	change  func(i int, v *T, exists bool) error
 }
 
-// write is the write of change i, on an item as it was read; nil for none.
+// write returns the write of change i, nil if there is nothing to do. before is the item as read.
 func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 	if c.req.Repeat && before.WrittenBy(c.req.Mark()) {
 		return nil, nil
@@ -45,7 +46,7 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 	if err := c.change(i, &v, false); err != nil {
 		return nil, err
 	}
-	if err := settled(of, c.what(i), c.s.Now()); err != nil {
+	if err := settled(of, c.subject(i), c.s.Now()); err != nil {
 		return nil, err
 	}
 	if life, ok := any(&v).(beginner); ok {
@@ -55,11 +56,11 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 	return &w, nil
 }
 
-// all writes the changes, side by side. Errors stand at the places of their keys.
+// all makes the changes concurrently. The errors correspond to the keys.
 func (c *changes[T]) all(ctx context.Context) []error {
 	errs := make([]error, len(c.keys))
 	store.All(len(c.keys), func(i int) {
-		err := c.s.Try(ctx, c.what(i), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		err := c.s.Try(ctx, c.subject(i), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 			before, err := c.s.Get(ctx, c.keys[i])
 			if err != nil {
 				return nil, err
@@ -75,7 +76,6 @@ func (c *changes[T]) all(ctx context.Context) []error {
 	return errs
 }
 
-// end is the outcome of change i.
 func (c *changes[T]) end(i int, err error) error {
 	c.s.Forget(c.keys[i])
 	if errors.Is(err, errDone) {
@@ -84,15 +84,15 @@ func (c *changes[T]) end(i int, err error) error {
 	return err
 }
 
-// together is how many changes allWith writes in one transaction.
 const together = 50
 
-// allWith is all, but writes several changes in one transaction, which requires a condition.
+// allWith makes the changes like all, but in transactions of several changes and the condition
+// require.
 func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Context) ([]store.Write, error)) []error {
 	errs := make([]error, len(c.keys))
 	for from, to := 0, 0; from < len(c.keys); from = to {
 		var written []int
-		err := c.s.Try(ctx, c.what(from), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		err := c.s.Try(ctx, c.subject(from), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 			to, written = min(from+together, len(c.keys)), nil
 			found, err := c.s.GetAll(ctx, c.keys[from:to], true)
 			var writes []store.Write
@@ -124,5 +124,4 @@ func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Conte
 	return errs
 }
 
-// always returns what says the same of everything.
-func always(what string) func(int) string { return func(int) string { return what } }
+func always(subject string) func(int) string { return func(int) string { return subject } }

@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+// TestKeepUnknown: changes keep attributes of a newer version.
 func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, New, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
@@ -43,8 +43,8 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	})
 }
 
-// TestLostAnswer holds that a change whose answer was lost is not done again over what others wrote since: the item knows its last four
-// writers, and after more of them the change is ABORTED.
+// TestLostAnswer: a change with a lost answer does not overwrite later writes. The item keeps its
+// last four writers; after more, the change is ABORTED.
 func TestLostAnswer(t *testing.T) {
 	for writers, want := range map[int]collab.Code{1: "", 3: "", 4: collab.Aborted} {
 		others := newStore(t)

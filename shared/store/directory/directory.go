@@ -1,8 +1,10 @@
-// Package directory keeps what threads hang on, and who may see them: organizations with their documents, folders, members and preferences.
+// Package directory stores organizations with their documents, folders, members, groups and
+// preferences, and decides access to them.
 //
-// A method named Change… changes what exists, or adds it where its comment says so. It calls change with the present state, and once more
-// where others wrote meanwhile, so change depends on its argument alone; its error leaves everything as it is. Attributes that this version
-// does not know are kept. It fails with ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
+// A method named Change… calls change with the present state, and again if another request wrote
+// meanwhile, so change must depend only on its argument. An error of change leaves the state
+// unchanged. Attributes unknown to this version are kept. These methods return ABORTED if conflicts
+// persist, or if an answer is lost and another request has written since.
 package directory
 
 import (
@@ -14,12 +16,12 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, and as their comments say.
+// Store stores the directory in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
-	cached *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
+	cached *cache.Cache[keys.Key, int64] // incarnations of enabled organizations and documents
 
-	removals *cache.Cache[keys.Key, bool] // organizations and documents that users were taken out of, by item: see BringBack
+	removals *cache.Cache[keys.Key, bool] // organizations and documents with removed users
 
 	disabled bool // see WithDisabled
 }
@@ -29,15 +31,16 @@ func New(t *store.Table) *Store {
 	return &Store{Table: t, cached: cache.New[keys.Key, int64](mostCached), removals: cache.New[keys.Key, bool](mostCached)}
 }
 
-// WithDisabled returns the same directory for what goes on in disabled organizations and documents, too: it opens and lists them as if they
-// were enabled. It caches nothing together with s.
+// WithDisabled returns a directory that treats disabled organizations and documents as enabled. It
+// has its own cache.
 func (s *Store) WithDisabled() *Store {
 	d := New(s.Table)
 	d.disabled = true
 	return d
 }
 
-// reader returns what reads the T of an item whose sort key is a prefix and its id.
+// reader returns a function that decodes items. It sets the id to the part of the sort key after
+// prefix.
 func reader[T any](prefix string, id func(*T) *string) func(store.Item) (T, error) {
 	return func(it store.Item) (v T, err error) {
 		if err = it.Decode(&v); err == nil {
@@ -47,7 +50,6 @@ func reader[T any](prefix string, id func(*T) *string) func(store.Item) (T, erro
 	}
 }
 
-// readAll reads items, each by read.
 func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, error) {
 	list := make([]T, len(items))
 	for i, it := range items {
@@ -59,7 +61,7 @@ func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, 
 	return list, nil
 }
 
-// readByIDs reads those of the ids that have items, in their order and each once, each by read.
+// readByIDs reads the existing items of ids, in their order and without repeats.
 func readByIDs[T any](
 	ctx context.Context, s *Store, ids []string, key func(id string) keys.Key, strong bool, read func(store.Item) (T, error),
 ) ([]T, error) {

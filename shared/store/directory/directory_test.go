@@ -15,7 +15,6 @@ var acme = collab.OrganizationRef{Account: "acct", Organization: "org"}
 
 func newStore(t *testing.T) *Store { return New(storetest.New(t)) }
 
-// putOrganization makes an organization, or changes one.
 func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 	t.Helper()
 	err := storetest.ChangeOrganization(
@@ -29,7 +28,6 @@ func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 	must.Do(t, err)
 }
 
-// putDocument makes a document of acme in a folder, "" for none, or moves it.
 func (s *Store) putDocument(t *testing.T, id, folder string) {
 	t.Helper()
 	err := storetest.ChangeDocument(t.Context(), s, acme.Document(id), func(d *collab.Document) {
@@ -40,7 +38,6 @@ func (s *Store) putDocument(t *testing.T, id, folder string) {
 	must.Do(t, err)
 }
 
-// putFolder makes a folder of acme, or moves it.
 func (s *Store) putFolder(t *testing.T, id, parent string) {
 	t.Helper()
 	err := s.AddFolders(t.Context(), storetest.Request(noon), acme, []collab.Folder{{ID: id, Parent: parent}})[0]

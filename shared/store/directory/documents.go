@@ -26,13 +26,14 @@ func documentKey(doc collab.DocumentRef) keys.Key {
 	return keys.Document(doc.OrganizationRef, doc.Document)
 }
 
-// Documents yields the documents of the organization by id, as ListOrganizations does.
+// Documents yields the documents of the organization in id order, as ListOrganizations does.
 func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.Seq2[collab.Document, error] {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Limit: collab.MaxPageSize + 1}
 	return store.List(ctx, s.Table, q, keys.Documents, "", readDocument)
 }
 
-// Document reads a document, disabled or not; NOT_FOUND when it, or its organization, is not there in this incarnation.
+// Document returns a document, disabled or not. It returns NOT_FOUND if the document or its
+// organization does not exist in this incarnation.
 func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error) {
 	if err := s.CheckOrganization(ctx, doc.OrganizationRef); err != nil && collab.CodeOf(err) != collab.FailedPrecondition {
 		return collab.Document{}, err
@@ -45,7 +46,8 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 	return d, err
 }
 
-// createDocument adds a document in no folder and opens it. Where another request was faster it opens that one.
+// createDocument adds a document outside any folder and opens it. If another request adds it first,
+// it opens that one.
 func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, id, name string) (collab.DocumentRef, error) {
 	doc := org.Document(id)
 	d := collab.Document{Name: name, Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
@@ -57,10 +59,10 @@ func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, 
 	return doc, err
 }
 
-// ListDocuments returns documents by id, from the first one whose id is not less than from, or from the very first for "": those directly
-// in the folder, or all of the organization for ""; without those that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB
-// holds), of which last is the last one, "" where none follows; bytes is what was read of them. Eventually consistent, and the
-// organization is not checked.
+// ListDocuments returns enabled documents of a folder, or of the organization if folder is "", in
+// id order from the id from on. It reads at most limit documents, or 1 MB if limit is 0. last is
+// the id of the last one read, "" at the end, and bytes the size read. It reads with eventual
+// consistency, and does not check the organization.
 func (s *Store) ListDocuments(
 	ctx context.Context, org collab.OrganizationRef, folder, from string, limit int,
 ) (list []collab.DocumentRef, last string, bytes int, err error) {
@@ -94,7 +96,7 @@ func (s *Store) ListDocuments(
 	return list, last, bytes, nil
 }
 
-// DocumentOf returns the document of an item.
+// DocumentOf returns the reference of a document's item.
 func (s *Store) DocumentOf(org collab.OrganizationRef, it store.Item) (collab.DocumentRef, error) {
 	d, err := readDocument(it)
 	doc := org.Document(d.ID)

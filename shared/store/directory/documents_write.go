@@ -11,9 +11,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// AddDocuments adds documents to a folder, each filled by fill: side by side for collab.RootFolder, else 50 in one transaction, which requires
-// the folder. One that exists fails with ALREADY_EXISTS; where the folder does not exist, those fail with NOT_FOUND that are left. Errors
-// stand at the places of their documents.
+// AddDocuments adds documents, initialized by fill, to a folder. It adds them concurrently to
+// collab.RootFolder, otherwise in transactions of 50 that require the folder. The errors correspond
+// to ids: ALREADY_EXISTS if the document exists, NOT_FOUND if the folder does not.
 func (s *Store) AddDocuments(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string, fill func(i int, d *collab.Document) error,
 ) []error {
@@ -29,7 +29,8 @@ func (s *Store) AddDocuments(
 	}))
 }
 
-// MoveDocuments moves documents into a folder, as AddDocuments adds them; one that does not exist fails with NOT_FOUND.
+// MoveDocuments moves documents to a folder. Its errors are those of AddDocuments, except that
+// NOT_FOUND also means that the document does not exist.
 func (s *Store) MoveDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string) []error {
 	return s.into(ctx, org, folder, s.documentChanges(req, org, ids, changesOf(func(_ int, d *collab.Document) error {
 		d.Folder = folder
@@ -37,15 +38,14 @@ func (s *Store) MoveDocuments(ctx context.Context, req *request.Request, org col
 	})))
 }
 
-// ChangeDocuments changes documents, side by side, but not their folder; one that does not exist fails with NOT_FOUND. Errors stand at the
-// places of their documents.
+// ChangeDocuments changes documents concurrently, except their folder. The errors correspond to
+// ids: NOT_FOUND if the document does not exist.
 func (s *Store) ChangeDocuments(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 ) []error {
 	return s.documentChanges(req, org, ids, changesOf(change)).all(ctx)
 }
 
-// changesOf is a change of documents that exist.
 func changesOf(change func(i int, d *collab.Document) error) func(i int, d *collab.Document, exists bool) error {
 	return func(i int, d *collab.Document, exists bool) error {
 		if !exists {
@@ -55,7 +55,6 @@ func changesOf(change func(i int, d *collab.Document) error) func(i int, d *coll
 	}
 }
 
-// into returns the changes that put documents into a folder.
 func (s *Store) into(ctx context.Context, org collab.OrganizationRef, folder string, c *changes[documentItem]) []error {
 	if folder == collab.RootFolder {
 		return c.all(ctx)
@@ -79,14 +78,15 @@ func (s *Store) documentChanges(
 	}}
 }
 
-// DocumentsByID returns those of the documents that exist, in the order asked, each once. Strongly consistent.
+// DocumentsByID returns the existing ones of ids, in their order and without repeats. It reads with
+// strong consistency.
 func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error) {
 	list, err := readByIDs(ctx, s, ids, func(id string) keys.Key { return keys.Document(org, id) }, true, readDocument)
 	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
 }
 
-// DocumentsAfter returns at most most documents after an id, "" for the first, by id: those directly in a folder, or for "" of the
-// organization. The list of a folder may be a second old.
+// DocumentsAfter returns up to most documents after an id, in id order: those directly in a
+// folder, or those of the organization if folder is "". The list of a folder may be a second old.
 func (s *Store) DocumentsAfter(
 	ctx context.Context, org collab.OrganizationRef, folder, after string, most int,
 ) (list []collab.Document, err error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// TestFailures holds which error of the domain stands for which of DynamoDB's, that its text does not name the cause, and that no method
-// goes on to the deadline.
+// TestFailures checks the domain errors of DynamoDB's errors. Their texts do not contain the cause,
+// and no method waits until the deadline.
 func TestFailures(t *testing.T) {
 	code := func(code string) func(string) (*http.Response, error) {
 		return func(string) (*http.Response, error) { return storetest.Answer(400, storetest.Failure(code)), nil }
@@ -58,7 +58,8 @@ func TestFailures(t *testing.T) {
 					return tt.says(operation)
 				})
 			}))
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second+50*time.Millisecond) // a little more than the table keeps in reserve
+			// Slightly more than the reserve.
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second+50*time.Millisecond)
 			defer cancel()
 			calls := map[string]func(context.Context) error{
 				"ChangeDocument": func(ctx context.Context) error {

@@ -31,8 +31,8 @@ func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 }
 
-// OpenFolder returns a folder. It fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and
-// with its id as its name. collab.RootFolder exists.
+// OpenFolder returns a folder. If it does not exist, OpenFolder adds it at the top with its id as
+// its name if create is true, and returns NOT_FOUND otherwise. collab.RootFolder always exists.
 func (s *Store) OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error) {
 	if id == collab.RootFolder {
 		return collab.FolderRef{OrganizationRef: org, Folder: id}, nil
@@ -59,15 +59,15 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 	return f.Ref(org), err
 }
 
-// FoldersAfter returns at most most folders of the organization after an id, "" for the first, by id; 0 for all. Strongly
-// consistent.
+// FoldersAfter returns up to most folders of the organization after an id, in id order; most 0
+// means all. It reads with strong consistency.
 func (s *Store) FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true}
 	return store.ListAfter(ctx, s.Table, q, keys.Folders, after, most, readFolder)
 }
 
-// FoldersIn returns at most most folders directly in a folder after an id, "" for the first, by id; next is the id after which there may be
-// others, "" for none. The list may be a second old.
+// FoldersIn returns up to most folders directly in a folder after an id, in id order. next is the
+// id to continue after, "" at the end. The list may be a second old.
 func (s *Store) FoldersIn(
 	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,
 ) (list []collab.Folder, next string, err error) {
@@ -83,13 +83,14 @@ func (s *Store) FoldersIn(
 	return list, next, err
 }
 
-// FoldersAbove returns those of the folders that exist, and all above them. One round trip for each level. Strongly consistent.
+// FoldersAbove returns the existing ones of the folders and all their ancestors. It makes one round
+// trip for each level, and reads with strong consistency.
 func (s *Store) FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error) {
 	all, _, err := s.foldersAbove(ctx, org, ids)
 	return all, err
 }
 
-// foldersAbove is FoldersAbove, and returns those apart that are deleted.
+// foldersAbove is FoldersAbove, and returns deleted folders separately.
 func (s *Store) foldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (all, deleted collab.Folders, err error) {
 	all, deleted = collab.Folders{}, collab.Folders{}
 	for len(ids) > 0 {
@@ -113,7 +114,6 @@ func (s *Store) foldersAbove(ctx context.Context, org collab.OrganizationRef, id
 	return all, deleted, nil
 }
 
-// readFolders reads folders by their ids, and returns those apart that are deleted.
 func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids []string) (list, deleted []collab.Folder, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == collab.RootFolder })
 	found, err := readByIDs(ctx, s, ids, func(id string) keys.Key { return keys.Folder(org, id) }, true, readFolder)
@@ -127,11 +127,11 @@ func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids
 	return list, deleted, err
 }
 
-// maxWithin bounds the folders that one question reads below another.
 const maxWithin = 10_000
 
-// FoldersWithin returns the folders in a folder, and those in these, down to a number of levels, by the folder that they are in and then by
-// id. It fails with FAILED_PRECONDITION where there are more than 10,000. The lists may be a second old.
+// FoldersWithin returns the folders below a folder by parent, down to a number of levels, each list
+// in id order. It returns FAILED_PRECONDITION if there are more than 10,000. The lists may be a
+// second old.
 func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error) {
 	within := map[string][]collab.Folder{}
 	level := map[string]int{id: 0}
@@ -163,7 +163,7 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 		for _, f := range found {
 			in, known := level[f.Parent]
 			if _, seen := level[f.ID]; seen || !known || in != n-1 {
-				continue // it was moved meanwhile
+				continue // moved meanwhile
 			}
 			level[f.ID] = n
 			within[f.Parent] = append(within[f.Parent], f)
@@ -173,8 +173,9 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 	return within, nil
 }
 
-// AddFolders adds folders, in their order: one may be the parent of those after it. One that exists fails with ALREADY_EXISTS, one whose
-// parent does not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
+// AddFolders adds folders in order; one may be the parent of later ones. The errors correspond to
+// folders: ALREADY_EXISTS if the folder exists, NOT_FOUND if its parent does not,
+// FAILED_PRECONDITION if it would be too deep.
 func (s *Store) AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error {
 	const most = store.MaxWrites - 1 // in one transaction, with the tree
 	var errs []error
@@ -238,8 +239,9 @@ func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab
 	return errs
 }
 
-// folderTree counts the changes of which folder is in which. A folder is added only if none was moved since the tree was read, and moved
-// only if none was added or moved. So no two requests together build a circle, or too many levels.
+// folderTree counts additions and moves of folders. An addition requires that nothing has moved
+// since the tree was read; a move requires that nothing was added or moved. So concurrent requests
+// cannot create a cycle or too many levels.
 type folderTree struct {
 	Added int64 `dynamodbav:"n"`
 	Moved int64 `dynamodbav:"mvd"`
@@ -250,7 +252,7 @@ func (s *Store) folderTree(ctx context.Context, org collab.OrganizationRef) (fol
 	return tree, err
 }
 
-// grow counts folders that are added, on condition that none was moved.
+// grow returns the write that counts an addition if nothing has moved.
 func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
 	moved := expression.Name(keys.Moved)
 	same := moved.Equal(expression.Value(read.Moved))
@@ -260,19 +262,22 @@ func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
 	return store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Added), expression.Value(1)), same)
 }
 
-// GrowFolders is the write that adds a folder in the same transaction, on condition that none is moved or deleted meanwhile.
+// GrowFolders returns a write for a transaction that adds a folder. It fails if a folder was moved
+// or deleted meanwhile.
 func (s *Store) GrowFolders(ctx context.Context, org collab.OrganizationRef) (store.Write, error) {
 	tree, err := s.folderTree(ctx, org)
 	return s.grow(org, tree), err
 }
 
-// RefuseFolderChanges has adds and moves of folders fail that read the folders before: they read them once more.
+// RefuseFolderChanges makes concurrent additions and moves of folders fail, so that they read the
+// folders again.
 func (s *Store) RefuseFolderChanges(ctx context.Context, org collab.OrganizationRef) error {
 	_, err := s.Write(ctx, store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Moved), expression.Value(1))))
 	return err
 }
 
-// RequireFolder returns the condition, for a transaction, that a folder exists; none for collab.RootFolder. NOT_FOUND where it does not.
+// RequireFolder returns the condition that a folder exists, none for collab.RootFolder. It returns
+// NOT_FOUND if the folder does not exist.
 func (s *Store) RequireFolder(ctx context.Context, org collab.OrganizationRef, id string) ([]store.Write, error) {
 	if id == collab.RootFolder {
 		return nil, nil
@@ -287,7 +292,8 @@ func (s *Store) RequireFolder(ctx context.Context, org collab.OrganizationRef, i
 	return []store.Write{store.Require(it, keys.DeletedAt, keys.Incarnation)}, nil
 }
 
-// Emptied fails with UNAVAILABLE while what is in a deleted folder is still being deleted: until then its id cannot be added anew.
+// Emptied returns UNAVAILABLE while the contents of a deleted folder are being deleted. Its id
+// cannot be added again before.
 func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id string, of collab.Lifetime) error {
 	if of.Emptying == "" {
 		return nil
@@ -301,7 +307,7 @@ func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id stri
 	return err
 }
 
-// move counts a folder that is moved, on condition that none was added or moved.
+// move returns the write that counts a move if nothing was added or moved.
 func (s *Store) move(org collab.OrganizationRef, read folderTree) store.Write {
 	added, moved := expression.Name(keys.Added), expression.Name(keys.Moved)
 	update := expression.Set(moved, expression.Value(read.Moved+1))
@@ -312,8 +318,9 @@ func (s *Store) move(org collab.OrganizationRef, read folderTree) store.Write {
 	return store.Update(keys.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
 }
 
-// ChangeFolder changes a folder; another parent moves it with all that is in it. It fails with NOT_FOUND when the folder or its parent does
-// not exist, and with FAILED_PRECONDITION where it would lie in itself or be too deep.
+// ChangeFolder changes a folder. A new parent moves it with its contents. It returns NOT_FOUND if
+// the folder or its parent does not exist, and FAILED_PRECONDITION if the folder would be inside
+// itself or too deep.
 func (s *Store) ChangeFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, change func(*collab.Folder)) error {
 	k := keys.Folder(org, id)
 	return s.Try(ctx, "the folder", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
@@ -355,7 +362,7 @@ func (s *Store) ChangeFolder(ctx context.Context, req *request.Request, org coll
 	})
 }
 
-// height returns how many levels a folder has with those within.
+// height returns the number of levels of a folder, its own included.
 func height(within map[string][]collab.Folder, id string) int {
 	most := 0
 	for _, f := range within[id] {
@@ -364,8 +371,8 @@ func height(within map[string][]collab.Folder, id string) int {
 	return most + 1
 }
 
-// FoldersOf returns the folders that each of some documents of an organization is in, the nearest first, by document id. It leaves out those
-// that do not exist. Strongly consistent.
+// FoldersOf returns the folders above each of some documents, nearest first, by document id. It
+// omits missing documents. It reads with strong consistency.
 func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error) {
 	list, err := s.DocumentsByID(ctx, org, documents)
 	if err != nil {
@@ -386,8 +393,8 @@ func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, docum
 	return of, nil
 }
 
-// Levels returns the resources whose users may see a document: the document, the folders it is in, the nearest first, and the organization.
-// Strongly consistent.
+// Levels returns the resources that give access to a document: the document, its folders, nearest
+// first, and the organization. It reads with strong consistency.
 func (s *Store) Levels(ctx context.Context, doc collab.DocumentRef) ([]collab.Resource, error) {
 	org := doc.OrganizationRef
 	folders, err := s.FoldersOf(ctx, org, []string{doc.Document})

@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// GroupName returns the name of a group; NOT_FOUND when it does not exist.
+// GroupName returns the name of a group. It returns NOT_FOUND if the group does not exist.
 func (s *Store) GroupName(ctx context.Context, org collab.OrganizationRef, group string) (string, error) {
 	it, err := s.Get(ctx, keys.Group(org, group))
 	if err == nil && it == nil {
@@ -19,7 +19,7 @@ func (s *Store) GroupName(ctx context.Context, org collab.OrganizationRef, group
 	return it.Text(keys.Name), err
 }
 
-// ChangeGroups changes groups of users, side by side, or adds them. Errors stand at the places of their groups.
+// ChangeGroups adds or changes groups concurrently. The errors correspond to ids.
 func (s *Store) ChangeGroups(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),
 ) []error {
@@ -33,32 +33,36 @@ func (s *Store) ChangeGroups(
 	return c.all(ctx)
 }
 
-// MayNameGroups reports whether a person may learn of an organization's groups and mention them: whether they are its member at a time.
+// MayNameGroups reports whether a user may list and mention the groups of an organization: whether
+// the user is a member at a time.
 func (s *Store) MayNameGroups(ctx context.Context, org collab.OrganizationRef, person string, at collab.Millis) (bool, error) {
 	members, err := s.Members(ctx, org, []string{person})
 	m, is := members[person]
 	return is && m.Holds(at), err
 }
 
-// GroupsAfter returns at most most groups after one, "" for the first, by id. Strongly consistent.
+// GroupsAfter returns up to most groups after an id, in id order. It reads with strong
+// consistency.
 func (s *Store) GroupsAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.UserGroup, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Groups), Strong: true}
 	return store.ListAfter(ctx, s.Table, q, keys.Groups, after, most, reader(keys.Groups, func(g *collab.UserGroup) *string { return &g.ID }))
 }
 
-// GroupUsers returns at most most users of a group after one, "" for the first, by id. Strongly consistent.
+// GroupUsers returns up to most users of a group after an id, in id order. It reads with strong
+// consistency.
 func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
 	q := store.Scan{PK: keys.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}
 	return store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 }
 
-// InGroup reports whether a user is in a group. Eventually consistent.
+// InGroup reports whether a user is in a group, with eventual consistency.
 func (s *Store) InGroup(ctx context.Context, org collab.OrganizationRef, group, user string) (bool, error) {
 	found, err := s.GetAll(ctx, []keys.Key{keys.GroupUser(org, group, user)}, false)
 	return len(found) > 0, err
 }
 
-// AddGroupUsers puts users into a group, side by side; who is in it stays. Errors stand at the places of their users.
+// AddGroupUsers adds users to a group concurrently. It ignores users that are in it. The errors
+// correspond to users.
 func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error {
 	return each(users, func(user string) error {
 		for _, k := range []keys.Key{keys.UserGroup(org, user, group), keys.GroupUser(org, group, user)} {
@@ -72,12 +76,14 @@ func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org col
 	})
 }
 
-// DeleteGroupUsers takes users out of a group, side by side; who is not in it is no error. Errors stand at the places of their users.
+// DeleteGroupUsers removes users from a group concurrently. It ignores users that are not in it.
+// The errors correspond to users.
 func (s *Store) DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error {
 	return each(users, func(user string) error { return s.deleteGroupUser(ctx, org, group, user) })
 }
 
-// deleteGroupUser takes a user out of a group. The item by which it finds them goes last, so that a repeat can finish.
+// deleteGroupUser removes a user from a group. The item that lists the group of the user goes last,
+// so that a retry can finish.
 func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef, group, user string) error {
 	if err := s.Delete(ctx, keys.GroupUser(org, group, user)); err != nil {
 		return err
@@ -85,7 +91,7 @@ func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef,
 	return s.Delete(ctx, keys.UserGroup(org, user, group))
 }
 
-// each calls f for each id, side by side, and returns the errors at their places.
+// each calls f concurrently for each id. The errors correspond to ids.
 func each(ids []string, f func(id string) error) []error {
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) { errs[i] = f(ids[i]) })

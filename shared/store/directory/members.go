@@ -13,7 +13,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// memberItem is the item of a member: of an organization, or as a grant of a folder or a document, of which In and DocAnn list it.
+// memberItem is the item of a member of an organization, or of a grant on a folder or document,
+// which In and DocAnn list.
 type memberItem struct {
 	collab.Member
 	Details collab.JSON `dynamodbav:"usr,omitempty"` // further fields of the user object
@@ -21,7 +22,6 @@ type memberItem struct {
 	DocAnn  string      `dynamodbav:"da,omitempty"`
 }
 
-// member returns the member of an item.
 func (it memberItem) member(user string) (collab.Member, error) {
 	it.UserID = user
 	if it.Details == nil {
@@ -32,7 +32,6 @@ func (it memberItem) member(user string) (collab.Member, error) {
 
 var errNoUser = collab.Errorf(collab.NotFound, "User does not exist.")
 
-// memberKey is the item of a user of a resource.
 func memberKey(in collab.Resource, user string) keys.Key {
 	switch {
 	case in.Document.Document != "":
@@ -43,7 +42,6 @@ func memberKey(in collab.Resource, user string) keys.Key {
 	return keys.Member(in.OrganizationRef, user)
 }
 
-// membersOf is the partition of index in that lists the users of a folder or document.
 func membersOf(in collab.Resource) string {
 	if in.Document.Document != "" {
 		return keys.DocumentGranted(in.Document)
@@ -51,7 +49,6 @@ func membersOf(in collab.Resource) string {
 	return keys.FolderGranted(in.Folder)
 }
 
-// changeMember is a change of the item of a user of a resource.
 func changeMember(req *request.Request, in collab.Resource, user string, change func(*collab.Member)) func(*memberItem) error {
 	return func(it *memberItem) (err error) {
 		if it.Member, err = it.member(user); err != nil {
@@ -71,9 +68,9 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 	}
 }
 
-// ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with
-// NOT_FOUND. A user who was taken out of the resource before, or out of its organization, may see it once more. The resource is not
-// checked. Errors stand at the places of their users.
+// ChangeMembers changes users of a resource concurrently. If create is true, it adds missing ones.
+// It also undoes their removal from the resource or its organization. It does not check the
+// resource. The errors correspond to users: NOT_FOUND if the user is missing and create is false.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
@@ -96,8 +93,9 @@ func (s *Store) ChangeMembers(
 	return errs
 }
 
-// deleteGrants deletes the grants of a user in an organization that were written until a time, and takes the user out of its groups. It
-// returns how many these were, and calls first before it deletes any.
+// deleteGrants removes a user's grants in an organization that were written until a time, and
+// removes the user from groups. It calls first before the first deletion, and returns the number of
+// deletions.
 func (s *Store) deleteGrants(
 	ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis, first func() error,
 ) (n int, err error) {
@@ -142,7 +140,8 @@ func readMemberItem(it store.Item, user func(store.Item) (string, error)) (colla
 	return m.member(id)
 }
 
-// Members returns those of the users who are members of the organization, by user id. Strongly consistent.
+// Members returns the members of the organization among users, by user id. It reads with strong
+// consistency.
 func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error) {
 	list, err := readByIDs(ctx, s, users, func(user string) keys.Key { return keys.Member(org, user) }, true, readMember)
 	members := make(map[string]collab.Member, len(list))
@@ -152,8 +151,8 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 	return members, err
 }
 
-// Named returns, in one read, those of the users who are members of the organization, and the names
-// of those of the documents that exist. Eventually consistent.
+// Named returns the members among users and the names of existing documents, in one read with
+// eventual consistency.
 func (s *Store) Named(
 	ctx context.Context, org collab.OrganizationRef, users, documents []string,
 ) (members map[string]collab.User, names map[collab.DocumentRef]string, err error) {
@@ -188,13 +187,14 @@ func (s *Store) Named(
 	return members, names, nil
 }
 
-// ListMembers yields the members of the organization after the user id after ("" for all), by user id, as ListOrganizations does.
+// ListMembers yields the members of the organization after a user id, in id order, as
+// ListOrganizations does.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Members), Limit: most + 1}
 	return store.List(ctx, s.Table, q, keys.Members, after, readMember)
 }
 
-// GrantOf returns a user as the item of a grant of theirs has them.
+// GrantOf returns the user in the item of a grant.
 func (s *Store) GrantOf(it store.Item, user string) (collab.Member, error) {
 	return readMemberItem(it, func(store.Item) (string, error) { return user, nil })
 }

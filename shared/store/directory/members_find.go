@@ -11,9 +11,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// FindMembers returns members after a position, the zero one for the beginning: those of Users in their order, those of Groups group by
-// group and in each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. Its
-// answers by folder or document may lag by a second.
+// FindMembers returns members after a position, each once: the query's users in their order, its
+// groups one by one in id order, or all in id order. It examines up to most users. next is the
+// position to continue at, nil at the end. Results by folder or document may be a second old.
 func (s *Store) FindMembers(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
@@ -69,13 +69,13 @@ func (s *Store) FindMembers(
 	return list, next, nil
 }
 
-// userGrants is what documentMembers returns of one user.
 type userGrants struct {
 	list []collab.FoundMember
 	more *collab.MemberPosition
 }
 
-// grantsOfEach is grantsOf for several users, side by side, each with most grants. The one whose position is that of at goes on there.
+// grantsOfEach calls grantsOf concurrently for several users, each with most grants. The user at
+// position at continues there.
 func (s *Store) grantsOfEach(
 	ctx context.Context, q collab.MemberQuery, users []collab.MemberPosition, at collab.MemberPosition, most int,
 ) ([]userGrants, error) {
@@ -106,12 +106,11 @@ func (s *Store) grantsOf(
 	return list, next, err
 }
 
-// candidates returns users whom a query of Users or Groups asks for, after a position, and where they go on.
 func (s *Store) candidates(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (users []collab.MemberPosition, next *collab.MemberPosition, err error) {
 	org := q.In.OrganizationRef
-	resume := at.Grant != "" // in the midst of a user
+	resume := at.Grant != "" // in the middle of a user
 	if q.Users != nil {
 		i := slices.Index(q.Users, at.User)
 		if !resume {
@@ -153,7 +152,7 @@ func (s *Store) candidates(
 	return slices.DeleteFunc(slices.Clone(users), func(p collab.MemberPosition) bool { return slices.Contains(earlier, p) }), next, nil
 }
 
-// within returns those of the users who are in any of the groups; all for nil.
+// within returns the users that are in any of the groups, or all users if groups is nil.
 func (s *Store) within(
 	ctx context.Context, org collab.OrganizationRef, groups []string, users []collab.MemberPosition,
 ) (in []collab.MemberPosition, err error) {
@@ -179,8 +178,8 @@ func idsOfPositions(list []collab.MemberPosition) []string {
 	return collab.Map(list, func(p collab.MemberPosition) string { return p.User })
 }
 
-// MembersIn returns, for each of some resources, those of the users who are users of the resource, by id. It is one strongly
-// consistent batch of a unit for each user and resource.
+// MembersIn returns the users of each resource among users, by id. It makes one strongly consistent
+// batch read, one unit for each user and resource.
 func (s *Store) MembersIn(ctx context.Context, users []string, on ...collab.Resource) ([]map[string]collab.Member, error) {
 	var itemKeys []keys.Key
 	for _, in := range on {
@@ -256,9 +255,9 @@ func (s *Store) listMembers(
 	return list, next, nil
 }
 
-// MembersOf returns users of several resources after one, "" for the beginning: named ones in their
-// order, or, for nil, all by id; each once, as the first of the resources has them. It looks at no
-// more than most, and returns the last of these, "" at the end of the list.
+// MembersOf returns users of several resources after an id, each once, as the first resource has
+// them. The users are those in named, in order, or all in id order if named is nil. It examines at
+// most most users. last is the last one examined, "" at the end.
 func (s *Store) MembersOf(
 	ctx context.Context, in []collab.Resource, named []string, after string, most int,
 ) (list []collab.Member, last string, err error) {
@@ -277,7 +276,7 @@ func (s *Store) MembersOf(
 	}
 	var mu sync.Mutex
 	var ids []string
-	end := "" // the key up to which all resources were read
+	end := "" // all resources were read up to this key
 	err = store.Each(ctx, len(in), func(ctx context.Context, i int) error {
 		found, next, err := s.listMembers(ctx, in[i], collab.MemberPosition{User: after}, most)
 		mu.Lock()
@@ -302,7 +301,7 @@ func (s *Store) MembersOf(
 	return firstOf(parts, ids), last, err
 }
 
-// firstOf returns members by id, each of the first part that has them.
+// firstOf returns members by id, each from the first part that has them.
 func firstOf(parts []map[string]collab.Member, ids []string) (list []collab.Member) {
 	for _, id := range ids {
 		for _, part := range parts {
@@ -315,8 +314,8 @@ func firstOf(parts []map[string]collab.Member, ids []string) (list []collab.Memb
 	return list
 }
 
-// documentMembers is FindMembers for the grants on documents in a span of the grants of an organization: each, or the first of each user.
-// Documents that are deleted or disabled have none.
+// documentMembers is FindMembers for the grants in a span of an organization's grants on documents:
+// all grants, or the first of each user. It omits deleted and disabled documents.
 func (s *Store) documentMembers(
 	ctx context.Context, q collab.MemberQuery, partition string, span store.Span, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {

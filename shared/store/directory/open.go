@@ -10,31 +10,31 @@ import (
 	"collabdata/shared/store"
 )
 
-// CacheTTL is how long a process trusts what it read of an organization or a document: that it exists, enabled, and in which incarnation.
-// For as long after a deletion other processes may still read and write what was deleted, and its id cannot be added anew.
+// CacheTTL is how long a process trusts that an organization or document exists, enabled, in an
+// incarnation. For as long after a deletion, other processes may still use it, and its id cannot be
+// added again.
 const CacheTTL = 5 * time.Second
 
-// mostCached is how many organizations and documents are cached at most.
 const mostCached = 20_000
 
-// state is what opening an organization or a document looks at.
 type state struct {
 	Disabled    bool          `dynamodbav:"off"`
 	Incarnation int64         `dynamodbav:"inc"`
-	DeletedAt   collab.Millis `dynamodbav:"del"` // 0 where it is not deleted
+	DeletedAt   collab.Millis `dynamodbav:"del"` // 0 if not deleted
 }
 
-// open reads the incarnation of an item as it was read at a time, nil for none, and caches it. It fails with NOT_FOUND where there is
-// none, or a deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
-func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int64, err error) {
+// open returns the incarnation of an item that was read at a time, and caches it. It returns
+// NOT_FOUND if the item is missing or deleted, and FAILED_PRECONDITION if it is disabled. subject
+// names it in errors.
+func (s *Store) open(it store.Item, subject string, at time.Time) (incarnation int64, err error) {
 	of, err := s.readState(it)
 	switch {
 	case err != nil:
 		return 0, err
 	case it == nil || of.DeletedAt != 0:
-		return 0, collab.Errorf(collab.NotFound, "%s does not exist", what)
+		return 0, collab.Errorf(collab.NotFound, "%s does not exist", subject)
 	case of.Disabled:
-		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", what)
+		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", subject)
 	}
 	s.cached.Put(it.Key(), of.Incarnation, at.Add(CacheTTL))
 	if it[keys.Removals] != nil {
@@ -49,12 +49,12 @@ func (s *Store) readState(it store.Item) (of state, err error) {
 	return of, err
 }
 
-// Forget takes an organization or a document out of the cache, by its item.
+// Forget removes an organization or document from the cache.
 func (s *Store) Forget(k keys.Key) { s.cached.Forget(k) }
 
-// seek reads items in an organization, and the organization itself where it is not cached, in one round trip, and in two where something is
-// missing: the second look is strongly consistent. itemKeys are those in an incarnation, of which a process that has not seen the
-// organization before asks first. It fails like Open.
+// seek reads items in an organization, and the organization itself unless it is cached. It makes
+// one round trip, and a second, strongly consistent one if something is missing. itemKeys returns
+// the keys in an incarnation, first the one that seek assumes. It returns the errors of Open.
 func (s *Store) seek(
 	ctx context.Context, acct, id string, itemKeys func(collab.OrganizationRef) []keys.Key,
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
@@ -81,14 +81,15 @@ func (s *Store) seek(
 	return org, found, err
 }
 
-// OpenOrganization returns an organization that exists and is enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take CacheTTL
-// to hear of either.
+// OpenOrganization returns an existing, enabled organization. It returns NOT_FOUND or
+// FAILED_PRECONDITION otherwise. It may miss a change for CacheTTL.
 func (s *Store) OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	org, _, err := s.Open(ctx, acct, id, "", nil)
 	return org, err
 }
 
-// OpenOrCreateOrganization is OpenOrganization, but with create it adds a missing one, with its id as its name: see OpenDocument.
+// OpenOrCreateOrganization is OpenOrganization, except that it adds a missing organization if
+// create is true: see OpenDocument.
 func (s *Store) OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
 	org, err := s.OpenOrganization(ctx, acct, id)
 	if create && collab.CodeOf(err) == collab.NotFound {
@@ -97,8 +98,9 @@ func (s *Store) OpenOrCreateOrganization(ctx context.Context, acct, id string, c
 	return org, err
 }
 
-// OpenDocument returns a document that exists and is enabled. It fails like OpenOrganization, for the document too, but adds what create
-// names where it is missing: the organization with its id as its name, the document in no folder. It fails with UNAVAILABLE where that was
+// OpenDocument returns an existing, enabled document. It adds a missing organization, named by its
+// id, or a missing document, outside any folder, if create allows it. Otherwise it returns the
+// errors of OpenOrganization, also for the document. It returns UNAVAILABLE if the missing one was
 // deleted less than CacheTTL ago.
 func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error) {
 	org, found, err := s.openDocuments(ctx, acct, organization, "", []string{id}, false)
@@ -116,16 +118,17 @@ func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string,
 	return s.createDocument(ctx, org, id, create.Name)
 }
 
-// Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder
-// unless that is "", in the order asked; nil for nil. It fails with NOT_FOUND, too, when the folder does not exist; collab.RootFolder is
-// that of the documents in no folder. One round trip, none for what is known, two where something is missing.
+// Open returns an organization like OpenOrganization, and the existing, enabled ones of documents
+// in their order, nil for nil. If folder is set, they must be directly in it; collab.RootFolder
+// holds documents outside folders. It also returns NOT_FOUND if the folder does not exist. It makes
+// one round trip, none if all is cached, two if something is missing.
 func (s *Store) Open(
 	ctx context.Context, acct, organization, folder string, documents []string,
 ) (collab.OrganizationRef, []collab.DocumentRef, error) {
 	return s.openDocuments(ctx, acct, organization, folder, documents, true)
 }
 
-// openDocuments is Open; unless skip it fails for a document that is disabled.
+// openDocuments is Open. Unless skip is true, it fails if a document is disabled.
 func (s *Store) openDocuments(
 	ctx context.Context, acct, organization, folder string, ids []string, skip bool,
 ) (collab.OrganizationRef, []collab.DocumentRef, error) {
@@ -173,7 +176,8 @@ func (s *Store) openDocuments(
 	return org, list, nil
 }
 
-// Current returns which of documents, as they were read elsewhere, are there in this incarnation, and enabled. It fails like Open.
+// Current returns the documents that exist in this incarnation and are enabled. It returns the
+// errors of Open.
 func (s *Store) Current(
 	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
 ) (map[collab.DocumentRef]bool, error) {
@@ -187,7 +191,8 @@ func (s *Store) Current(
 	return current, err
 }
 
-// CheckOrganization fails with NOT_FOUND unless the organization is there in this incarnation, and like OpenOrganization.
+// CheckOrganization returns NOT_FOUND if the organization does not exist in this incarnation, and
+// the errors of OpenOrganization.
 func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRef) error {
 	is, err := s.OpenOrganization(ctx, org.Account, org.Organization)
 	if err == nil && is != org {

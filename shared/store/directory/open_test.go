@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOpenTogether holds that of several who make a document and its organization at once all have it.
+// TestOpenTogether: concurrent additions of a document and its organization all open the same ones.
 func TestOpenTogether(t *testing.T) { storetest.OnEach(t, New, testOpenTogether) }
 
 func testOpenTogether(t *testing.T, s *Store) {
@@ -28,7 +28,7 @@ func testOpenTogether(t *testing.T, s *Store) {
 	wg.Wait()
 }
 
-// TestKnown holds how long the directory believes what it read, on a clock of the test.
+// TestKnown checks how long the directory trusts its cache.
 func TestKnown(t *testing.T) {
 	plain := newStore(t)
 	plain.putOrganization(t, collab.Organization{ID: "org"})
@@ -67,7 +67,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestOpenCalls holds that opening takes one round trip, none for what is known, two where something is missing.
+// TestOpenCalls: opening takes one round trip, none if all is cached, two if something is missing.
 func TestOpenCalls(t *testing.T) {
 	made := newStore(t)
 	made.putOrganization(t, collab.Organization{ID: "org"})

@@ -14,12 +14,12 @@ import (
 
 var readOrganization = reader(keys.Organizations, func(o *collab.Organization) *string { return &o.ID })
 
-// organizationNamed, documentNamed and folderNamed are what callers know them as.
 func organizationNamed(id string) string { return fmt.Sprintf("organization %q", id) }
 func documentNamed(id string) string     { return fmt.Sprintf("document %q", id) }
 func folderNamed(id string) string       { return fmt.Sprintf("folder %q", id) }
 
-// createOrganization adds an organization named by its id and opens it. Where another request was faster it opens that one.
+// createOrganization adds an organization with its id as its name and opens it. If another request
+// adds it first, it opens that one.
 func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	o := collab.Organization{Name: id, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
 	itself := keys.Organization(acct, id)
@@ -30,9 +30,10 @@ func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab
 	return collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}, err
 }
 
-// createOrOpen adds the item of an organization or a document, the first one or the next incarnation of a deleted one, and opens it. Where
-// it exists it opens that. It fails with UNAVAILABLE while other processes may still trust the deleted one.
-func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
+// createOrOpen adds an organization or document, or the next incarnation of a deleted one, and
+// opens it. If it exists, createOrOpen opens it. It returns UNAVAILABLE while other processes may
+// still trust the deleted one.
+func (s *Store) createOrOpen(ctx context.Context, k keys.Key, subject string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
 	now := s.Now()
 	for range createTries {
 		var life, of collab.Lifetime
@@ -46,11 +47,11 @@ func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item 
 		case err != nil:
 			return 0, err
 		case there == nil:
-			return s.open(it, what, now)
+			return s.open(it, subject, now)
 		case of.DeletedAt == 0:
-			return s.open(there, what, now)
+			return s.open(there, subject, now)
 		}
-		if err := settled(of, what, now); err != nil {
+		if err := settled(of, subject, now); err != nil {
 			return 0, err
 		}
 		life.Begin(of, now.UnixMilli())
@@ -60,38 +61,40 @@ func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item 
 			return 0, err
 		}
 		if refused == nil || refused.By(mark) {
-			return s.open(it, what, now)
+			return s.open(it, subject, now)
 		}
 	}
-	return 0, store.ErrAborted(what)
+	return 0, store.ErrAborted(subject)
 }
 
-// createTries is how often one of many requests that add the same tries it.
+// createTries bounds the attempts if many requests add the same item.
 const createTries = 5
 
-// staleRead is older than what a read returns that is not strongly consistent.
+// staleRead exceeds the age of an eventually consistent read.
 const staleRead = time.Second
 
-// settled fails with UNAVAILABLE while other processes may trust that what was deleted exists.
-func settled(of collab.Lifetime, what string, now time.Time) error {
+// settled returns UNAVAILABLE while other processes may trust that a deleted item exists.
+func settled(of collab.Lifetime, subject string, now time.Time) error {
 	left := time.UnixMilli(of.DeletedAt).Add(CacheTTL + staleRead + store.ClockSkew).Sub(now)
 	if left <= 0 {
 		return nil
 	}
 	return &collab.Error{
-		Code: collab.Unavailable, Message: what + " was deleted a moment ago, and can be added again in a few seconds", RetryAfter: left,
+		Code: collab.Unavailable, Message: subject + " was deleted a moment ago, and can be added again in a few seconds", RetryAfter: left,
 	}
 }
 
-// Organizations returns those of the ids that exist, in the order asked, repeats once. Strongly consistent.
+// Organizations returns the existing ones of ids, in their order and without repeats. It reads with
+// strong consistency.
 func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error) {
 	key := func(id string) keys.Key { return keys.Organization(acct, id) }
 	list, err := readByIDs(ctx, s, ids, key, true, readOrganization)
 	return slices.DeleteFunc(list, func(o collab.Organization) bool { return o.DeletedAt != 0 }), err
 }
 
-// ListOrganizations yields the account's organizations after an id ("" for all), by id, or an error as the last. It reads most and one more
-// at once: that one shows a caller who takes most whether there are others. Eventually consistent.
+// ListOrganizations yields the account's organizations after an id, in id order; an error comes
+// last. It reads most+1 at once, so that a caller that takes most learns whether more follow. It
+// reads with eventual consistency.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
 	q := store.Scan{PK: keys.Organization(acct, "").PK, Keys: store.Children(keys.Organizations), Limit: most + 1}
 	return store.List(ctx, s.Table, q, keys.Organizations, after, readOrganization)

@@ -9,8 +9,9 @@ import (
 	"collabdata/shared/request"
 )
 
-// ChangeOrganizations changes organizations of the request's account, side by side; with create it adds those that
-// are missing, else they fail with NOT_FOUND. Errors stand at the places of their organizations.
+// ChangeOrganizations changes organizations of the request's account concurrently. If create is
+// true, it adds missing ones. The errors correspond to ids: NOT_FOUND if the organization is
+// missing and create is false.
 func (s *Store) ChangeOrganizations(
 	ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error,
 ) []error {
@@ -26,7 +27,8 @@ func (s *Store) ChangeOrganizations(
 	return c.all(ctx)
 }
 
-// FindOrganization is OpenOrganization for what goes on while the organization is disabled. Strongly consistent.
+// FindOrganization is OpenOrganization for operations that disabled organizations allow. It reads
+// with strong consistency.
 func (s *Store) FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
 	found, err := s.Organizations(ctx, acct, []string{id})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFolderTree holds that folders which many add and move at one moment never lie in themselves, and never on more than ten levels.
+// TestFolderTree: concurrent additions and moves never create a cycle or more than ten levels.
 func TestFolderTree(t *testing.T) { storetest.OnEach(t, New, testFolderTree) }
 
 func testFolderTree(t *testing.T, s *Store) {
@@ -68,7 +68,7 @@ func testFolderTree(t *testing.T, s *Store) {
 	}
 }
 
-// TestFindMembers walks the users of each level, in pages of each size, and finds each once and in order.
+// TestFindMembers finds the users of each level once and in order, in pages of any size.
 func TestFindMembers(t *testing.T) { storetest.OnEach(t, New, testFindMembers) }
 
 func testFindMembers(t *testing.T, s *Store) {
@@ -106,7 +106,7 @@ func testFindMembers(t *testing.T, s *Store) {
 	for _, err := range slices.Concat(s.AddGroupUsers(ctx, request, acme, "g1", []string{"a#", "c", "stranger"}), s.AddGroupUsers(ctx, request, acme, "g2", []string{"a", "c", "y"})) {
 		must.Do(t, err)
 	}
-	fresh := New(s.Table) // it believes nothing
+	fresh := New(s.Table) // empty cache
 	for name, test := range map[string]struct {
 		q    collab.MemberQuery
 		want []string
@@ -125,7 +125,7 @@ func testFindMembers(t *testing.T, s *Store) {
 		"groups at each document":     {collab.MemberQuery{In: in("", ""), AllDocuments: true, EachDocument: true, Groups: []string{"g1", "g2"}}, []string{"a# d", "a# d 2", "c d 2", "a d", "y d", "y d 2"}},
 		"groups at all the documents": {collab.MemberQuery{In: in("", ""), AllDocuments: true, Groups: []string{"g2"}}, []string{"a", "c", "y"}},
 	} {
-		// walk returns what is behind a position, in pages of a size.
+		// walk returns the results after a position, in pages of a size.
 		walk := func(at collab.MemberPosition, size int) (found []string, positions []collab.MemberPosition) {
 			for rounds := 0; ; rounds++ {
 				list, next, err := fresh.FindMembers(ctx, test.q, at, size)
@@ -151,7 +151,7 @@ func testFindMembers(t *testing.T, s *Store) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Fatalf("%s by %d: %s", name, size, diff)
 			}
-			for i, at := range positions { // a page may be full of bytes behind each of them
+			for i, at := range positions { // a page may be full of bytes after each of them
 				if rest, _ := walk(at, size); !slices.Equal(rest, test.want[i+1:]) {
 					t.Errorf("%s by %d: behind %+v are %v", name, size, at, rest)
 				}
@@ -160,8 +160,8 @@ func testFindMembers(t *testing.T, s *Store) {
 	}
 }
 
-// TestDeleteMembers: a user who is taken away from the organization has nothing left in the table and sees nothing, wherever the request is
-// killed and repeated.
+// TestDeleteMembers: a user removed from the organization has no items left and no access, even if
+// the request is killed and repeated at any point.
 func TestDeleteMembers(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()
@@ -207,7 +207,8 @@ func TestDeleteMembers(t *testing.T) {
 	)
 }
 
-// TestDeletedIsGone: what is deleted is not found and nobody may see it, and its id is added again as something new.
+// TestDeletedIsGone: deleted data is not found, nobody has access to it, and its id can be added
+// again.
 func TestDeletedIsGone(t *testing.T) {
 	now := noon
 	s := New(storetest.New(t).At(func() time.Time { return now }))
@@ -267,7 +268,8 @@ func TestDeletedIsGone(t *testing.T) {
 	}
 }
 
-// TestStandingsUnits holds what the largest question for standings reads: of users who have nothing, some, and very many grants on folders.
+// TestStandingsUnits checks the read units of the largest query, for users with no, some and very
+// many grants on folders.
 func TestStandingsUnits(t *testing.T) {
 	s := New(storetest.New(t))
 	s.putOrganization(t, collab.Organization{ID: "org"})
@@ -334,7 +336,7 @@ func TestStandingsUnits(t *testing.T) {
 	}
 }
 
-// TestFindMembersTogether finds the users of a group while no read of their grants is answered before a second one is there.
+// TestFindMembersTogether: the grants of a group's users are read concurrently.
 func TestFindMembersTogether(t *testing.T) {
 	s := New(storetest.New(t))
 	s.putOrganization(t, collab.Organization{ID: "org"})

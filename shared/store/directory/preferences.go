@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
-// not exist. Strongly consistent.
+// Preferences returns a user's effective preferences for each document, in order: see
+// collab.EffectivePreferences. The documents need not exist. It reads with strong consistency.
 func (s *Store) Preferences(
 	ctx context.Context, org collab.OrganizationRef, user string, documents []string,
 ) ([]collab.Preferences, error) {
@@ -24,7 +24,8 @@ func (s *Store) Preferences(
 	return collab.Map(set, collab.PreferencesSet.Effective), err
 }
 
-// UserPreferences returns what each of the users has set for a document and its organization, by user id. Eventually consistent.
+// UserPreferences returns the preferences that users have set for a document and its organization,
+// by user id. It reads with eventual consistency.
 func (s *Store) UserPreferences(
 	ctx context.Context, doc collab.DocumentRef, users []string,
 ) (map[string]collab.PreferencesSet, error) {
@@ -39,14 +40,14 @@ func (s *Store) UserPreferences(
 	return all, nil
 }
 
-// PreferencesOf returns what n users have set, each for a document. Eventually consistent.
+// PreferencesOf returns the preferences that n pairs of a user and a document have, with eventual
+// consistency.
 func (s *Store) PreferencesOf(
 	ctx context.Context, n int, of func(i int) (user string, doc collab.DocumentRef),
 ) ([]collab.PreferencesSet, error) {
 	return s.preferences(ctx, n, false, of)
 }
 
-// preferences returns what users have set, each for a document.
 func (s *Store) preferences(
 	ctx context.Context, n int, strong bool, of func(i int) (user string, doc collab.DocumentRef),
 ) ([]collab.PreferencesSet, error) {
@@ -74,20 +75,20 @@ func (s *Store) preferences(
 	return list, nil
 }
 
-// preferenceItem is the item of a preference for a document. Its incarnation is that of the document that was there: once that is deleted,
-// the preference is none. 0 is that of a preference that came before the document: it holds for whatever gets the id.
+// preferenceItem is the item of a preference for a document. Its incarnation is the document's, so
+// that a deletion voids it. 0 means that the document did not exist yet: it applies to any document
+// with the id.
 type preferenceItem struct {
 	collab.Preferences
 	Incarnation int64 `dynamodbav:"inc,omitempty"`
 }
 
-// organizationPreferenceItem is the item of a preference for an organization.
 type organizationPreferenceItem struct {
 	collab.Preferences
 	collab.MailTimes
 }
 
-// refs returns documents of an organization, in their order. One that is not there has no incarnation.
+// refs returns references of documents, in order. The incarnation of a missing document is 0.
 func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.DocumentRef, error) {
 	var itemKeys []keys.Key
 	list := make([]collab.DocumentRef, len(ids))
@@ -109,20 +110,22 @@ func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []stri
 	return list, err
 }
 
-// OrganizationPreferences returns a user's preferences for the organization, or the default, and when the user gets mails. Strongly consistent.
+// OrganizationPreferences returns a user's preferences for the organization, with defaults, and the
+// user's email times. It reads with strong consistency.
 func (s *Store) OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, collab.MailTimes, error) {
 	p, _, err := store.Read[organizationPreferenceItem](ctx, s.Table, keys.OrganizationPreference(org, user))
 	return collab.EffectivePreferences(collab.Preferences{}, p.Preferences), p.MailTimes, err
 }
 
-// SetMailTimes says when users of an organization get mails. Where it fails, it may hold for some.
+// SetMailTimes sets the email times of users of an organization. After an error, some may be set.
 func (s *Store) SetMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, m collab.MailTimes) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
 		return s.setPreference(ctx, keys.OrganizationPreference(org, users[i]), m)
 	})
 }
 
-// setPreference sets the attributes of a struct in an item, and removes those that it leaves out. Others stay.
+// setPreference sets the attributes of a struct in an item, and removes the empty ones. Other
+// attributes are kept.
 func (s *Store) setPreference(ctx context.Context, k keys.Key, v any) error {
 	update := expression.Set(expression.Name(keys.LastUpdated), expression.Value(s.Millis()))
 	it := store.ItemOf(k, v)
@@ -137,8 +140,9 @@ func (s *Store) setPreference(ctx context.Context, k keys.Key, v any) error {
 	return err
 }
 
-// ListPreferences returns at most most of the preferences that users have set, those for the organization first, after a position, the zero
-// one for the beginning, and the one after which others follow, nil for none. Strongly consistent.
+// ListPreferences returns up to most preferences that users have set, those for the organization
+// first, after a position. next is the position to continue at, nil at the end. It reads with
+// strong consistency.
 func (s *Store) ListPreferences(
 	ctx context.Context, org collab.OrganizationRef, at collab.PreferencePosition, most int,
 ) (list []collab.UserPreferences, next *collab.PreferencePosition, err error) {
@@ -192,8 +196,9 @@ func (s *Store) ListPreferences(
 	return list, next, nil
 }
 
-// SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A
-// channel that has none falls back. The last writer wins; when a user gets mails stays. Where it fails, some may be written.
+// SetPreferences sets the preferences of each user for each document, or for the organization if
+// documents is nil. An empty channel falls back to the default. The last writer wins; email times
+// are kept. After an error, some may be set.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
 	docs, err := s.refs(ctx, org, documents)
 	if err != nil {

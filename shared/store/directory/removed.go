@@ -15,12 +15,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// A user who is taken out of an organization or a document leaves a mark, so that the threads in it, which still name the user, show and
-// send the user nothing, and the user's tokens open nothing. The key of a mark has a hash of the user's id, so that the mark can outlive the
-// user's personal data: see package erasure. The item of the organization or document has a flag once there are such marks: where it has
-// none, nobody looks for them.
+// Removing a user from an organization or document leaves a mark, so that threads that name the
+// user stay hidden and the user's tokens stop working. The mark's key has a hash of the user's id,
+// so that the mark can outlive personal data: see package erasure. The item of the organization or
+// document has a flag if such marks exist; without it, nobody reads them.
 
-// removedKey is the mark of a user who was taken out of an organization or a document.
 func removedKey(in collab.Resource, user string) keys.Key {
 	if in.Document.Document != "" {
 		return keys.RemovedFrom(in.Document, user)
@@ -28,14 +27,14 @@ func removedKey(in collab.Resource, user string) keys.Key {
 	return keys.Removed(in.OrganizationRef, user)
 }
 
-// removedItem is that mark, made now.
 func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	it := store.NewItem(removedKey(in, user))
 	it[keys.LastUpdated], it[keys.RemovedUser] = store.Number(s.Millis()), store.Text(user)
 	return it
 }
 
-// IsRemoved reports whether a user was taken out of an organization that was opened. It reads nothing unless this process knows of such users.
+// IsRemoved reports whether a user was removed from an opened organization. It reads nothing unless
+// this process knows of removals there.
 func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
 	if _, known := s.removals.Get(keys.Organization(org.Account, org.Organization), s.Now()); !known {
 		return false, nil
@@ -44,9 +43,9 @@ func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user 
 	return it != nil, err
 }
 
-// EndAccess takes users out of an organization, members or not, with their grants and places in groups: they are told nothing more of what
-// names them there. Those that were written after a time stay: they were added again. The marks expire once no token from before holds, except
-// those of users who had been taken out already.
+// EndAccess removes users from an organization, members or not, with their grants and groups, and
+// ends their notifications. It keeps data written after at, because the users were added again. The
+// marks expire with the users' last tokens, except marks of users that had been removed before.
 func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users []string, at collab.Millis) error {
 	in := collab.Resource{OrganizationRef: org}
 	if err := s.flagRemovals(ctx, in); err != nil {
@@ -79,15 +78,15 @@ func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users
 	})
 }
 
-// MarkExpiry returns when the mark of a user whose personal data are deleted now expires, in seconds since epoch: no token of the user holds
-// then.
+// MarkExpiry returns the expiry of a mark for a user whose data is erased now, in Unix seconds: no
+// token of the user is valid then.
 func (s *Store) MarkExpiry() int64 {
 	return s.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1
 }
 
-// DeleteMembers takes users out of a resource; out of an organization with all their grants in it, and out of its groups. Users who are
-// taken out of an organization or a document see nothing more of it, whatever its access type: see Viewings. A user who is not in it fails
-// with NOT_FOUND. Errors stand at the places of their users.
+// DeleteMembers removes users from a resource. Removal from an organization includes all grants and
+// groups in it. Removed users see nothing of the organization or document, whatever its access
+// type: see Viewings. The errors correspond to users: NOT_FOUND if the user is not in the resource.
 func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
 	errs := make([]error, len(users))
 	there, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return memberKey(in, u) }), true)
@@ -98,7 +97,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	flag := sync.OnceValue(func() error { return s.flagRemovals(ctx, in) })
 	mark := func(user string) error {
 		if in.Folder.Folder != "" {
-			return nil // whether a document in it is seen is up to its access type
+			return nil // the access type decides about its documents
 		}
 		if err := flag(); err != nil {
 			return err
@@ -133,7 +132,6 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	return errs
 }
 
-// flagRemovals sets the flag of an organization or a document that users were taken out of it, unless it is set.
 func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	k, incarnation := keys.Organization(in.Account, in.Organization), in.OrganizationRef.Incarnation
 	if in.Document.Document != "" {
@@ -149,15 +147,15 @@ func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	return err
 }
 
-// knownRemovals is how long a process remembers that an item has the flag: longer than it trusts that the item exists.
+// knownRemovals is how long a process remembers the flag: longer than it trusts that the item
+// exists.
 const knownRemovals = CacheTTL + time.Minute
 
-// noteRemovals remembers that the item of an organization or a document has the flag.
 func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
 
-// BringBack lets users who were taken out of a document, or of its organization, see it once more, as they add to it: those who wrote something
-// later than they were taken out, by the time of the last comment of each. It reads nothing where this process knows of no such users; it
-// learns of the first within CacheTTL of opening the document.
+// BringBack restores access of users that were removed from a document or its organization and have
+// written something since. wrote has the time of the last comment of each. It reads nothing unless
+// this process knows of removals; it learns of the first within CacheTTL of opening the document.
 func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map[string]collab.Millis) error {
 	now := s.Now()
 	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)
@@ -174,7 +172,8 @@ func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map
 	return s.lift(ctx, marks)
 }
 
-// bringBack is BringBack for users who get a grant on resources. It reads the items of these.
+// bringBack is BringBack for users that get a grant on resources. It reads the items of the
+// resources.
 func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resource) error {
 	itself := func(in collab.Resource) keys.Key { return keys.Organization(in.Account, in.Organization) }
 	var ask []keys.Key
@@ -201,7 +200,7 @@ func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resou
 	return s.lift(ctx, marks)
 }
 
-// lift deletes those of the marks that were made before their times.
+// lift deletes the marks that are older than their times.
 func (s *Store) lift(ctx context.Context, marks map[keys.Key]collab.Millis) error {
 	if len(marks) == 0 {
 		return nil

@@ -11,26 +11,24 @@ import (
 	"collabdata/shared/store"
 )
 
-// An import restores what an export read. Restoring adds what is missing, and reports whether it
-// added something. It fails with ALREADY_EXISTS for what exists otherwise, and leaves that
-// unchanged.
+// An import restores data from an export. Restoring adds missing data, and reports whether it added
+// something. It returns ALREADY_EXISTS if different data exists, and leaves that unchanged.
 
-// Removal is a user who was taken out of an organization or a document, and when.
+// Removal is the removal of a user from an organization or document.
 type Removal struct {
 	User string
 	At   collab.Millis
 }
 
-// ListRemovals returns at most most of the users who were taken out of an organization or a
-// document, after a sort key, "" for the first, and the sort key after which others follow, "" for
-// none. Strongly consistent.
+// ListRemovals returns up to most users removed from an organization or document, after a sort
+// key. next is the sort key to continue after, "" at the end. It reads with strong consistency.
 func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, most int) (list []Removal, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{
 		PK: removedKey(in, "").PK, Keys: store.Everything.After(after), Limit: most, Strong: true,
 	})
 	for _, it := range items {
 		next = it.Text(keys.SK)
-		if user := it.Text(keys.RemovedUser); user != "" { // else the user's personal data were deleted
+		if user := it.Text(keys.RemovedUser); user != "" { // otherwise the user's data was erased
 			list = append(list, Removal{user, it.Number(keys.LastUpdated)})
 		}
 	}
@@ -40,8 +38,8 @@ func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after stri
 	return list, next, err
 }
 
-// RemovalsOf returns the removals of some users from an organization or a document. Strongly
-// consistent.
+// RemovalsOf returns the removals of users from an organization or document, with strong
+// consistency.
 func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []string) (list []Removal, err error) {
 	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) }), true)
 	for _, u := range users {
@@ -52,8 +50,7 @@ func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []stri
 	return list, err
 }
 
-// WithRemovals returns those of the documents that users were taken out of, in their order.
-// Strongly consistent.
+// WithRemovals returns the documents that have removed users, in order, with strong consistency.
 func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef) (list []collab.DocumentRef, err error) {
 	found, err := s.GetAll(ctx, collab.Map(documents, documentKey), true)
 	for _, d := range documents {
@@ -64,9 +61,8 @@ func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef
 	return list, err
 }
 
-// RestoreRemoval marks a user as taken out of an organization or a document at a time, unless a
-// later removal is known. It fails for a user who has access there by a grant: the user was added
-// again.
+// RestoreRemoval records the removal of a user from an organization or document, unless a later
+// removal is known. It fails if the user has a grant there: the user was added again.
 func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Removal) (bool, error) {
 	mark, member := removedKey(in, r.User), memberKey(in, r.User)
 	found, err := s.GetAll(ctx, []keys.Key{mark, member}, true)
@@ -90,7 +86,6 @@ func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Remova
 	return true, s.Put(ctx, it)
 }
 
-// hasGrant reports whether a user has a grant on a folder or a document of an organization.
 func (s *Store) hasGrant(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
 	items := s.Items(ctx, store.Scan{
 		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true, Project: []string{keys.PK, keys.SK},
@@ -110,8 +105,8 @@ func (s *Store) hasGrant(ctx context.Context, org collab.OrganizationRef, user s
 	return false, nil
 }
 
-// RestorePreferences sets what a user prefers for a document, which need not exist, or in an
-// organization.
+// RestorePreferences sets a user's preferences for an organization, or for a document, which need
+// not exist.
 func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationRef, u collab.UserPreferences) (bool, error) {
 	documents, doc := []string(nil), org.Document("")
 	if u.Document != "" {
@@ -146,7 +141,7 @@ func (s *Store) RestorePreferences(ctx context.Context, org collab.OrganizationR
 	return added, err
 }
 
-// within reports whether some preferences are all among others.
+// within reports whether others contains some.
 func within(some, others map[string]collab.Preference) bool {
 	for channel, p := range some {
 		if others[channel] != p {
@@ -156,8 +151,8 @@ func within(some, others map[string]collab.Preference) bool {
 	return true
 }
 
-// RestoreGroup adds a group of users, or to one of the same name, if a name is given, the users
-// that it lacks.
+// RestoreGroup adds a group, or the missing users to an existing group with the same name. A nil
+// name matches any.
 func (s *Store) RestoreGroup(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, name *string, users []string,
 ) (bool, error) {

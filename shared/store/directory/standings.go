@@ -10,35 +10,41 @@ import (
 	"collabdata/shared/store"
 )
 
-// Bounds of one question for standings where the default access counts: 4,000 read units, where a missing grant that is asked for costs one.
-// The grants of 30 users on 30 documents and in the organization are 930; 60 chains of folders are 600.
+// Limits of one call with default access: 4,000 read units. A missing grant costs one unit: 30
+// users and 30 documents have 930 grants. 60 chains of folders cost 600 units.
 const (
-	fewFolders     = collab.MaxFolderDepth // up to these, users' grants on folders are asked for one by one
-	fewFoldersSeen = 1                     // likewise where only what somebody set counts, so that a user costs at most two read units
-	listedGrants   = 100                   // on folders, of each user: read in one go instead
-	mostFoldersAsk = 2_000                 // grants on folders that are asked for one by one where users have more than that
+	// Up to this number, grants on folders are read one by one.
+	fewFolders = collab.MaxFolderDepth
+	// The same without default access, so that a user costs at most two read units.
+	fewFoldersSeen = 1
+	// Grants on folders of each user that are read at once instead.
+	listedGrants = 100
+	// Grants on folders that are read one by one for users with more grants than that.
+	mostFoldersAsk = 2_000
 )
 
-// asked is a folder or a document of a question.
 type asked struct {
 	document *collab.DocumentRef // nil for a folder
-	in       string              // the folder itself, or the one that the document is in
-	standing collab.Standing     // of everybody
-	removals bool                // users were taken out of the document
-	grants   bool                // decide
+	in       string              // the folder itself, or the document's folder
+	standing collab.Standing     // of all users
+	removals bool                // users were removed from the document
+	grants   bool                // grants decide
 }
 
-// Standings answers q about an organization: what decides what users may do with folders and documents, except the answers of the account's
-// permission provider.
+// Standings returns the data that decides access of users to folders and documents of an
+// organization, except the answers of a permission provider.
 //
-// It reads the organization and the documents, and the folders above; then, of all users at once, what these ask for. With a default access
-// these are all grants, strongly consistent; it fails with FAILED_PRECONDITION where the users have very many on folders, and the folders
-// above what is asked for are very many. Without one it is nothing where nobody set an access type and nobody was removed, else at most two
-// read units a user, except for those with many grants on folders, and what was written less than a second before may be missing.
+// It reads the organization, the documents and the folders above, then the relevant items of all
+// users at once. With a default access, it reads all grants with strong consistency. It returns
+// FAILED_PRECONDITION if both the users' grants on folders and the folders above are too many.
+//
+// Without a default access, it reads nothing more if no access type is set and nobody was removed.
+// Otherwise it reads at most two units for each user, except users with many grants on folders, and
+// may miss writes of the last second.
 func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery) (*collab.Standings, error) {
 	full := q.Default != ""
 	itself := keys.Organization(org.Account, org.Organization)
-	first := append(collab.Map(q.Documents, documentKey), itself) // so that one round trip does where nothing is set
+	first := append(collab.Map(q.Documents, documentKey), itself)
 	for _, u := range q.Users {
 		if full || q.Members {
 			first = append(first, keys.Member(org, u))
@@ -91,7 +97,7 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 		}
 	}
 	var ask []keys.Key
-	matter := collab.Folders{} // whose grants decide
+	matter := collab.Folders{} // folders whose grants decide
 	for i := range list {
 		a := &list[i]
 		if _, exists := tree[a.in]; a.document == nil {
@@ -138,8 +144,8 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 	return standings(org, q, list, tree, found)
 }
 
-// asks returns the keys of what decides what a user may do, except for grants on folders. member: it is known whether the user is one of the
-// organization.
+// asks returns the keys of a user's relevant items, except grants on folders. member is true if the
+// user's membership is already known.
 func (a *asked) asks(org collab.OrganizationRef, user string, member, removals bool) (ask []keys.Key) {
 	if a.grants && a.document != nil {
 		ask = append(ask, keys.DocumentGrant(*a.document, user))
@@ -156,7 +162,6 @@ func (a *asked) asks(org collab.OrganizationRef, user string, member, removals b
 	return ask
 }
 
-// standings returns the answer by what was found.
 func standings(
 	org collab.OrganizationRef, q collab.StandingQuery, list []asked, tree collab.Folders, found map[keys.Key]store.Item,
 ) (*collab.Standings, error) {
@@ -208,8 +213,8 @@ func standings(
 	return of, nil
 }
 
-// listFolderGrants reads the first grants on folders of each user, where there are more than few folders to ask about. ask are the keys of
-// the grants that this leaves to be read.
+// listFolderGrants reads the first grants on folders of each user if there are more than few
+// folders. ask are the keys that remain to be read.
 func (s *Store) listFolderGrants(
 	ctx context.Context, org collab.OrganizationRef, users []string, folders collab.Folders, few int, strong bool,
 ) (listed map[keys.Key]store.Item, ask []keys.Key, err error) {
@@ -243,7 +248,8 @@ func (s *Store) listFolderGrants(
 	return listed, ask, nil
 }
 
-// folderGrants reads the first grants of a user on folders. last is the sort key of the last one, "" where there are no others.
+// folderGrants reads a user's first grants on folders. last is the sort key of the last one, "" if
+// there are no more.
 func (s *Store) folderGrants(
 	ctx context.Context, org collab.OrganizationRef, user string, strong bool,
 ) (list map[keys.Key]store.Item, last string, err error) {

@@ -13,10 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// people are those whom tests of Standings ask about.
 var people = []string{"ann", "bob", "cid"}
 
-// seeing returns which of people may see the documents of acme, by document, and what it cost to find out.
+// seeing returns the people with access to documents of acme, by document, and the read units.
 func (s *Store) seeing(t *testing.T, docs ...string) (seen map[string][]string, units float64) {
 	t.Helper()
 	u := &collab.Usage{}
@@ -66,8 +65,9 @@ var (
 	inPlan = collab.Resource{OrganizationRef: acme, Document: acme.Document("plan")}
 )
 
-// TestStandings asks about what somebody set, step by step, and holds it to its price: one unit for organization and document, one for each
-// folder above, and two for each person at most, none where nothing was set.
+// TestStandings adds restrictions step by step, and checks the cost: one unit for organization and
+// document, one for each folder above, and at most two for each user. Without restrictions, users
+// cost nothing.
 func TestStandings(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})
@@ -84,7 +84,7 @@ func TestStandings(t *testing.T) {
 		do   func()
 		plan []string
 		deep []string
-		each float64 // units of a person
+		each float64 // units for each user
 	}{
 		{"nothing is set", func() {}, all, all, 0},
 		{"public", func() { s.setAccess(t, "plan", collab.AccessPublic) }, all, all, 0},
@@ -118,7 +118,7 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// dropEmpty lets a document that nobody sees be one that is not there.
+// dropEmpty treats a document without viewers as absent.
 var dropEmpty = cmp.Transformer("dropEmpty", func(m map[string][]string) map[string]string {
 	list := map[string]string{}
 	for k, v := range m {
@@ -129,7 +129,7 @@ var dropEmpty = cmp.Transformer("dropEmpty", func(m map[string][]string) map[str
 	return list
 })
 
-// TestRemoved takes users out of the organization and a document, and brings them back in every way.
+// TestRemoved removes users from the organization and a document, and restores them in every way.
 func TestRemoved(t *testing.T) { storetest.OnEach(t, New, testRemoved) }
 
 func testRemoved(t *testing.T, s *Store) {
@@ -214,7 +214,7 @@ func testRemoved(t *testing.T, s *Store) {
 	}
 }
 
-// TestBringBackCostsNothing holds that adds pay nothing where nobody was removed.
+// TestBringBackCostsNothing: adds read nothing if nobody was removed.
 func TestBringBackCostsNothing(t *testing.T) {
 	s := newStore(t)
 	s.putOrganization(t, collab.Organization{ID: "org"})

@@ -11,18 +11,18 @@ import (
 
 // Limits of one call of Collect.
 const (
-	mostLooked      = 10_000     // items
-	mostLookedBytes = 10_000_000 // of these
+	mostLooked      = 10_000 // items
+	mostLookedBytes = 10_000_000
 )
 
-// shown are the kinds that Collect shows.
 var shown = map[string]bool{
 	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
 	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true,
 }
 
-// Collect shows take what an organization has of a person, from a position on, until take returns false for what has no room, or much was
-// looked at. next is where to go on, nil at the end. It reads all documents of the organization. Eventually consistent.
+// Collect passes the data of a user in an organization to take, from a position on. It stops if
+// take returns false, or at the limits. next is the position to continue at, nil at the end. It
+// reads all documents of the organization, with eventual consistency.
 func (s *Store) Collect(
 	ctx context.Context, org collab.OrganizationRef, user string, from collab.PersonalPosition, take func(collab.PersonalData) bool,
 ) (next *collab.PersonalPosition, err error) {
@@ -81,16 +81,14 @@ func (s *Store) Collect(
 	return &from, nil
 }
 
-// collection is one call of Collect.
 type collection struct {
 	*Store
 	user string
 	take func(collab.PersonalData) bool
-	head store.Item // of the thread whose comments come
+	head store.Item // of the thread of the next comments
 	full bool
 }
 
-// show shows what an item has of the person.
 func (c *collection) show(ctx context.Context, f store.Found) error {
 	var d collab.PersonalData
 	document := f.Parts.Doc

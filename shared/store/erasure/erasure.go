@@ -1,10 +1,11 @@
-// Package erasure deletes personal data by field, and shows it.
+// Package erasure deletes and exports personal data by field.
 //
-// A request ends the access of the people, and keeps a job. The job walks the organizations once, a minute later, when no request is under way
-// that began before. It deletes what is a person's own, blanks what they wrote, and puts the erased user where the attributes that the table
-// in package keys names have them. It looks for no text, and skips items that expire and hold no words of people.
+// A request ends the access of users and stores a job. A minute later, the job walks the
+// organizations once. It deletes the users' own items, blanks their texts, and puts the erased user
+// in the attributes that package keys lists. It does not search texts, and skips items that expire
+// and hold no text of users.
 //
-// Data added after the request is new, and stays: each item says when it was added.
+// Data added after the request is kept: each item has the time at which it was added.
 package erasure
 
 import (
@@ -22,30 +23,31 @@ import (
 	"collabdata/shared/store/threads"
 )
 
-// Store is the table with what deletes personal data in it. Safe for concurrent use. Its methods fail as those of store.Table do, besides what
-// they name.
+// Store is the table with erasure. It is safe for concurrent use.
 type Store struct {
 	*directory.Store
 	Outbox  *outbox.Store
 	Inbox   *inbox.Store
 	Threads *threads.Store
 
-	skew  time.Duration // store.ClockSkew, but in tests
-	most  int           // queries of a step, 0 for as many as a walk makes
-	inOne int           // organizations in which a request itself ends the access
+	skew  time.Duration // store.ClockSkew, except in tests
+	most  int           // queries of a step; 0 for the default
+	inOne int           // organizations in which a request ends access itself
 }
 
-// New returns what deletes personal data in the directory of threads.
+// New returns a Store for the directory of threads.
 func New(t *threads.Store, in *inbox.Store) *Store {
 	return &Store{Store: t.Directory, Outbox: t.Outbox, Inbox: in, Threads: t, skew: store.ClockSkew, inOne: 1_000}
 }
 
-// begins is how long a job waits: no request lives longer than 30 s, so what one wrote that had begun before is there.
+// begins is the wait of a job. No request takes longer than 30 s, so writes of earlier requests are
+// complete.
 const begins = time.Minute
 
-// Erase begins to delete the data of users, at most 30, in organizations, which exist, or for nil in all of the account. It ends their access,
-// records an event for each user, and returns the job that does the rest; of an account of more than 1,000 organizations the job ends the
-// access, too. A repeat of the request begins nothing more.
+// Erase starts to delete the data of at most 30 users in existing organizations, or in the whole
+// account if organizations is nil. It ends their access, records an event for each user, and
+// returns the job that does the rest. In an account of more than 1,000 organizations, the job also
+// ends the access. A retry of the request starts no second job.
 func (s *Store) Erase(ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef) (string, error) {
 	job, err := s.Outbox.Job(ctx, req.Account, req.JobID())
 	if collab.CodeOf(err) == collab.NotFound {
@@ -61,7 +63,7 @@ func (s *Store) Erase(ctx context.Context, req *request.Request, users []string,
 	return job.ID, s.Outlast(ctx, req.Now, s.skew)
 }
 
-// begin ends the users' access, where there are few organizations, and keeps the job with its events.
+// begin ends the access in small accounts, and stores the job with its events.
 func (s *Store) begin(
 	ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef,
 ) (job outbox.Job, err error) {
@@ -79,8 +81,8 @@ func (s *Store) begin(
 	return job, err
 }
 
-// endAccess ends the access of the people of a job in organizations, in all of the account in those after one, "" for the first. It reports
-// whether that is done, and which it did last.
+// endAccess ends access in the organizations of a job, or in those of the account after an id. It
+// reports whether it is done, and the last id.
 func (s *Store) endAccess(ctx context.Context, job *outbox.Job, after string) (done bool, last string, err error) {
 	list := job.Erasure.Organizations
 	if done = true; list == nil {
@@ -104,7 +106,6 @@ func (s *Store) endAccess(ctx context.Context, job *outbox.Job, after string) (d
 	return done && err == nil, last, err
 }
 
-// events returns the events of a job: one for each user.
 func events(job *outbox.Job) (all []*collab.Event) {
 	e := job.Erasure
 	in := collab.Map(e.Organizations, func(org collab.OrganizationRef) string { return org.Organization })
@@ -116,15 +117,15 @@ func events(job *outbox.Job) (all []*collab.Event) {
 	return all
 }
 
-// EndRest does what the request of a job left: it ends the access of the people in further organizations. It reports whether there are more,
-// and notes in p where it goes on.
+// EndRest ends access in further organizations, and records the progress in p. It reports whether
+// more remain.
 func (s *Store) EndRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (more bool, err error) {
 	done, last, err := s.endAccess(ctx, job, p.From)
 	p.From = last
 	return !done, err
 }
 
-// Step does some of a job, and notes in p how far that has come.
+// Step runs part of a job, and records the progress in p.
 func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	e := job.Erasure
 	at := store.From(keys.AnAccount, keys.Parts{Acct: job.Account})
@@ -156,5 +157,5 @@ func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	return err
 }
 
-// personal reports whether a kind has personal data that are deleted: it is a user's own, or has user objects.
+// personal reports whether a kind has personal data: it belongs to a user, or has user objects.
 func personal(k *keys.Kind) bool { return k.Of != "" && (k.NamesUser() || k.Users != "") }

@@ -35,26 +35,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The person who is forgotten, as everything that is planted has them.
+// The user to erase, in all planted data.
 const (
 	person  = "pia-4711"
 	name    = "Pia Planted"
 	address = "pia@planted.example"
 	words   = "what Pia wrote herself"
-	alias   = "Fräulein P." // as a member alone
+	alias   = "Fräulein P." // only as a member
 )
 
-// traces are what must not be found of the person.
 var traces = []string{person, name, address, words, alias}
 
-// user is the person as JSON.
 var user = collab.JSON(`{"userId":"` + person + `","name":"` + name + `","email":"` + address + `"}`)
 
-// world is the stores on a clock of the test.
 type world struct {
 	testing.TB
 	*directory.Store
-	table    *store.Table // as the test itself reaches it
+	table    *store.Table // without the world's wrappers
 	threads  *threads.Store
 	outbox   *outbox.Store
 	inbox    *inbox.Store
@@ -90,7 +87,6 @@ func (w *world) must(err error) {
 
 func (w *world) request() *request.Request { return storetest.Request(w.Store.Now()) }
 
-// document opens a document, and makes it where it is missing.
 func (w *world) document(org, doc string) collab.DocumentRef {
 	w.Helper()
 	of, err := w.OpenDocument(w.Context(), "acct", org, doc, collab.CreateFlags{Organization: true, Document: true})
@@ -106,7 +102,7 @@ func comment(id int64, by, text string) collab.Comment {
 	return c
 }
 
-// thread adds a thread; change may fill its head.
+// thread adds a thread. change, unless nil, fills its head.
 func (w *world) thread(doc collab.DocumentRef, id string, change func(*collab.Thread), comments ...collab.Comment) {
 	w.Helper()
 	th := storetest.Thread(id, "", 0)
@@ -120,7 +116,7 @@ func (w *world) thread(doc collab.DocumentRef, id string, change func(*collab.Th
 	w.must(w.threads.AddAnnotation(w.Context(), w.request(), doc, th, collab.NewAnnotation{}))
 }
 
-// notify adds a notification with its event, as it is after its delivery to users.
+// notify adds a notification with its event, in the state after its delivery to users.
 func (w *world) notify(doc collab.DocumentRef, id string, by collab.User, fill func(*collab.Notification), users ...string) {
 	w.Helper()
 	n := collab.Notification{ID: id, DocumentID: doc.Document, Incarnation: doc.Incarnation, ActionUser: by, Headline: "x", CreatedAt: w.Millis()}
@@ -154,7 +150,7 @@ func (w *world) user(id string) (u collab.User) {
 	return u
 }
 
-// plant puts the person into everything that an organization has.
+// plant puts the user into everything that an organization has.
 func (w *world) plant(org string) {
 	w.Helper()
 	ctx, doc := w.Context(), w.document(org, "plan")
@@ -228,7 +224,6 @@ func (w *world) plantNotifications(doc collab.DocumentRef) {
 		collab.NotificationChange{ID: doc.Organization + "-to-all", Read: []string{person}}))
 }
 
-// text is all that an item holds, its keys too.
 func text(t testing.TB, it store.Item) string {
 	var b strings.Builder
 	var write func(v types.AttributeValue)
@@ -263,8 +258,8 @@ func text(t testing.TB, it store.Item) string {
 	return b.String()
 }
 
-// found lists the items that have a trace of the person, by kind, but those of organizations that are left out, and what expires without
-// people's words.
+// found lists the items with a trace of the user, by kind. It ignores the organizations but, and
+// expiring items without users' texts.
 func (w *world) found(but ...string) map[string][]string {
 	w.Helper()
 	list := map[string][]string{}
@@ -281,7 +276,7 @@ func (w *world) found(but ...string) map[string][]string {
 	return list
 }
 
-// erase begins to forget the person in organizations, all for none, and returns the job.
+// erase starts to erase users in organizations, or in all if there are none, and returns the job.
 func (w *world) erase(users []string, organizations ...string) string {
 	w.Helper()
 	var refs []collab.OrganizationRef
@@ -296,7 +291,6 @@ func (w *world) erase(users []string, organizations ...string) string {
 	return job
 }
 
-// run carries a job on until it is done.
 func (w *world) run(job string) {
 	w.Helper()
 	for range 10_000 {
@@ -312,8 +306,8 @@ func (w *world) run(job string) {
 	w.Fatal("the job does not end")
 }
 
-// TestErased: of a person who is in every attribute that the table names, and has an item of every kind that names a user, nothing is found
-// after the job; another organization is as it was.
+// TestErased: after the job, no trace of the user remains in any attribute that the table of kinds
+// lists, or in any kind with a user in the key. Another organization is unchanged.
 func TestErased(t *testing.T) {
 	for _, bounded := range []bool{true, false} {
 		t.Run(fmt.Sprint("bounded ", bounded), func(t *testing.T) {
@@ -326,7 +320,7 @@ func TestErased(t *testing.T) {
 			planted := w.found()
 			for _, kind := range keys.Kinds() {
 				if kind.Name == keys.ARemoval {
-					continue // TestRemovalOutlives has one
+					continue // TestRemovalOutlives covers it
 				}
 				if kind.Of != "" && (kind.NamesUser() || kind.Users != "") && len(planted[kind.Name]) == 0 {
 					t.Errorf("no %s has the person: the test would find nothing of nothing", kind.Name)
@@ -368,13 +362,11 @@ func TestErased(t *testing.T) {
 	}
 }
 
-// inOrganization is the organization of a key, "" for none.
 func inOrganization(k keys.Key) string {
 	_, p := keys.KindOf(k)
 	return p.Org
 }
 
-// in is what an organization has, by key.
 func (w *world) in(org string) map[string]string {
 	all := map[string]string{}
 	for _, it := range storetest.Scan(w.TB, w.table) {
@@ -385,7 +377,6 @@ func (w *world) in(org string) map[string]string {
 	return all
 }
 
-// left checks what is left of the organization acme.
 func (w *world) left() {
 	w.Helper()
 	doc := w.document("acme", "plan")
@@ -428,7 +419,7 @@ func (w *world) left() {
 	}
 }
 
-// TestEscaped holds that ids are erased also where JSON that was stored as sent has them with an escape.
+// TestEscaped: ids are also erased if stored JSON escapes them.
 func TestEscaped(t *testing.T) {
 	w := begin(t)
 	doc := w.document("acme", "plan")
@@ -453,8 +444,9 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// TestRemovalOutlives holds that marks of users who were taken out outlive the erasure, without an id: one that it
-// made as long as a token of theirs may hold, an earlier one for good. One that was made later stays as it is.
+// TestRemovalOutlives: marks of removed users outlive the erasure, without an id. A mark that it
+// made stays as long as a token of the user may be valid, an earlier one forever, and a later one
+// is unchanged.
 func TestRemovalOutlives(t *testing.T) {
 	w := begin(t)
 	w.plant("acme")
@@ -501,7 +493,8 @@ func TestRemovalOutlives(t *testing.T) {
 	}
 }
 
-// TestErasedKilled kills the process that erases after ever more of its requests; the next one goes on, and ends as one that lived.
+// TestErasedKilled kills the process after more and more of its requests. The next process
+// continues and ends with the same result.
 func TestErasedKilled(t *testing.T) {
 	w := begin(t)
 	w.plant("acme")
@@ -520,17 +513,17 @@ func TestErasedKilled(t *testing.T) {
 		t.Error(left)
 	}
 	w.left()
-	w.run(w.erase([]string{person})) // once more
+	w.run(w.erase([]string{person})) // again
 	w.left()
 }
 
-// TestAddedAgain: what is added under the id after the deletion was answered starts from nothing, and is there after the job, also where the
-// calls of the deletion are slow.
+// TestAddedAgain: data added under the id after the deletion was answered is kept, even if the
+// deletion's calls are slow.
 func TestAddedAgain(t *testing.T) {
 	table, now := storetest.New(t), new(time.Now())
 	w := newWorld(t, table, table, now)
 	w.plant("acme")
-	slow := storetest.Watched(t, table, func(string, string) *http.Response { // by the clock of the test
+	slow := storetest.Watched(t, table, func(string, string) *http.Response { // by the test's clock
 		clock.Lock()
 		defer clock.Unlock()
 		*now = now.Add(10 * time.Millisecond)
@@ -541,7 +534,7 @@ func TestAddedAgain(t *testing.T) {
 	org := doc.OrganizationRef
 	at := []collab.Resource{{OrganizationRef: org, Document: doc}}
 	w.must(w.ChangeMembers(t.Context(), w.request(), collab.Resource{OrganizationRef: org}, []string{person}, true, func(_ int, m *collab.Member) {
-		m.User = collab.User{UserID: person}.Over(m.User) // as users/add does
+		m.User = collab.User{UserID: person}.Over(m.User) // like users/add
 	})[0])
 	if grants, err := w.Query(t.Context(), store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(person))}); err != nil || len(grants) > 0 {
 		t.Errorf("they have %v, %v", grants, err)
@@ -576,7 +569,7 @@ func TestAddedAgain(t *testing.T) {
 // clock guards the clocks of tests.
 var clock sync.Mutex
 
-// TestAccessEnds: in each of 31 organizations, whether the request or the job ends the access.
+// TestAccessEnds: access ends in each of 31 organizations, in the request or in the job.
 func TestAccessEnds(t *testing.T) {
 	for _, inOne := range []int{1000, 5} {
 		w := begin(t)
@@ -593,7 +586,7 @@ func TestAccessEnds(t *testing.T) {
 	}
 }
 
-// TestFollowed: who follows a document by what changed since learns what the deletion took away.
+// TestFollowed: readers of a document's changes learn of the deleted data.
 func TestFollowed(t *testing.T) {
 	w := begin(t)
 	doc := w.document("acme", "plan")
@@ -624,7 +617,8 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
-// TestOthersStay: what others have that is equal to the id or the name of a person is left alone: ids of places, names, words.
+// TestOthersStay: data of others that equals the id or name of the user is kept: ids of places,
+// names, words.
 func TestOthersStay(t *testing.T) {
 	for _, id := range []string{"user_12345678", "may"} {
 		w := begin(t)
@@ -653,7 +647,6 @@ func TestOthersStay(t *testing.T) {
 	}
 }
 
-// inAll is what the items of kinds have, by key.
 func (w *world) inAll(kinds ...string) map[string]string {
 	all := map[string]string{}
 	for _, it := range storetest.Scan(w.TB, w.table) {

@@ -1,4 +1,4 @@
 package erasure
 
-// Bound makes small what a step reads, and in how many organizations a request itself ends the access.
+// Bound limits the queries of a step, and the organizations in which a request ends access itself.
 func (s *Store) Bound(queries, organizations int) { s.most, s.inOne = queries, organizations }

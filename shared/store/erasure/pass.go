@@ -18,19 +18,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// pass is one step of a job.
 type pass struct {
 	*Store
 	*people
-	before  collab.Millis // what was added later is new
-	earlier string        // than this is the mark of a request that added what is not new
+	before  collab.Millis // later items are new
+	earlier string        // items with a lower request mark are old
 	written atomic.Int64
 
 	mu      sync.Mutex
-	threads map[keys.Key]*thread // that the step changes, by their heads
+	threads map[keys.Key]*thread // threads that the step changes, by head
 }
 
-// old reports whether an item was added before the deletion was answered. An item without a time is old.
+// old reports whether an item was added before the deletion was answered. An item without a time is
+// old.
 func (r *pass) old(f store.Found) bool {
 	if f.Parts.At != 0 {
 		return f.Parts.At <= r.before
@@ -46,7 +46,7 @@ func (r *pass) old(f store.Found) bool {
 	return true
 }
 
-// item deletes an item that is one of the people's own, or takes them out of it.
+// item deletes an item that belongs to an erased user, or removes the users from it.
 func (r *pass) item(ctx context.Context, f store.Found) error {
 	switch {
 	case f.Kind.NamesUser():
@@ -70,8 +70,8 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 	return r.change(ctx, f, nil)
 }
 
-// forget takes the id out of the mark of a user who was taken out of something. A mark that the erasure made itself
-// expires 48 hours after it.
+// forget removes the user id from a removal mark. A mark of the erasure itself expires after 48
+// hours.
 func (r *pass) forget(ctx context.Context, f store.Found) error {
 	if f.Text(keys.RemovedUser) == "" {
 		return nil
@@ -86,7 +86,8 @@ func (r *pass) forget(ctx context.Context, f store.Found) error {
 	return err
 }
 
-// theirs reports whether a notification was caused by one of the people, or is for them alone, with its id and time.
+// theirs reports whether an erased user caused a notification or is its only recipient. It returns
+// its id and time.
 func (r *pass) theirs(f store.Found) (id string, at collab.Millis, theirs bool) {
 	var n struct {
 		Body store.Encoded[collab.Notification] `dynamodbav:"body"`
@@ -101,8 +102,8 @@ func (r *pass) theirs(f store.Found) (id string, at collab.Millis, theirs bool) 
 	return of.ID, of.CreatedAt, of.CreatedAt <= r.before && of.ID != "" && (r.ids[of.ActionUser.UserID] || alone)
 }
 
-// change takes the people out of an item, and then does what more says, nil for nothing more. Where others wrote it since it was read, it reads
-// it and does so once more.
+// change removes the users from an item, and then applies more unless it is nil. It reads the item
+// again if another request has written it.
 func (r *pass) change(ctx context.Context, f store.Found, more func(after store.Item) store.Item) error {
 	mark, first := r.NewMark(), true
 	return r.Try(ctx, "an item", mark, func(ctx context.Context) ([]store.Write, error) {
@@ -130,7 +131,7 @@ func (r *pass) change(ctx context.Context, f store.Found, more func(after store.
 	})
 }
 
-// inThread deletes personal data in a head or a comment that is not new.
+// inThread deletes personal data in an old head or comment.
 func (r *pass) inThread(ctx context.Context, f store.Found) error {
 	theirs := r.ids[f.Text(keys.Creator)]
 	switch {
@@ -142,13 +143,13 @@ func (r *pass) inThread(ctx context.Context, f store.Found) error {
 		return r.change(ctx, f, nil)
 	}
 	answered, err := r.thread(f).lastAnswer(ctx, r, f)
-	if err != nil || answered <= f.Text(keys.SK) { // else it is deleted
+	if err != nil || answered <= f.Text(keys.SK) { // otherwise it is deleted
 		return err
 	}
 	return r.change(ctx, f, blank)
 }
 
-// head takes the words of a thread that one of the people made out of its head; what places it stays.
+// head removes the content of a thread by an erased user from its head, except its location.
 func (r *pass) head(it store.Item) store.Item {
 	pk, by, _ := strings.Cut(it.Text(keys.By), "#U#")
 	if user, err := keys.Unescape(by); err == nil && r.ids[user] {
@@ -165,7 +166,7 @@ func (r *pass) head(it store.Item) store.Item {
 	return it
 }
 
-// blank returns what stays of a comment of one of the people that others answered after: that there was one, and when.
+// blank returns an erased comment that keeps only its id and times, because others replied.
 func blank(it store.Item) store.Item {
 	var c collab.Comment
 	by, err := collab.EncodeJSON(collab.Erased())
@@ -176,14 +177,12 @@ func blank(it store.Item) store.Item {
 	return store.Overlay[collab.Comment](it, store.ItemOf(it.Key(), left))
 }
 
-// thread is a thread that a step changes.
 type thread struct {
 	touching, answering sync.Once
 	touched, failed     error
-	answered            string // the sort key of its last comment by anybody else, "" for none
+	answered            string // sort key of the last comment of another user, or ""
 }
 
-// thread returns the thread of an item; nil where that is in none.
 func (r *pass) thread(f store.Found) *thread {
 	if f.Kind.Name != keys.AThread && f.Kind.Name != keys.AComment {
 		return nil
@@ -197,13 +196,14 @@ func (r *pass) thread(f store.Found) *thread {
 	return r.threads[k]
 }
 
-// touch moves the time of a thread before it changes, so that who follows it reads it again.
+// touch updates the time of a thread before a change, so that readers fetch it again.
 func (th *thread) touch(ctx context.Context, r *pass, f store.Found) error {
 	th.touching.Do(func() { th.touched = r.Threads.Touch(ctx, f.Parts.Document(), f.Parts.Ann, r.Millis()) })
 	return th.touched
 }
 
-// lastAnswer returns the sort key of the last comment in a thread by anybody else, "" for none. It deletes theirs after it.
+// lastAnswer returns the sort key of the last comment of another user, or "". It deletes later
+// comments of erased users.
 func (th *thread) lastAnswer(ctx context.Context, r *pass, f store.Found) (string, error) {
 	th.answering.Do(func() { th.answered, th.failed = th.deleteEnd(ctx, r, f) })
 	return th.answered, th.failed
@@ -247,7 +247,7 @@ func (th *thread) deleteEnd(ctx context.Context, r *pass, f store.Found) (string
 	return "", nil
 }
 
-// without returns an item without the people in the attributes that the table names for its kind.
+// without removes the users from the attributes that the table of kinds lists.
 func (p *people) without(it store.Item, k *keys.Kind) store.Item {
 	after := maps.Clone(it)
 	for _, path := range strings.Fields(k.Users) {

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// people are those whose data are deleted.
+// people are the erased users.
 type people struct{ ids map[string]bool }
 
 func newPeople(ids []string) *people {
@@ -25,8 +25,8 @@ func newPeople(ids []string) *people {
 	return p
 }
 
-// attribute returns an attribute without the people, or without them in a member of it: the id of a user, a list of ids, a map of these, or a
-// JSON text.
+// attribute returns an attribute without the users, or without them in one member. The attribute is
+// a user id, a list of ids, a map of these, or JSON text.
 func (p *people) attribute(v types.AttributeValue, name, member string) types.AttributeValue {
 	switch of := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -42,7 +42,7 @@ func (p *people) attribute(v types.AttributeValue, name, member string) types.At
 	return v
 }
 
-// json returns a JSON text without the people, or without them in a member of it.
+// json returns JSON text without the users, or without them in one member.
 func (p *people) json(text, name, member string) string {
 	named := strings.Contains(text, `\`) // an escape may hide an id
 	for id := range p.ids {
@@ -68,13 +68,14 @@ func (p *people) json(text, name, member string) string {
 	}
 	made, err := collab.EncodeJSON(v)
 	if err != nil {
-		return text // what was decoded has a JSON form
+		return text // decoded values always encode
 	}
 	return string(made)
 }
 
-// value returns the JSON value of a field without the people: in user objects, in ids of fields that are called …UserId, and in lists that are
-// called …UserIds. A list that is all of an attribute loses them. It reports whether that differs.
+// value returns a JSON value without the users: in user objects, in fields named …UserId, and in
+// lists named …UserIds. It removes them from a list that is a whole attribute. It reports whether
+// the value changed.
 func (p *people) value(name string, v any) (_ any, changed bool) {
 	switch of := v.(type) {
 	case map[string]any:
@@ -114,7 +115,7 @@ func (p *people) value(name string, v any) (_ any, changed bool) {
 	return v, changed
 }
 
-// withoutMentions returns a text without mentions of the people, which HTML may escape.
+// withoutMentions returns a text without mentions of the users, plain or HTML-escaped.
 func (p *people) withoutMentions(text string) string {
 	var b strings.Builder
 	for {
@@ -134,7 +135,7 @@ func (p *people) withoutMentions(text string) string {
 	}
 }
 
-// names reports whether a user object is a user's, or one in a list of tags.
+// names reports whether a user object is the user's, or a list of tags has one.
 func names(users collab.JSON, user string) bool {
 	type object struct {
 		UserID string `json:"userId"`
@@ -144,6 +145,6 @@ func names(users collab.JSON, user string) bool {
 	if json.Unmarshal(users, &one) == nil {
 		return one.UserID == user
 	}
-	_ = json.Unmarshal(users, &list) // what is stored is one or the other
+	_ = json.Unmarshal(users, &list) // stored values are one or the other
 	return slices.Contains(list, object{user})
 }

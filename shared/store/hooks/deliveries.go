@@ -10,9 +10,9 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// A delivery is a new item until its first attempt, which writes the kept item and deletes the new one. While the kept one waits for its
-// next attempt, a pointer with its revision is listed by that time. So the list of new items and the list of pointers hold what is left to
-// do, and nothing else.
+// A delivery is a new item until its first attempt, which writes the kept item and deletes the new
+// one. While a kept delivery waits for its next attempt, a pointer with its revision is listed by
+// that time. So the new items and the pointers are exactly the work to do.
 
 func newKey(e collab.EndpointRef, event string) keys.Key {
 	return keys.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
@@ -28,7 +28,6 @@ func deliveryItem(k keys.Key, d collab.Delivery) store.Item {
 	return it
 }
 
-// waitingItem is the pointer to a delivery that waits.
 func waitingItem(k keys.Key, d collab.Delivery) store.Item {
 	it := store.NewItem(keys.Waiting(k, d.NextAttempt))
 	it[keys.Rev], it[keys.Expires] = store.Number(d.Rev), store.Number(outbox.Expiry(d.CreatedAt))
@@ -41,14 +40,15 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 	return d, err
 }
 
-// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing. One of a delivery that was attempted is deleted by
-// NewDeliveries.
+// AddDelivery adds a new delivery to an endpoint. It is idempotent. If the delivery was already
+// attempted, NewDeliveries deletes the new item.
 func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.Delivery) error {
 	_, err := s.Create(ctx, deliveryItem(newKey(e, d.EventID), d))
 	return err
 }
 
-// Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or it has expired.
+// Delivery returns the delivery of an event to an endpoint. It returns NOT_FOUND if there is none,
+// or if it has expired.
 func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string) (d collab.Delivery, err error) {
 	kept, fresh := keptKey(e, event), newKey(e, event)
 	found, err := s.GetAll(ctx, []keys.Key{kept, fresh}, true)
@@ -63,8 +63,9 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", e.WebhookID, event)
 }
 
-// NewDeliveries returns at most most new deliveries of an endpoint, in the order of their events; more reports that there are others. It
-// deletes those that were attempted: a run died before it did, or their event was handled twice. Deliveries that can't be read go to skip.
+// NewDeliveries returns up to most new deliveries of an endpoint in the order of their events.
+// more reports whether others follow. It deletes deliveries that were already attempted, and passes
+// errors of unreadable ones to skip.
 func (s *Store) NewDeliveries(
 	ctx context.Context, e collab.EndpointRef, most int, skip func(error),
 ) (list []collab.Delivery, more bool, err error) {
@@ -99,7 +100,7 @@ func (s *Store) NewDeliveries(
 	return list, more, nil
 }
 
-// attempted deletes the new item of a kept delivery, and writes the pointer of one that waits.
+// attempted deletes the new item of a kept delivery, and writes a pointer if it waits.
 func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.Item, skip func(error)) error {
 	d, err := readDelivery(e.WebhookID, kept)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.
 	return s.Delete(ctx, newKey(e, kept.Text(keys.SK)))
 }
 
-// SaveDelivery updates a delivery from before, as it was read, to after. It changes nothing where another has written it since.
+// SaveDelivery updates a delivery from before to after. It does nothing if before is out of date.
 func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, after collab.Delivery) error {
 	if before.Rev > 0 {
 		_, err := s.Write(ctx, s.saveDelivery(e, before, after, s.NewMark())...)
@@ -130,7 +131,6 @@ func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, 
 	return s.attempted(ctx, e, it, func(error) {})
 }
 
-// saveDelivery is the transaction that updates a kept delivery and its pointer.
 func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery, mark string) []store.Write {
 	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
 	it := deliveryItem(keptKey(e, after.EventID), after)
@@ -145,9 +145,9 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	return writes
 }
 
-// WaitingDeliveries returns at most most deliveries of an endpoint that wait for the time until or an earlier one, earliest first. next is
-// the time that the first one after them waits for, 0 for none. It deletes pointers to deliveries that have expired or wait no more.
-// Deliveries that can't be read go to skip.
+// WaitingDeliveries returns up to most deliveries of an endpoint that are due by until, earliest
+// first. next is the due time of the following one, or 0. It deletes pointers to expired or
+// finished deliveries, and passes errors of unreadable ones to skip.
 func (s *Store) WaitingDeliveries(
 	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
 ) (list []collab.Delivery, next collab.Millis, err error) {
@@ -203,13 +203,12 @@ func (s *Store) WaitingDeliveries(
 	return list, next, nil
 }
 
-// afterEvents sorts after all event ids, and before the pointers of deliveries that wait.
+// afterEvents sorts after all event ids, and before the pointers.
 const afterEvents = "{"
 
-// deliveriesExamined bounds what one page of deliveries looks at.
 const deliveriesExamined = 1_000
 
-// deliveries reads at most most deliveries of an endpoint, kept and new ones, between two events.
+// deliveries returns up to most deliveries of an endpoint, kept and new, in a range of keys.
 func (s *Store) deliveries(
 	ctx context.Context, e collab.EndpointRef, itemKeys store.Span, most int, newest bool,
 ) (list []collab.Delivery, more bool, err error) {
@@ -230,7 +229,6 @@ func (s *Store) deliveries(
 	return list, more, nil
 }
 
-// between are the keys of the deliveries that may pass a filter.
 func between(f collab.DeliveryFilter) store.Span {
 	itemKeys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: afterEvents}
 	if f.Before != 0 {
@@ -239,9 +237,12 @@ func between(f collab.DeliveryFilter) store.Span {
 	return itemKeys
 }
 
-// Deliveries returns at most most deliveries of an endpoint that pass the filter, newest event first, after an event id ("" for the
-// newest). next is the position of the next page, "" when the list ends. A page may hold fewer than most, even none, and still have a next
-// one. Strongly consistent. NOT_FOUND when the endpoint does not exist.
+// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first.
+// after is an event id, or "" for the newest.
+//
+// next is the position of the next page, "" at the end. A page may be short or empty and still have
+// a next one. It reads with strong consistency. It returns NOT_FOUND if the endpoint does not
+// exist.
 func (s *Store) Deliveries(
 	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
 ) (list []collab.Delivery, next string, err error) {
@@ -272,14 +273,13 @@ func (s *Store) Deliveries(
 	}
 }
 
-// endpoint returns the reference of an endpoint; NOT_FOUND when it does not exist.
 func (s *Store) endpoint(ctx context.Context, acct, hook string) (e collab.EndpointRef, err error) {
 	w, err := s.Webhook(ctx, acct, hook)
 	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: acct, WebhookID: hook}, CreatedAt: w.CreatedAt}, err
 }
 
-// ReplayDelivery makes a delivery pending once more, whatever became of it; the relay wakes its lane. NOT_FOUND when the delivery or the
-// endpoint does not exist.
+// ReplayDelivery makes a delivery pending again, whatever its state. The relay wakes its lane. It
+// returns NOT_FOUND if the delivery or the endpoint does not exist.
 func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) error {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err == nil {
@@ -291,7 +291,7 @@ func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) er
 	return err
 }
 
-// replay makes a delivery due now, whatever became of it. addedToLane must follow.
+// replay makes a delivery due now. The caller must call addedToLane afterwards.
 func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) error {
 	mark := s.NewMark()
 	return s.Try(ctx, "the delivery of event "+event, mark, func(ctx context.Context) ([]store.Write, error) {
@@ -305,12 +305,13 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 	})
 }
 
-// replayReserve is the time left of a call at which it begins no further page.
+// replayReserve is the time that must remain to start another page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes at most most deliveries of events since a time pending once more, oldest event first, after an event
-// id ("" for the oldest); the relay wakes the lane. replayed counts them. next is the position of the next call, "" when there are no more:
-// a call whose time runs out leaves others to it. NOT_FOUND when the endpoint does not exist.
+// ReplayDeliveries makes up to most deliveries of events since a time pending again, oldest
+// first. after is an event id, or "" for the oldest. The relay wakes the lane. next is the position
+// of the next call, "" at the end; a call that runs out of time returns early. It returns NOT_FOUND
+// if the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
 	ctx context.Context, acct, hook string, since collab.Millis, after string, most int,
 ) (replayed int, next string, err error) {
@@ -326,7 +327,7 @@ func (s *Store) ReplayDeliveries(
 		err = store.Each(ctx, len(page), func(ctx context.Context, i int) error {
 			err := s.replay(ctx, e, page[i].EventID)
 			if collab.CodeOf(err) == collab.NotFound {
-				return nil // it has expired
+				return nil // expired
 			}
 			return err
 		})

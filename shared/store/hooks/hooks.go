@@ -1,7 +1,8 @@
-// Package hooks keeps the webhook endpoints of accounts, the deliveries to each, and its lane: who posts them, and when.
+// Package hooks stores webhook endpoints, the deliveries to each, and its lane, which controls when
+// they are posted.
 //
-// An endpoint that the service disables records an event of that in the same transaction, so hooks knows the outbox. The outbox lists lanes
-// that are due by their keys, as pending work, and knows nothing else of them.
+// Disabling an endpoint records an event in the same transaction, so hooks depends on the outbox.
+// The outbox lists due lanes as pending work.
 package hooks
 
 import (
@@ -9,8 +10,7 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Store is the webhook endpoints in a table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments
-// say.
+// Store stores webhook endpoints in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
 	outbox *outbox.Store

@@ -14,7 +14,7 @@ import (
 
 func open(table *store.Table) *Store { return New(outbox.New(table)) }
 
-// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+// TestKeepUnknown: changes keep attributes of a newer version.
 func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, open, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {

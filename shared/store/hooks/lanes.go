@@ -12,28 +12,36 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A lane has one holder at a time. Adding deliveries to a free lane reserves it for the receiver of a message; adding them to a held one
-// sets Asked. A holder releases its lane only if Asked was not set since it began to look. Until then the lane is pending work, and the
-// relay makes up for a lost message or run.
+// A lane has one holder at a time. Adding deliveries to a free lane reserves it for the receiver of
+// a message; adding them to a held one sets Asked. A holder can release its lane only if Asked was
+// not set since its last look. Until then the lane is pending work, and the relay replaces a lost
+// message or run.
 const (
-	LaneLease   = time.Minute      // of a holder, and of the receiver of a message
-	takenAtOnce = 20 * time.Second // the receiver of an older message claims the lane anew
-	wakeAfter   = 2 * time.Minute  // from a reservation or claim until the relay wakes the lane
+	LaneLease   = time.Minute      // of a holder or a reservation
+	takenAtOnce = 20 * time.Second // for older messages, the receiver claims the lane anew
+	wakeAfter   = 2 * time.Minute  // from a reservation or claim to the relay's wake-up
 )
 
-// Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: its holder.
+// Lane is the common state of all deliveries to a webhook endpoint. Only its holder works on it.
 type Lane struct {
 	collab.LaneRef `dynamodbav:"-"`
-	Holder         string               `dynamodbav:"by,omitempty"`    // the run or the message that has it; "" for none
-	Until          collab.Millis        `dynamodbav:"until,omitempty"` // the end of the holder's lease
-	Asked          bool                 `dynamodbav:"ask"`             // something was added since its holder looked
-	Since          collab.Millis        `dynamodbav:"at,omitempty"`    // when the first message was sent that nobody has received; 0 for none
-	Next           collab.Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes it, 0 for never
-	Alarm          collab.Millis        `dynamodbav:"alarm,omitempty"` // the last delayed message for it comes then
-	Pause          collab.Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
-	Health         collab.WebhookHealth `dynamodbav:"health"`
+	// Run or message that has the lane, or "".
+	Holder string `dynamodbav:"by,omitempty"`
+	// End of the holder's lease.
+	Until collab.Millis `dynamodbav:"until,omitempty"`
+	// Deliveries were added since the holder looked.
+	Asked bool `dynamodbav:"ask"`
+	// Time of the first unreceived message, or 0.
+	Since collab.Millis `dynamodbav:"at,omitempty"`
+	// Time of the relay's wake-up, or 0.
+	Next collab.Millis `dynamodbav:"next,omitempty"`
+	// Arrival of the last delayed message.
+	Alarm collab.Millis `dynamodbav:"alarm,omitempty"`
+	// Nothing is posted before.
+	Pause  collab.Millis        `dynamodbav:"pause,omitempty"`
+	Health collab.WebhookHealth `dynamodbav:"health"`
 
-	read store.Item // the lane as it was read
+	read store.Item
 }
 
 // Held reports whether the lane has a holder.
@@ -47,7 +55,7 @@ func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {
 	return l, err
 }
 
-// Lanes returns the lanes, in the order asked for. Strongly consistent.
+// Lanes returns lanes in the order of refs, with strong consistency.
 func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, error) {
 	itemKeys := collab.Map(refs, laneKey)
 	found, err := s.GetAll(ctx, itemKeys, true)
@@ -63,7 +71,6 @@ func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, erro
 	return list, nil
 }
 
-// hold is the update that gives a lane a holder, and clears Asked.
 func (s *Store) hold(holder string, now collab.Millis) expression.UpdateBuilder {
 	return expression.Set(expression.Name(keys.Holder), expression.Value(holder)).
 		Set(expression.Name(keys.Lease), expression.Value(now+LaneLease.Milliseconds())).
@@ -76,8 +83,9 @@ func free(now collab.Millis) expression.ConditionBuilder {
 	return expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(now)))
 }
 
-// WakeLane has what was added to a lane posted. It reserves a free lane for the receiver of a message, which the caller sends with the
-// token. It sets Asked of a held one, and the token is "": no message is needed. l is the lane as last read; its LaneRef is enough.
+// WakeLane schedules the delivery of new events in a lane. If the lane is free, it reserves it, and
+// the caller must send a message with the token. If the lane is held, it sets Asked and returns no
+// token. l is the lane as last read; only its LaneRef is required.
 func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
@@ -96,7 +104,8 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 		if err != nil || refused == nil {
 			return nil, err
 		}
-		if l, err = readLane(l.LaneRef, refused.Of[0].There); err != nil || l.Holder == mark { // its answer was lost
+		// If the lane has our mark, only the answer was lost.
+		if l, err = readLane(l.LaneRef, refused.Of[0].There); err != nil || l.Holder == mark {
 			return nil, err
 		}
 		return nil, store.ErrOvertaken
@@ -104,8 +113,8 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 	return token, err
 }
 
-// ClaimLane makes the caller the holder of a lane that is free, or held by the token ("" for none), and returns the lane with Asked
-// cleared. It returns nil where another holds the lane.
+// ClaimLane makes the caller the holder of a lane that is free or reserved by the token, and clears
+// Asked. It returns nil if the lane has another holder.
 func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*Lane, error) {
 	now := s.Millis()
 	mark, condition := s.NewMark(), free(now)
@@ -134,8 +143,9 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 	return &l, nil
 }
 
-// ReleaseLane frees a lane and writes the other fields of l. With more it reserves the lane instead, for the receiver of a message that the
-// caller sends with the token. It reports false, and nothing has changed, when Asked was set, or l.Holder holds the lane no more.
+// ReleaseLane frees a lane and writes the other fields of l. If more is true, it reserves the lane
+// instead, and the caller must send a message with the token. It returns false, and changes
+// nothing, if Asked was set or l.Holder no longer holds the lane.
 func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token string, released bool, err error) {
 	l.Holder, l.Until, l.Asked, l.Since = "", 0, false, 0
 	if more {
@@ -148,7 +158,6 @@ func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token strin
 	return token, err == nil && (refused == nil || refused.By(mark)), err
 }
 
-// addedToLane sets Asked of a lane, and has the relay wake it.
 func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
 	_, err := s.Write(ctx, store.Update(laneKey(ref), s.added()))
 	return err
@@ -158,7 +167,7 @@ func (s *Store) added() expression.UpdateBuilder {
 	return expression.Set(expression.Name(keys.Asked), expression.Value(true)).Set(expression.Name(keys.Next), expression.Value(s.Millis()))
 }
 
-// DropLane deletes the lane of an endpoint that is gone, unless another has claimed it.
+// DropLane deletes the lane of a deleted endpoint, unless another process has claimed it.
 func (s *Store) DropLane(ctx context.Context, l *Lane) error {
 	_, err := s.Write(ctx, store.DeleteRead(store.ItemOf(laneKey(l.LaneRef), l), keys.Holder))
 	return err

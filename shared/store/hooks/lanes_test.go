@@ -17,7 +17,6 @@ import (
 
 var theLane = collab.LaneRef{Account: "acct", WebhookID: "h"}
 
-// mustLane claims the lane, changes it, and releases it.
 func (s *Store) mustLane(t *testing.T, change func(*Lane)) {
 	t.Helper()
 	l, err := s.ClaimLane(t.Context(), theLane, "")
@@ -31,7 +30,8 @@ func (s *Store) mustLane(t *testing.T, change func(*Lane)) {
 	}
 }
 
-// TestLane: a lane has one holder and one message at a time, and no holder ends who was asked to look again.
+// TestLane: a lane has one holder and one message at a time, and a holder with Asked set cannot
+// release it.
 func TestLane(t *testing.T) { storetest.OnEach(t, open, testLane) }
 
 func testLane(t *testing.T, s *Store) {
@@ -78,7 +78,7 @@ func testLane(t *testing.T, s *Store) {
 	unknown := Lane{LaneRef: theLane}
 	lost := wake(unknown, true)
 	next(now.Add(wakeAfter))
-	wake(unknown, false) // its message is under way: who takes it is asked to look
+	wake(unknown, false) // its message is in transit: the receiver must look again
 	if !is().Asked {
 		t.Error("nobody is asked")
 	}
@@ -88,7 +88,7 @@ func testLane(t *testing.T, s *Store) {
 	if work := storetest.Pending(t, s.outbox.Work); work[0].Since != since.UnixMilli() {
 		t.Errorf("waits since %d, want %d", work[0].Since, since.UnixMilli())
 	}
-	claim(lost, false) // it was not lost, but another is under way
+	claim(lost, false) // it was not lost, but another is in transit
 	l := claim(token, true)
 	if l.Holder != token {
 		t.Error("a message that is taken at once costs a write")
@@ -96,7 +96,7 @@ func testLane(t *testing.T, s *Store) {
 	claim("", false)
 	wake(unknown, false)
 	wake(is(), false)
-	next(now.Add(wakeAfter)) // should the holder die
+	next(now.Add(wakeAfter)) // in case the holder dies
 	l.Next, l.Alarm, l.Pause = 0, 88, 99
 	l.Health.Fail(5)
 	release(l, false, false)
@@ -122,7 +122,7 @@ func testLane(t *testing.T, s *Store) {
 	now = now.Add(LaneLease)
 	dead := claim("", true)
 	now = now.Add(LaneLease)
-	l = claim("", true) // the other's lease has ended
+	l = claim("", true) // the other lease has ended
 	release(dead, false, false)
 	release(dead, true, false)
 	token = release(l, true, true)
@@ -135,7 +135,7 @@ func testLane(t *testing.T, s *Store) {
 	l = claim(l.Holder, true)
 	release(l, false, true)
 	must.Do(t, s.addedToLane(ctx, theLane))
-	wake(is(), true) // it was asked without a holder
+	wake(is(), true) // Asked without a holder
 	if err := s.DropLane(ctx, dead); err != nil || is().Holder == "" {
 		t.Errorf("dropped by one who does not hold it: %v", err)
 	}
@@ -165,7 +165,6 @@ func (s *Store) deliver(t *testing.T, e collab.EndpointRef, start time.Time, n i
 	return events
 }
 
-// fresh returns up to most new deliveries of an endpoint.
 func (s *Store) fresh(t *testing.T, e collab.EndpointRef, most int) []string {
 	t.Helper()
 	list, more, err := s.NewDeliveries(t.Context(), e, most, func(err error) { t.Error(err) })
@@ -175,7 +174,6 @@ func (s *Store) fresh(t *testing.T, e collab.EndpointRef, most int) []string {
 	return eventsOf(list)
 }
 
-// waiting returns the deliveries of an endpoint that wait until a time, and when the next one does.
 func (s *Store) waiting(t *testing.T, e collab.EndpointRef, until int64, most int) ([]string, int64) {
 	t.Helper()
 	list, next, err := s.WaitingDeliveries(t.Context(), e, until, most, func(err error) { t.Error(err) })
@@ -191,7 +189,6 @@ func eventsOf(list []collab.Delivery) []string {
 	return events
 }
 
-// save changes a delivery.
 func (s *Store) save(t *testing.T, e collab.EndpointRef, event string, change func(*collab.Delivery)) collab.Delivery {
 	t.Helper()
 	before, err := s.Delivery(t.Context(), e, event)
@@ -211,8 +208,8 @@ func retryAt(ms int64) func(*collab.Delivery) {
 
 func delivered(d *collab.Delivery) { d.State = collab.DeliveryDelivered }
 
-// TestDeliveriesInOrder: new deliveries come in the order of their events, those that wait in the order of their times, and each of them
-// until it is done.
+// TestDeliveriesInOrder: new deliveries come in the order of their events and waiting ones in the
+// order of their times, until they are done.
 func TestDeliveriesInOrder(t *testing.T) { storetest.OnEach(t, open, testDeliveriesInOrder) }
 
 func testDeliveriesInOrder(t *testing.T, s *Store) {
@@ -238,7 +235,7 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	if diff := cmp.Diff(left, s.fresh(t, theEndpoint, 10)); diff != "" {
 		t.Error(diff)
 	}
-	s.deliver(t, theEndpoint, start, 12) // again: only those that nobody has attempted come
+	s.deliver(t, theEndpoint, start, 12) // again: only unattempted ones come
 	if diff := cmp.Diff(left, s.fresh(t, theEndpoint, 100)); diff != "" {
 		t.Error(diff)
 	}
@@ -269,7 +266,7 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	before := s.save(t, theEndpoint, events[0], retryAt(3))
 	done := before
 	done.State = collab.DeliveryDelivered
-	if err := s.SaveDelivery(ctx, theEndpoint, before, done); err != nil { // by one who is behind
+	if err := s.SaveDelivery(ctx, theEndpoint, before, done); err != nil { // from an outdated run
 		t.Error(err)
 	}
 	if got, _ := s.waiting(t, theEndpoint, 2_000, 10); !slices.Equal(got, []string{events[0], events[9], events[6], events[3]}) {
@@ -284,7 +281,8 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	}
 }
 
-// TestFirstAttemptTwice: of two runs that attempt a new delivery the first is kept, and one that ended half-way loses nothing.
+// TestFirstAttemptTwice: of two first attempts the first is kept, and a run that stops half-way
+// loses nothing.
 func TestFirstAttemptTwice(t *testing.T) { storetest.OnEach(t, open, testFirstAttemptTwice) }
 
 func testFirstAttemptTwice(t *testing.T, s *Store) {
@@ -299,7 +297,8 @@ func testFirstAttemptTwice(t *testing.T, s *Store) {
 	after, err := s.Delivery(ctx, theEndpoint, events[2])
 	must.Do(t, err)
 	after.NextAttempt, after.Rev = 8, 1
-	if err := s.Put(ctx, deliveryItem(keptKey(theEndpoint, events[2]), after)); err != nil { // and then the run has ended
+	// Then the run stops.
+	if err := s.Put(ctx, deliveryItem(keptKey(theEndpoint, events[2]), after)); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.fresh(t, theEndpoint, 10); len(got) != 0 {
@@ -310,7 +309,8 @@ func testFirstAttemptTwice(t *testing.T, s *Store) {
 	}
 }
 
-// TestDangling: pointers to deliveries that have expired, or wait no more, hide nothing behind them, and are removed.
+// TestDangling: pointers to expired or finished deliveries hide nothing behind them, and are
+// removed.
 func TestDangling(t *testing.T) { storetest.OnEach(t, open, testDangling) }
 
 func testDangling(t *testing.T, s *Store) {
@@ -321,7 +321,7 @@ func testDangling(t *testing.T, s *Store) {
 		switch k := keptKey(theEndpoint, event); {
 		case i == n:
 		case i%2 == 0:
-			if err := s.Delete(ctx, k); err != nil { // as TTL does
+			if err := s.Delete(ctx, k); err != nil { // like TTL
 				t.Fatal(err)
 			}
 		default:
@@ -354,7 +354,7 @@ func testDeliveries(t *testing.T, s *Store) {
 		switch i % 5 {
 		case 0:
 			s.save(t, l, event, func(d *collab.Delivery) { d.State, d.Type = collab.DeliveryExhausted, collab.AnnotationAdded })
-		case 1: // nobody has attempted it
+		case 1: // unattempted
 		default:
 			s.save(t, l, event, delivered)
 		}

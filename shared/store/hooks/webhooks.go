@@ -27,8 +27,9 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint with its lane. It fails with ALREADY_EXISTS when its id is taken, and with FAILED_PRECONDITION when
-// the account has most of them. Of several at one moment all except one may fail with ABORTED.
+// AddWebhook adds a webhook endpoint with its lane. It returns ALREADY_EXISTS if the id is taken,
+// and FAILED_PRECONDITION if the account already has most endpoints. Concurrent calls may return
+// ABORTED for all except one.
 func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
 	last, mark := keys.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
@@ -49,14 +50,14 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 		}
 		return []store.Write{
 			store.Change(nil, store.ItemOf(keys.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(keys.Lane(acct, w.ID), Lane{})),
-			store.Change(before, store.NewItem(last), mark), // fails if another was added since they were counted
+			store.Change(before, store.NewItem(last), mark), // another was added: fails
 		}, nil
 	})
 }
 
-// UpdateWebhook changes a webhook endpoint and returns it; NOT_FOUND when it does not exist. It gives the endpoint a fresh start: its
-// failures are forgotten, and the relay wakes its lane. change may be called once more with what others wrote meanwhile; its error leaves
-// the endpoint as it is.
+// UpdateWebhook changes a webhook endpoint, resets its failures, has the relay wake its lane, and
+// returns it. change may be called again; its error leaves the endpoint unchanged. It returns
+// NOT_FOUND if the endpoint does not exist.
 func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (w collab.Webhook, err error) {
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
@@ -67,9 +68,9 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 	return w, err
 }
 
-// DisableWebhook disables a webhook endpoint for a reason, and records the event of that in the same transaction. disabled is false, and
-// nothing has changed, when it is disabled already, does not exist, or is not the one that was seen: its URL has changed, or it was deleted
-// and added anew.
+// DisableWebhook disables a webhook endpoint and records the event in the same transaction. It
+// returns false, and changes nothing, if the endpoint is already disabled, does not exist, or
+// differs from seen: its URL changed, or it was deleted and added again.
 func (s *Store) DisableWebhook(
 	ctx context.Context, acct string, seen collab.Webhook, reason string, ev *collab.Event,
 ) (disabled bool, err error) {
@@ -86,8 +87,8 @@ func (s *Store) DisableWebhook(
 	return disabled && err == nil, err
 }
 
-// changeWebhook changes a webhook endpoint in one transaction with the writes that change returns; it changes nothing when these are none.
-// NOT_FOUND when it does not exist. See store.Try. Attributes that this version does not know are kept.
+// changeWebhook changes a webhook endpoint in one transaction with the writes of change, or does
+// nothing if there are none. It returns NOT_FOUND if the endpoint does not exist. See store.Try.
 func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) ([]store.Write, error)) error {
 	k, mark := keys.Webhook(acct, id), s.NewMark()
 	return s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
@@ -110,7 +111,8 @@ func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(
 	})
 }
 
-// Webhook reads a webhook endpoint of the account without its Health; NOT_FOUND when it does not exist.
+// Webhook returns a webhook endpoint of the account without its Health. It returns NOT_FOUND if the
+// endpoint does not exist.
 func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, error) {
 	it, err := s.Get(ctx, keys.Webhook(acct, id))
 	if err != nil {
@@ -122,7 +124,8 @@ func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, e
 	return readWebhook(it)
 }
 
-// Endpoints returns the webhook endpoints of the account by id, without their Health. Strongly consistent.
+// Endpoints returns the webhook endpoints of the account in id order, without their Health. It
+// reads with strong consistency.
 func (s *Store) Endpoints(ctx context.Context, acct string) ([]collab.Webhook, error) {
 	items, err := s.Query(ctx, store.Scan{PK: keys.Webhook(acct, "").PK, Keys: store.Everything, Strong: true})
 	if err != nil {
@@ -137,7 +140,8 @@ func (s *Store) Endpoints(ctx context.Context, acct string) ([]collab.Webhook, e
 	return list, nil
 }
 
-// Webhooks returns the webhook endpoints of the account by id, with their Health. Strongly consistent.
+// Webhooks returns the webhook endpoints of the account in id order, with their Health. It reads
+// with strong consistency.
 func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error) {
 	list, err := s.Endpoints(ctx, acct)
 	if err != nil {
@@ -151,9 +155,9 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	return list, err
 }
 
-// DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark. It fails with NOT_FOUND when the endpoint does not
-// exist, unless an earlier try of this request has deleted it. Its deliveries are not posted any more, not even to a later endpoint of its
-// id, and expire.
+// DeleteWebhook deletes a webhook endpoint with its lane. It returns NOT_FOUND if the endpoint does
+// not exist, unless an earlier attempt with the same mark deleted it. Its deliveries expire
+// unposted, even if its id is added again.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
 	_, err := s.Webhook(ctx, acct, id)
 	if err == nil {

@@ -15,7 +15,7 @@ func newWebhook(id string) collab.Webhook {
 	}
 }
 
-// TestUpdateOvertaken has another update in between: neither is lost.
+// TestUpdateOvertaken: two concurrent updates are both kept.
 func TestUpdateOvertaken(t *testing.T) { storetest.OnEach(t, open, testUpdateOvertaken) }
 
 func testUpdateOvertaken(t *testing.T, s *Store) {

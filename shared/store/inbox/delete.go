@@ -11,11 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// OutOfInbox is why no mail is sent about a notification that its recipient has deleted.
+// OutOfInbox is the reason for not emailing a notification that its recipient has deleted.
 const OutOfInbox = "deleted out of the inbox"
 
-// DeleteNotification deletes a notification out of the inbox of a user, or with "" for everyone. It changes nothing where none of that id
-// and time exists: it was deleted. Entries of inboxes stay until they expire: they lead nowhere.
+// DeleteNotification deletes a notification from a user's inbox, or for everyone if user is "". It
+// does nothing if no notification has this id and time. Inbox entries remain until they expire,
+// without a notification.
 func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of outbox.JobNotification) error {
 	it, n, err := s.notification(ctx, org, of.ID)
 	switch {
@@ -34,8 +35,8 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 	return s.Delete(ctx, keys.UserNotification(org, user, n.CreatedAt, n.ID))
 }
 
-// deleteForAll deletes a notification for everyone. Of a comment event it leaves, for as long as the event, that it was deleted: else a
-// delivery would add it anew.
+// deleteForAll deletes a notification for everyone. For a comment event it keeps a deletion mark as
+// long as the event, because a delivery would add the notification again.
 func (s *Store) deleteForAll(ctx context.Context, org collab.OrganizationRef, it store.Item, n collab.Notification) error {
 	unlist := store.Delete(listed(org, n).Key())
 	if it[keys.AddedBy] == nil {

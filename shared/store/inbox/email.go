@@ -11,22 +11,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// ToEmail are the entries of an inbox that an email is to tell of.
+// ToEmail is the list of inbox entries for an email.
 type ToEmail struct {
-	Ended map[string][]string // positions of those that End ended, by why
+	Ended map[string][]string // positions of ended entries, by reason
 
 	reader   *Reader
-	pointers []pointer // the others, the newest first
-	did      states    // with them
+	pointers []pointer // the others, newest first
+	did      states    // the user's actions on them
 }
 
-// Why an email does not tell of an entry.
+// Reasons for not emailing an entry.
 const (
 	WhyDeleted = "deleted"
 	WhySeen    = "seen"
 )
 
-// ToEmail returns the entries of a user's inbox from a position on that an email is to tell of: at most 1,000. Strongly consistent.
+// ToEmail returns at most 1,000 entries of a user's inbox for an email, from a position on, with
+// strong consistency.
 func (r *Reader) ToEmail(ctx context.Context, from, email string) (*ToEmail, error) {
 	var pointers []pointer
 	scan := store.Scan{
@@ -63,7 +64,8 @@ func (r *Reader) ToEmail(ctx context.Context, from, email string) (*ToEmail, err
 	return list, nil
 }
 
-// Next reads the next entries, at most most of them, the newest first, and ends those that are deleted. It reports false after the last.
+// Next returns up to most further entries, newest first, and ends deleted ones. It returns false
+// after the last.
 func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry, more bool, err error) {
 	next := t.pointers[:min(len(t.pointers), most)]
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: t.reader.user}}
@@ -79,12 +81,12 @@ func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry,
 	return list, len(t.pointers) > 0, nil
 }
 
-// End notes entries of which the email does not tell, and why; with "" those of which it does.
+// End records the reason for not emailing entries, "" for emailed ones.
 func (t *ToEmail) End(why string, positions ...string) {
 	t.Ended[why] = append(t.Ended[why], positions...)
 }
 
-// Left returns how many entries Next has not read.
+// Left returns the number of entries that Next has not read.
 func (t *ToEmail) Left() int { return len(t.pointers) }
 
 // EndLeft ends the entries that Next has not read.
@@ -93,7 +95,7 @@ func (t *ToEmail) EndLeft(why string) {
 	t.pointers = nil
 }
 
-// EndEmail records of entries of a user's inbox that an email has told of them, or why none does.
+// EndEmail marks entries of a user's inbox as emailed, or records the reason why not.
 func (s *Store) EndEmail(ctx context.Context, org collab.OrganizationRef, user, why string, positions []string) error {
 	return store.Each(ctx, len(positions), func(ctx context.Context, i int) error {
 		k := keys.Key{PK: keys.UserNotification(org, user, 0, "").PK, SK: positions[i]}
@@ -101,7 +103,7 @@ func (s *Store) EndEmail(ctx context.Context, org collab.OrganizationRef, user, 
 		if why != "" {
 			ended = ended.Set(expression.Name(keys.EmailWhy), expression.Value(why))
 		}
-		_, err := s.Write(ctx, store.Update(k, ended, expression.Name(keys.PK).AttributeExists())) // unless it was deleted
+		_, err := s.Write(ctx, store.Update(k, ended, expression.Name(keys.PK).AttributeExists()))
 		return err
 	})
 }

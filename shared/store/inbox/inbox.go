@@ -1,7 +1,7 @@
-// Package inbox keeps notifications, whom each is for, and the inboxes that list them.
+// Package inbox stores notifications, their recipients, and inboxes.
 //
-// A notification is recorded with the event that sends it, what users did with it with events of that, and a deletion drops its mails: so
-// inbox knows the outbox, and the outbox knows nothing of inboxes.
+// It records events when a notification is sent, read, clicked or deleted, so inbox depends on the
+// outbox, not the reverse.
 package inbox
 
 import (
@@ -22,48 +22,47 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Store is the notifications in a table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments say.
+// Store stores notifications in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
 	outbox    *outbox.Store
 	directory Directory
 }
 
-// Directory knows which notifications users want, and which documents exist: see package directory.
+// Directory provides preferences and documents: see package directory.
 type Directory interface {
-	// Preferences returns a user's preferences for each of the documents, in their order.
+	// Preferences returns a user's preferences for each document, in order.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
 
-	// Current returns which of the documents exist, enabled: by id, as they are now, whatever their
-	// incarnation in documents.
+	// Current returns the existing, enabled documents by id, in their present incarnation.
 	Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error)
 }
 
 // New returns the notifications in the table of an outbox.
 func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
 
-// A user's inbox is two lists of pointers, the user's own and the organization's for all, newest first. A notification is stored once. What
-// a user did with it is an item of its own, written when the user first does something.
+// A user's inbox merges two lists of pointers, newest first: the user's own and the organization's
+// for all. A notification is stored once. The first action of a user on a notification writes a
+// separate item.
 
-// inboxItem is what a user's list says of a notification in addition to its key.
 type inboxItem struct {
-	Mentioned  bool   `dynamodbav:"men,omitempty"` // its comment mentions the user
-	Following  bool   `dynamodbav:"fol,omitempty"` // it concerns the user only as a follower of the document
+	Mentioned  bool   `dynamodbav:"men,omitempty"` // mentioned in its comment
+	Following  bool   `dynamodbav:"fol,omitempty"` // reached only as a follower of the document
 	Document   string `dynamodbav:"doc"`
 	Annotation string `dynamodbav:"ann,omitempty"`
-	Actor      string `dynamodbav:"act,omitempty"` // in the list for all: who has not got it
+	Actor      string `dynamodbav:"act,omitempty"` // in the list for all: the excluded sender
 	Expires    int64  `dynamodbav:"ttl"`
 
-	Hidden  bool          `dynamodbav:"hid,omitempty"` // as in collab.Placement, as the next
+	Hidden  bool          `dynamodbav:"hid,omitempty"` // as in collab.Placement
 	Email   string        `dynamodbav:"eml,omitempty"` // until EndEmail
 	Address string        `dynamodbav:"adr,omitempty"`
 	Verify  bool          `dynamodbav:"vfy,omitempty"`
-	EndedAt collab.Millis `dynamodbav:"ema,omitempty"` // when an email left, or it was decided that none does
-	Why     string        `dynamodbav:"emw,omitempty"` // why none did; "" for one that left
+	EndedAt collab.Millis `dynamodbav:"ema,omitempty"` // when an email left, or was decided against
+	Why     string        `dynamodbav:"emw,omitempty"` // reason for no email; "" if one left
 }
 
-// AddToInbox puts a notification into the lists of users. It changes no entry that exists, but sets Email of the placement to the email
-// that the entry waits for.
+// AddToInbox adds a notification to the lists of users. It leaves existing entries unchanged, and
+// sets Email of each placement to the email that the entry waits for.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to []collab.Placement) error {
 	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{
@@ -83,16 +82,15 @@ func Position(n collab.Notification) string {
 	return keys.AllNotification(collab.OrganizationRef{}, n.CreatedAt, n.ID).SK
 }
 
-// AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
+// AddToInboxOfAll adds a notification to the organization's list for all. It is idempotent.
 func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
 	all := inboxItem{Document: n.DocumentID, Annotation: n.AnnotationID, Actor: n.ActionUser.UserID, Expires: expiry(n.CreatedAt)}
 	return s.Put(ctx, store.ItemOf(keys.AllNotification(org, n.CreatedAt, n.ID), all))
 }
 
-// inboxExamined bounds what one page of an inbox looks at.
+// inboxExamined bounds the entries that one page of an inbox reads.
 const inboxExamined = 1_000
 
-// pointer is an entry of a list of notifications.
 type pointer struct {
 	sk    string
 	at    collab.Millis
@@ -101,8 +99,8 @@ type pointer struct {
 	inboxItem
 }
 
-// Reader reads inboxes for one request, side by side too: what its user said of everything it reads
-// once.
+// Reader reads inboxes for one request. It is safe for concurrent use. It reads the user's
+// preferences and read-until time once.
 type Reader struct {
 	*Store
 	org  collab.OrganizationRef
@@ -113,23 +111,27 @@ type Reader struct {
 	unwanteds map[string]bool // by documents
 }
 
-// Reader returns a Reader of a user's inbox; of documents' lists for "".
+// Reader returns a Reader of a user's inbox, or of documents' lists if user is "".
 func (s *Store) Reader(org collab.OrganizationRef, user string) *Reader {
 	return &Reader{Store: s, org: org, user: user, unwanteds: map[string]bool{}}
 }
 
-// Notifications is Reader.Notifications of a new Reader.
+// Notifications calls Reader.Notifications of a new Reader.
 func (s *Store) Notifications(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
 	return s.Reader(org, q.User).Notifications(ctx, q, position, most)
 }
 
-// Notifications returns at most most notifications of the organization that q means, in the order of their times, and by id where these are
-// equal, after a position ("" for the first). Notifications to all are in the list of every user except the sender and the users who prefer to
-// have none such of the document. Notifications of documents that do not exist are left out. Those of a user are read eventually consistent,
-// except what the user did with them. next is the position of the next page, "" when the list ends. A page may hold fewer than most, even
-// none, and still have a next one.
+// Notifications returns up to most notifications that match q after a position, in order of time,
+// then id.
+//
+// Notifications to all appear for every user except the sender and users whose preferences for the
+// document exclude them. Notifications of missing documents are omitted. Reads are eventually
+// consistent, except the user's actions.
+//
+// next is the position of the next page, "" at the end. A page may be short or empty and still have
+// a next one.
 func (r *Reader) Notifications(
 	ctx context.Context, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
@@ -188,7 +190,6 @@ func (r *Reader) Notifications(
 	}
 }
 
-// readUntil returns until when the user has read everything.
 func (r *Reader) readUntil(ctx context.Context) (untilItem, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,8 +203,7 @@ func (r *Reader) readUntil(ctx context.Context) (untilItem, error) {
 	return *r.until, nil
 }
 
-// unwanted returns the documents of pointers to notifications to all of which the user wants no
-// such notification.
+// unwanted returns the documents whose notifications to all the user's preferences exclude.
 func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,11 +225,12 @@ func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]b
 	return maps.Clone(r.unwanteds), nil
 }
 
-// fewUnread is the fewest pointers that are read at once in search of unread notifications: about a
+// fewUnread is the minimum of pointers to read in search of unread notifications: about one read
 // unit.
 const fewUnread = 50
 
-// pointers returns at most most pointers of the lists that q reads, after a position and in q's order, and whether there are more.
+// pointers returns up to most pointers for q after a position, in q's order, and whether more
+// follow.
 func (s *Store) pointers(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) ([]pointer, bool, error) {
@@ -269,7 +270,7 @@ func (s *Store) pointers(
 	return list, more, nil
 }
 
-// named returns what QueryMerged does of the pointers to the ids of q.
+// named is QueryMerged for the pointers to the ids of q.
 func (s *Store) named(
 	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
 ) ([]store.Item, bool, error) {
@@ -317,8 +318,8 @@ func (s *Store) named(
 	return items[:min(len(items), most)], len(items) > most, nil
 }
 
-// entries reads the notifications that pointers name, those that q means, with what its user did
-// with each; known is that, nil to read it.
+// entries reads the notifications of pointers that match q, with the user's actions. If known is
+// nil, it reads these.
 func (r *Reader) entries(
 	ctx context.Context, q collab.NotificationQuery, pointers []pointer, known *states,
 ) ([]collab.InboxEntry, error) {
@@ -375,7 +376,7 @@ func (r *Reader) entries(
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(r.org) != q.Of,
-			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk, // it was never added: another has its id
+			keys.AllNotification(r.org, e.CreatedAt, e.ID).SK != p.sk,
 			n.DeletedAt != 0, did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			q.User != "" && !current[e.Document(r.org)],
@@ -391,7 +392,8 @@ func (r *Reader) entries(
 	return collab.Where(list, func(e collab.InboxEntry) bool { return current[e.Document(r.org)] }), err
 }
 
-// withoutTwins returns sorted items with one of each sort key: if the user has an entry of a notification to all, the one that is shown.
+// withoutTwins removes items with repeated sort keys. It prefers a user's own entry, unless hidden,
+// to the entry for all.
 func withoutTwins(items []store.Item) []store.Item {
 	var list []store.Item
 	for _, it := range items {
@@ -405,21 +407,22 @@ func withoutTwins(items []store.Item) []store.Item {
 	return list
 }
 
-// stateItem is what a user did with a notification.
 type stateItem struct {
 	ReadAt    collab.Millis `dynamodbav:"rd,omitempty"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
-	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
-	Unread    int64         `dynamodbav:"unr,omitempty"` // the user marked it as unread: untilItem.Times then, plus 1; 0 for not
-	Expires   int64         `dynamodbav:"ttl,omitempty"`
+	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // from the user's inbox
+	// Marked as unread: untilItem.Times at that time, plus 1; 0 otherwise.
+	Unread  int64 `dynamodbav:"unr,omitempty"`
+	Expires int64 `dynamodbav:"ttl,omitempty"`
 }
 
-// ChangeNotification changes a notification and records what users of the organization did with it,
-// in one transaction. The first time that a user read or clicked it stays, unless the user marks it
-// as unread; a first click records the event that c.Click returns. c names at most 30 users. It
-// fails with NOT_FOUND when the notification does not exist, c.Of does not mean it, or it is not in
-// the inbox of one of the users; with INVALID_ARGUMENT when it becomes larger than
-// collab.MaxItemBytes; and as c.Check does.
+// ChangeNotification changes a notification and records actions of at most 30 users, in one
+// transaction. The first read or click time is kept, unless the user marks the notification as
+// unread. A first click records the event of c.Click.
+//
+// It returns NOT_FOUND if the notification does not exist, does not match c.Of, or is missing in
+// the inbox of one of the users. It returns INVALID_ARGUMENT if the notification exceeds
+// collab.MaxItemBytes, and the errors of c.Check.
 func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error {
 	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
 	var events []*collab.Event
@@ -488,8 +491,8 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 	return err
 }
 
-// unread returns the writes by which a user marks a notification as unread, none if it is unread.
-// found has what the user did with it.
+// unread returns the writes that mark a notification as unread, none if it is unread. found has the
+// user's actions.
 func (s *Store) unread(
 	ctx context.Context, org collab.OrganizationRef, n collab.Notification, user, mark string, found map[keys.Key]store.Item,
 ) ([]store.Write, error) {
@@ -517,7 +520,7 @@ func (s *Store) unread(
 	return []store.Write{marked, older}, err
 }
 
-// edited returns the write that stores a notification as edit changes it, none where it changes nothing.
+// edited returns the write of a notification after edit, none if nothing changes.
 func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit func(*collab.Notification)) ([]store.Write, error) {
 	var stored notificationItem
 	write, err := store.Rewritten(it.Key(), it, mark, &stored, func(v *notificationItem, _ bool) error {
@@ -535,8 +538,8 @@ func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit 
 	return []store.Write{write}, store.CheckSize(changed, "the notification")
 }
 
-// listed returns what each of the users did with a notification, by its key. It fails with NOT_FOUND when the notification is not in the
-// lists of one of them, or of a further user, "" for none.
+// listed returns the actions of users on a notification, by key. It returns NOT_FOUND if the
+// notification is missing in the list of one of them, or of the user further unless that is "".
 func (s *Store) listed(
 	ctx context.Context, org collab.OrganizationRef, n collab.Notification, further string, users []string,
 ) (map[keys.Key]store.Item, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// prefer are the preferences of users, who have the default ones otherwise, in documents that are there unless they are deleted.
+// prefer is a Directory with preferences by user, in which documents exist unless deleted.
 type prefer struct {
 	of      map[string]collab.Preferences
 	deleted map[string]bool
@@ -48,7 +48,7 @@ func open(table *store.Table) *Store {
 	return New(outbox.New(table), prefer{map[string]collab.Preferences{}, map[string]bool{}})
 }
 
-// inbox walks a user's inbox in pages of most, and returns the ids.
+// inbox returns the ids of a user's inbox, read in pages of most.
 func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
 	t.Helper()
 	return storetest.WalkPages(t, most, func(position string) (list []collab.InboxEntry, next string, err error) {
@@ -83,7 +83,8 @@ func testInbox(t *testing.T, s *Store) {
 		}
 		both = append([]string{n.ID}, both...)
 	}
-	must.Do(t, s.AddToInboxOfAll(ctx, org, collab.Notification{ID: "n01", CreatedAt: 1000})) // in both lists
+	// In both lists.
+	must.Do(t, s.AddToInboxOfAll(ctx, org, collab.Notification{ID: "n01", CreatedAt: 1000}))
 	for _, most := range []int{1, 2, 3, 7, 100} {
 		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
 			t.Errorf("pages of %d: %s", most, diff)
@@ -254,7 +255,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 	}
 }
 
-// TestDuplicateNotification adds a notification again under its id: that leaves nothing behind.
+// TestDuplicateNotification: adding a notification again leaves nothing behind.
 func TestDuplicateNotification(t *testing.T) { storetest.OnEach(t, open, testDuplicateNotification) }
 
 func testDuplicateNotification(t *testing.T, s *Store) {
@@ -276,7 +277,8 @@ func testDuplicateNotification(t *testing.T, s *Store) {
 	}
 }
 
-// TestPageOfMany: a page of an inbox costs no more for a notification that names a thousand users with addresses than for one of a few.
+// TestPageOfMany: a notification with a thousand recipients costs a page of an inbox no more than
+// one with few.
 func TestPageOfMany(t *testing.T) {
 	s := New(outbox.New(storetest.New(t)), prefer{})
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -306,8 +308,8 @@ func TestPageOfMany(t *testing.T) {
 	}
 }
 
-// TestDeletedForOne: out of one inbox a notification is deleted with the reason why its mail does not leave; for everyone a comment's
-// notification is not added again.
+// TestDeletedForOne: deleting a notification from one inbox records the reason for no email. After
+// deleting a comment's notification for everyone, it is not added again.
 func TestDeletedForOne(t *testing.T) {
 	ctx := t.Context()
 	s := New(outbox.New(storetest.New(t)), prefer{})
@@ -336,8 +338,8 @@ func TestDeletedForOne(t *testing.T) {
 	}
 }
 
-// TestUnreadBound holds the bound of a count, and of a page of what is unread: 1,000 that the user
-// has read one by one.
+// TestUnreadBound checks the limit of a count and of a page of unread notifications, after 1,000
+// read ones.
 func TestUnreadBound(t *testing.T) {
 	s := New(outbox.New(storetest.New(t)), prefer{})
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -384,7 +386,8 @@ func TestUnreadBound(t *testing.T) {
 		t.Errorf("everything but the newest was read: %v, %q, %v; %q, %q, %v", list, next, err, unread, end, failed)
 	}
 
-	// The oldest is marked as unread: it is found below the time until which everything is read, until that is said again.
+	// The oldest is marked as unread: it is found before the read-until time, until that is set
+	// again.
 	unread := collab.NotificationChange{ID: "n0000", Of: collab.NotificationFilter{User: "bob"}, Unread: true}
 	for repeated := range 2 {
 		var usage collab.Usage
@@ -404,7 +407,7 @@ func TestUnreadBound(t *testing.T) {
 	}
 }
 
-// TestThreadReadsMarked: reading a thread reads its notification that was marked as unread, once more.
+// TestThreadReadsMarked: reading a thread again reads its notification that was marked as unread.
 func TestThreadReadsMarked(t *testing.T) {
 	s := New(outbox.New(storetest.New(t)), prefer{})
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}

@@ -11,19 +11,20 @@ import (
 	"collabdata/shared/store"
 )
 
-// retention is how long a notification is kept, with the lists that it is in and what users did with it.
+// retention is the lifetime of a notification, with its entries and the users' actions.
 const retention = 365 * 24 * time.Hour
 
-// expiry is when what is kept about a notification of a time expires, in seconds since epoch.
 func expiry(at collab.Millis) int64 { return at/1000 + int64(retention.Seconds()) }
 
-// notificationItem is a notification.
 type notificationItem struct {
-	Body      store.Encoded[collab.Notification] `dynamodbav:"body"`
-	All       bool                               `dynamodbav:"all,omitempty"` // it is for everyone of the organization
-	To        []string                           `dynamodbav:"to,omitempty"`  // whom it is for, the first collab.MaxAudience of them
-	DeletedAt collab.Millis                      `dynamodbav:"del,omitempty"` // of a comment event: people are not notified of it any more
-	Expires   int64                              `dynamodbav:"ttl"`
+	Body store.Encoded[collab.Notification] `dynamodbav:"body"`
+	// For everyone in the organization.
+	All bool `dynamodbav:"all,omitempty"`
+	// Recipients, at most collab.MaxAudience.
+	To []string `dynamodbav:"to,omitempty"`
+	// Deletion time of a comment event's notification. It is not added again.
+	DeletedAt collab.Millis `dynamodbav:"del,omitempty"`
+	Expires   int64         `dynamodbav:"ttl"`
 }
 
 func itemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
@@ -32,7 +33,6 @@ func itemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []st
 	})
 }
 
-// listed is the item of a notification in the list of its document.
 func listed(org collab.OrganizationRef, n collab.Notification) store.Item {
 	return pointerItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID), n.CreatedAt)
 }
@@ -43,16 +43,17 @@ func pointerItem(k keys.Key, at collab.Millis) store.Item {
 	return it
 }
 
-// recipientsItem is a part of those whom a notification names.
+// recipientsItem holds a part of a notification's recipients.
 type recipientsItem struct {
 	Body    store.Encoded[[]collab.User] `dynamodbav:"body"`
 	Expires int64                        `dynamodbav:"ttl"`
 }
 
-// recipientsBytes bounds the texts of the users of one item, which take up to six times as many bytes in JSON.
+// recipientsBytes bounds the size of the users in one item; JSON may take six times as many bytes.
 const recipientsBytes = 50_000
 
-// addRecipients stores the users whom a notification of an event names, in parts of their own: a page of an inbox does not read them.
+// addRecipients stores the recipients of a notification in separate items, so that a page of an
+// inbox does not read them.
 func (s *Store) addRecipients(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users []collab.User) error {
 	var parts [][]collab.User
 	left := 0
@@ -82,9 +83,9 @@ func (s *Store) deleteRecipients(ctx context.Context, org collab.OrganizationRef
 	return nil
 }
 
-// AddNotification records a notification for users, or for all, and the event that sends it. created is false, and nothing has changed, when
-// another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is larger than
-// collab.MaxItemBytes.
+// AddNotification records a notification for users, or for all, and the event that sends it.
+// created is false, and nothing changes, if another event has sent this notification. It returns
+// INVALID_ARGUMENT if the notification exceeds collab.MaxItemBytes.
 func (s *Store) AddNotification(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, users []collab.User, ev *collab.Event,
 ) (created bool, err error) {
@@ -93,7 +94,8 @@ func (s *Store) AddNotification(
 		return false, err
 	}
 	it[keys.AddedBy] = store.Text(ev.ID)
-	if err := s.addRecipients(ctx, org, n, ev.ID, users); err != nil { // nothing refers to them until the notification exists
+	// Nothing refers to them until the notification exists.
+	if err := s.addRecipients(ctx, org, n, ev.ID, users); err != nil {
 		return false, err
 	}
 	refused, err := s.outbox.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
@@ -106,9 +108,11 @@ func (s *Store) AddNotification(
 	return false, s.deleteRecipients(ctx, org, n.ID, ev.ID)
 }
 
-// Derive adds the notification of a comment event for users, unless it is there. It reports false where the notification was deleted.
+// Derive adds the notification of a comment event unless it exists. It returns false if the
+// notification was deleted.
 func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) (bool, error) {
-	if err := s.Put(ctx, listed(org, n)); err != nil { // before the notification, which is never missing in the list
+	// First, so that the list never lacks the notification.
+	if err := s.Put(ctx, listed(org, n)); err != nil {
 		return false, err
 	}
 	there, err := s.Create(ctx, itemOf(org, n, false, users))
@@ -118,8 +122,8 @@ func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab
 	return err == nil, err
 }
 
-// Sent returns the notification that an event sends; nil when it was deleted. Of a comment event it returns the notification's item, if any,
-// to which notifications update may have added texts.
+// Sent returns the notification of an event, nil if it was deleted. For a comment event, texts from
+// notifications/update are included.
 func (s *Store) Sent(ctx context.Context, ev *collab.Event) (*collab.Notification, error) {
 	org := ev.Document().OrganizationRef
 	it, n, err := s.notification(ctx, org, ev.NotificationID)
@@ -129,7 +133,7 @@ func (s *Store) Sent(ctx context.Context, ev *collab.Event) (*collab.Notificatio
 	return &n, err
 }
 
-// Recipients returns the users whom the notification of an event names.
+// Recipients returns the recipients of the notification of an event.
 func (s *Store) Recipients(ctx context.Context, ev *collab.Event) (users []collab.User, err error) {
 	pk := keys.Notification(ev.Document().OrganizationRef, ev.NotificationID).PK
 	for it, err := range s.Items(ctx, store.Scan{PK: pk, Keys: store.Children(keys.RecipientsOf(ev.ID)), Strong: true}) {
@@ -154,7 +158,8 @@ func (s *Store) Deleted(ctx context.Context, ev *collab.Event) (bool, error) {
 	return it[keys.DeletedAt] != nil, err
 }
 
-// Notification reads a notification of the organization; NOT_FOUND when it does not exist.
+// Notification returns a notification of the organization. It returns NOT_FOUND if the notification
+// does not exist.
 func (s *Store) Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error) {
 	_, n, err := s.notification(ctx, org, id)
 	return n, err

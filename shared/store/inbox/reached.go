@@ -8,18 +8,19 @@ import (
 	"collabdata/shared/keys"
 )
 
-// Reached is what is kept of a notification in the inbox of a person.
+// Reached is the state of a notification in a user's inbox.
 type Reached struct {
-	InInbox   bool          // the inbox shows an entry of the person's
-	ReadAt    collab.Millis // 0 for never, as the next
-	DeletedAt collab.Millis // out of the person's inbox
+	InInbox   bool          // the inbox shows an entry
+	ReadAt    collab.Millis // 0 for never
+	DeletedAt collab.Millis // from the user's inbox; 0 for never
 
-	Email   bool          // an email is to tell of it
-	EndedAt collab.Millis // when an email left, or it was decided that none does; 0 for not yet
-	Why     string        // why none did; "" for one that left
+	Email   bool          // an email is due
+	EndedAt collab.Millis // when an email left, or was decided against; 0 for not yet
+	Why     string        // reason for no email; "" if one left
 }
 
-// Reached returns how a notification that was made at a time reached the inboxes of users, by user. Eventually consistent; one unit a user.
+// Reached returns the state of a notification in the inboxes of users, by user. at is the
+// notification's time. It reads with eventual consistency, one unit for each user.
 func (s *Store) Reached(
 	ctx context.Context, org collab.OrganizationRef, at collab.Millis, id string, users []string,
 ) (map[string]Reached, error) {

@@ -12,24 +12,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// untilItem says until when a user has read everything.
 type untilItem struct {
-	Until   collab.Millis `dynamodbav:"rd"`
-	Times   int64         `dynamodbav:"ver,omitempty"` // how often it was said: a mark as unread that is older no longer holds
-	Oldest  collab.Millis `dynamodbav:"old,omitempty"` // of the notifications until then that were marked as unread since; 0 for none
+	Until collab.Millis `dynamodbav:"rd"`
+	// Number of calls of ReadUntil. Each call voids earlier marks as unread.
+	Times int64 `dynamodbav:"ver,omitempty"`
+	// Time of the oldest earlier notification that was marked as unread since, or 0.
+	Oldest  collab.Millis `dynamodbav:"old,omitempty"`
 	Expires int64         `dynamodbav:"ttl"`
 }
 
-// unreadFrom is when the first notification was made that may be unread.
+// unreadFrom returns the time of the first notification that may be unread.
 func (u untilItem) unreadFrom() collab.Millis { return cmp.Or(u.Oldest, u.Until+1) }
 
-// states are what a user did with notifications.
 type states struct {
 	until untilItem
-	by    map[string]stateItem // by the sort key of their pointers
+	by    map[string]stateItem // by sort key of the pointers
 }
 
-// of returns what the user did with the notification of a pointer.
+// of returns the user's actions on the notification of a pointer.
 func (s states) of(p pointer) stateItem {
 	did := s.by[p.sk]
 	if p.at <= s.until.Until && did.Unread != s.until.Times+1 {
@@ -38,7 +38,6 @@ func (s states) of(p pointer) stateItem {
 	return did
 }
 
-// states returns what the user did with notifications.
 func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err error) {
 	err = store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
@@ -51,7 +50,7 @@ func (r *Reader) states(ctx context.Context, pointers []pointer) (of states, err
 	return of, err
 }
 
-// did returns what a user did with single notifications. Strongly consistent.
+// did returns a user's actions on single notifications, with strong consistency.
 func (s *Store) did(
 	ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer,
 ) (by map[string]stateItem, err error) {
@@ -74,15 +73,15 @@ func (s *Store) did(
 	return by, err
 }
 
-// MostUnread is how many unread notifications are counted.
+// MostUnread is the maximum of unread notifications that are counted.
 const MostUnread = 99
 
-// Unread returns the positions of the notifications in a user's inbox, after a position ("" for
-// all), that the user has not read, newest first. It ends after more than MostUnread of them, or
-// after it has looked at 1,000; next is the position then, "" at the end of the inbox. sees
-// returns the documents that count: for notifications to the user, and for those to everyone. Unread
-// reads the lists alone: a notification whose thread is gone, or hidden from the user by now,
-// counts until it is read.
+// Unread returns the positions of unread notifications in a user's inbox after a position, newest
+// first. It stops after more than MostUnread of them, or after 1,000 entries. next is the position
+// then, "" at the end.
+//
+// sees returns the documents that count, for notifications to the user and to everyone. Unread
+// reads only the lists, so a notification of a deleted or hidden thread counts until it is read.
 func (r *Reader) Unread(
 	ctx context.Context, position string, sees func(documents []string) (own, all map[string]bool, err error),
 ) (positions []string, next string, err error) {
@@ -131,7 +130,8 @@ func (r *Reader) Unread(
 	}
 }
 
-// counted returns the pointers of documents that count, and those for all that the user wants.
+// counted returns the pointers of documents that count, without notifications to all that the
+// user's preferences exclude.
 func (r *Reader) counted(
 	ctx context.Context, pointers []pointer, sees func([]string) (own, all map[string]bool, err error),
 ) ([]pointer, error) {
@@ -161,8 +161,8 @@ func (r *Reader) counted(
 	}), err
 }
 
-// ReadUntil says that a user has read everything until a time, whatever the user marked as unread
-// before. An earlier call with a later time holds.
+// ReadUntil marks all notifications of a user until a time as read, also those marked as unread. An
+// earlier call with a later time wins.
 func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user string, until collab.Millis) error {
 	said := expression.Name(keys.ReadAt)
 	_, err := s.Write(ctx, store.Update(keys.ReadUntil(org, user),
@@ -172,10 +172,11 @@ func (s *Store) ReadUntil(ctx context.Context, org collab.OrganizationRef, user 
 	return err
 }
 
-// threadsLooked is among how many of the latest notifications of a user those of a thread are looked for.
+// threadsLooked is the number of a user's latest notifications that are searched for threads.
 const threadsLooked = 100
 
-// ReadThreads marks those of a user's latest 100 notifications as read that are about annotations of a document; nil for all of it.
+// ReadThreads marks notifications about annotations of a document as read, among the user's latest
+// 100. nil annotations means all.
 func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user string, annotations []string) error {
 	read, err := s.UnreadOf(ctx, doc, user, annotations, s.Millis())
 	if err != nil {
@@ -184,8 +185,8 @@ func (s *Store) ReadThreads(ctx context.Context, doc collab.DocumentRef, user st
 	return read(ctx)
 }
 
-// UnreadOf finds those of a user's latest 100 notifications that are about annotations of a document, nil for all of it, and were made until a
-// time. read marks the unread ones as read.
+// UnreadOf finds notifications about annotations of a document until a time, among the user's
+// latest 100. nil annotations means all. read marks the unread ones as read.
 func (s *Store) UnreadOf(
 	ctx context.Context, doc collab.DocumentRef, user string, annotations []string, until collab.Millis,
 ) (read func(context.Context) error, err error) {

@@ -15,63 +15,61 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// An email that waits is two items: the next email to a user, by which the entries of the user's inbox find it, and an entry in the list
-// of what is due, keyed by the minute, by which the relay finds it. The second always leads to the first. Where it is stale, the first
-// says so.
+// A waiting email is two items: the next email of a user, which inbox entries refer to, and a due
+// entry keyed by minute, which the relay finds. The due entry always leads to the next email, which
+// shows whether the due entry is stale.
 
-// Recipient is the user who gets an email.
 type Recipient struct {
 	collab.OrganizationRef
 	User string
 }
 
-// Email is the next email to a user that tells of some entries of their inbox: of those that have its ID.
+// Email is the next email to a user about the inbox entries with its ID.
 type Email struct {
 	For Recipient `dynamodbav:"for"`
 	ID  string    `dynamodbav:"id"`
 }
 
-// EmailAbout returns the email to a user about a subject: the ids of a thread or a notification, or none for everything.
+// EmailAbout returns the email to a user about a subject: the ids of a thread or notification, or
+// none for a digest.
 func EmailAbout(to Recipient, subject ...string) Email {
 	sum := sha256.Sum256([]byte(keys.NextEmail(to.OrganizationRef, to.User, "").PK + "\x00" + strings.Join(subject, "\x00")))
 	return Email{to, hex.EncodeToString(sum[:16])}
 }
 
-// Ref names the email in messages.
+// Ref returns the reference of the email in messages.
 func (e Email) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Account, ID: e.ID} }
 
 func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.For.User, e.ID) }
 
-// nextItem is the next email to a user.
 type nextItem struct {
 	Due   collab.Millis `dynamodbav:"at"`
-	From  string        `dynamodbav:"from"`            // position of the first entry in the inbox that it may tell of
-	Added int64         `dynamodbav:"n"`               // how often an entry was added
-	Lease collab.Millis `dynamodbav:"until,omitempty"` // until then a run has claimed it
+	From  string        `dynamodbav:"from"`            // position of the first inbox entry
+	Added int64         `dynamodbav:"n"`               // number of entries added
+	Lease collab.Millis `dynamodbav:"until,omitempty"` // end of a run's claim
 }
 
-// dueItem is an entry of the list of what is due.
 type dueItem struct {
 	Email
-	First     collab.Millis `dynamodbav:"fst"` // when it was due before it had to wait
+	First     collab.Millis `dynamodbav:"fst"` // when it was first due
 	Since     collab.Millis `dynamodbav:"at"`  // when it is due
-	Postponed int64         `dynamodbav:"try"` // how often the relay has postponed it
+	Postponed int64         `dynamodbav:"try"` // number of times the relay postponed it
 	Expires   int64         `dynamodbav:"ttl"`
-	Mark      string        `dynamodbav:"w,omitempty"` // another each time that it is put
+	Mark      string        `dynamodbav:"w,omitempty"` // new each time it is written
 }
 
 // DueEmail is an email that is due, or was.
 type DueEmail struct {
 	Email
-	Minute    collab.Millis // by which it is found
-	First     collab.Millis // when it was due before it had to wait
+	Minute    collab.Millis // key of the due entry
+	First     collab.Millis // when it was first due
 	Since     collab.Millis // when it is due
-	Postponed int64         // how often the relay has postponed it
+	Postponed int64         // number of times the relay postponed it
 
 	mark string
 }
 
-// minuteOf returns the minute by which an email that is due at a time is found: the first that has ended by then.
+// minuteOf returns the key of an email that is due at a time: the end of its minute.
 func minuteOf(due collab.Millis) collab.Millis {
 	minute := time.Minute.Milliseconds()
 	return (due + minute - 1) / minute * minute
@@ -83,8 +81,7 @@ func (s *Store) dueItem(d DueEmail) store.Item {
 	return store.ItemOf(d.due(), dueItem{d.Email, d.First, d.Since, d.Postponed, Expiry(d.Minute), s.NewMark()})
 }
 
-// dropDue takes an entry out of the list of what is due, unless it was put again since it was read: it may lead to a
-// later email.
+// dropDue deletes a due entry unless it was written again since: it may lead to a later email.
 func (s *Store) dropDue(ctx context.Context, d DueEmail) error {
 	it := store.NewItem(d.due())
 	if d.mark != "" {
@@ -94,9 +91,10 @@ func (s *Store) dropDue(ctx context.Context, d DueEmail) error {
 	return err
 }
 
-// AddToEmail has the next email to a user tell of an entry at a position of the inbox, at a time or earlier. If a message is to bring the
-// email, the relay finds it a minute later. It returns the minute by which a new email is found, 0 for one that waits already. A repeat
-// of a call that may not have ended is to say again.
+// AddToEmail adds an inbox entry to the next email of a user, due at a time or earlier. It returns
+// the minute of a new email, 0 if the email already waits. If message is true, a message triggers
+// the email, and the relay only finds it a minute later. again must be true if an earlier call may
+// have failed.
 func (s *Store) AddToEmail(ctx context.Context, e Email, position string, due collab.Millis, message, again bool) (minute collab.Millis, err error) {
 	at, from := expression.Name(keys.StartedAt), expression.Name("from")
 	update := expression.Add(expression.Name("n"), expression.Value(1)).
@@ -111,7 +109,7 @@ func (s *Store) AddToEmail(ctx context.Context, e Email, position string, due co
 	if err := it.Decode(&next); err != nil {
 		return 0, err
 	}
-	if next.From > position { // the entry of an event that was late
+	if next.From > position { // a late event's entry
 		if err := s.lower(ctx, e, from, position); err != nil {
 			return 0, err
 		}
@@ -127,20 +125,21 @@ func (s *Store) AddToEmail(ctx context.Context, e Email, position string, due co
 	}
 	minute = minuteOf(min(next.Due, due))
 	if message {
-		minute += time.Minute.Milliseconds() // should the message be lost
+		minute += time.Minute.Milliseconds() // in case the message is lost
 	}
 	since := min(next.Due, due)
 	return minute, s.putDue(ctx, DueEmail{Email: e, Minute: minute, First: since, Since: since})
 }
 
-// lower sets an attribute of the next email to a value unless it is as low.
+// lower sets an attribute of the next email to value if it is greater.
 func (s *Store) lower(ctx context.Context, e Email, name expression.NameBuilder, value any) error {
 	_, err := s.Write(ctx, store.Update(e.key(), expression.Set(name, expression.Value(value)), name.GreaterThan(expression.Value(value))))
 	return err
 }
 
-// DueEmails lists at most most emails of a shard (0 to keys.DueShards-1) that are due by now, by minute, from a position ("" for the
-// first). next is the position after them, "" at the end. Entries that can't be read go to skip. Eventually consistent.
+// DueEmails returns up to most due emails of a shard (0 to keys.DueShards-1) from a position, in
+// order of minutes. next is the position after them, "" at the end. It passes errors of unreadable
+// entries to skip, and reads with eventual consistency.
 func (s *Store) DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) (list []DueEmail, next string, err error) {
 	span := store.Span{From: max(from, store.Everything.From), To: keys.Time(s.Millis() + 1)}
 	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.DueEmailPartition(shard), Keys: span, Limit: most})
@@ -175,7 +174,8 @@ func readDue(it store.Item) (d DueEmail, err error) {
 
 func (d DueEmail) due() keys.Key { return keys.DueEmail(d.Minute, d.For.Account, d.ID) }
 
-// PostponeEmail moves an email that is due to the minute of a time, and returns that; 0 if another run has done so, or it is sent.
+// PostponeEmail moves a due email to a time and returns its minute. It returns 0 if another run has
+// moved it, or if it was sent.
 func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis) (minute collab.Millis, err error) {
 	moved := d
 	moved.Minute, moved.Postponed = minuteOf(to), d.Postponed+1
@@ -186,15 +186,14 @@ func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis)
 	return moved.Minute, nil
 }
 
-// ClaimedEmail is an email that a run has claimed.
 type ClaimedEmail struct {
 	DueEmail
-	From  string // position of the first entry in the inbox that it may tell of
+	From  string // position of the first inbox entry to include
 	added int64
 }
 
-// ClaimEmail claims an email that is due until lease, by the minute by which it is found; nil if there is none, or another run has
-// claimed it. It mends an entry of the list that is stale.
+// ClaimEmail claims a due email until lease, by its minute. It returns nil if there is none, or if
+// another run holds it. It repairs a stale due entry.
 func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lease collab.Millis) (*ClaimedEmail, error) {
 	it, err := s.Get(ctx, keys.DueEmail(minute, ref.Account, ref.ID))
 	if err != nil || it == nil {
@@ -228,8 +227,7 @@ func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lea
 	return &ClaimedEmail{d, of.From, of.Added}, nil
 }
 
-// mend takes an entry out of the list of what is due if the next email was sent, or is due later: then another entry
-// leads to it.
+// mend deletes a stale due entry: the next email was sent, or is due later and has another entry.
 func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 	var of nextItem
 	if err := next.Decode(&of); err != nil {
@@ -237,7 +235,7 @@ func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 	}
 	if next != nil {
 		if of.Due <= s.Millis() {
-			return nil // another run has claimed it
+			return nil // claimed by another run
 		}
 		minute := minuteOf(of.Due)
 		if d.Minute == minute || d.Minute == minute+time.Minute.Milliseconds() {
@@ -247,8 +245,8 @@ func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 	return s.dropDue(ctx, d)
 }
 
-// FreeEmail ends the claim on an email that was not sent. It is due at a time, and the minute by which it is then found is returned; with 0
-// it is due as it was.
+// FreeEmail releases a claimed email that was not sent, and makes it due at a time. It returns the
+// new minute. If due is 0, the time is unchanged.
 func (s *Store) FreeEmail(ctx context.Context, c *ClaimedEmail, due collab.Millis, message bool) (minute collab.Millis, err error) {
 	if due == 0 {
 		_, err := s.Write(ctx, store.Update(c.key(), expression.Remove(expression.Name(keys.Lease)), isThere))
@@ -257,7 +255,8 @@ func (s *Store) FreeEmail(ctx context.Context, c *ClaimedEmail, due collab.Milli
 	return s.again(ctx, c, c.First, due, message)
 }
 
-// again makes an email due at a time. It comes into the list first: an email that nothing leads to waits for ever.
+// again makes an email due at a time. It writes the due entry first, because the relay never finds
+// an email without one.
 func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Millis, message bool) (minute collab.Millis, err error) {
 	minute = minuteOf(due)
 	if message {
@@ -275,12 +274,12 @@ func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Mi
 	return minute, s.dropDue(ctx, c.DueEmail)
 }
 
-// FinishEmail deletes a claimed email that has told of its entries. If an entry was added since the claim, the next email is due at a time:
-// see FreeEmail.
+// FinishEmail deletes a claimed email after it was sent. If an entry was added since the claim, the
+// email is due again at next: see FreeEmail.
 func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Millis, message bool) (minute collab.Millis, err error) {
 	it := store.NewItem(c.key())
 	it["n"], it["from"] = store.Number(c.added), store.Text(c.From)
-	refused, err := s.Write(ctx, store.DeleteRead(it, "n", "from")) // with "from" no repeat deletes the email after it
+	refused, err := s.Write(ctx, store.DeleteRead(it, "n", "from"))
 	switch {
 	case collab.CodeOf(err) == collab.NotFound: // the organization was deleted
 	case err != nil:

@@ -15,7 +15,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// dueEmails returns the minutes of the emails that the relay finds, as they are due now.
+// dueEmails returns the minutes of the emails that the relay finds now.
 func (s *Store) dueEmails(t *testing.T) (list []DueEmail) {
 	t.Helper()
 	for shard := range keys.DueShards {
@@ -31,7 +31,8 @@ func (s *Store) dueEmails(t *testing.T) (list []DueEmail) {
 	return list
 }
 
-// TestEmail: entries are added to an email until it has left; the relay finds it once it is due; one run at a time claims it.
+// TestEmail: entries join an email until it leaves, the relay finds it when it is due, and only one
+// run claims it.
 func TestEmail(t *testing.T) { storetest.OnEach(t, New, testEmail) }
 
 func testEmail(t *testing.T, s *Store) {
@@ -41,7 +42,7 @@ func testEmail(t *testing.T, s *Store) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 7}
 	bob := EmailAbout(Recipient{org, "bob"}, "doc", "ann")
 	in := func(d time.Duration) collab.Millis { return now.Add(d).UnixMilli() }
-	found := collab.Millis(0) // by which the email is found
+	found := collab.Millis(0) // key of the email
 	add := func(position string, due collab.Millis, isNew bool) {
 		t.Helper()
 		minute, err := s.AddToEmail(ctx, bob, position, due, true, false)
@@ -65,14 +66,14 @@ func testEmail(t *testing.T, s *Store) {
 		t.Errorf("it is found at %v", time.UnixMilli(found))
 	}
 	add("0003", in(5*time.Minute), false)
-	add("0001", in(5*time.Minute), false) // of an event that was late
+	add("0001", in(5*time.Minute), false) // of a late event
 	if list := s.dueEmails(t); len(list) != 0 {
 		t.Errorf("due %+v", list)
 	}
 	claim("") // too early
 	now = now.Add(90 * time.Second)
 	c := claim("0001")
-	claim("") // another run has it
+	claim("") // held by another run
 	_, err := s.FreeEmail(ctx, c, 0, false)
 	must.Do(t, err)
 	claim("0001")
@@ -86,14 +87,14 @@ func testEmail(t *testing.T, s *Store) {
 	if again, err := s.PostponeEmail(ctx, list[0], in(2*time.Minute)); again != 0 || err != nil {
 		t.Errorf("another run of the relay has postponed it, too: %d, %v", again, err)
 	}
-	claim("") // by the minute before
+	claim("") // the minute before
 	found = minute
 	c = claim("0001")
 	if c.Postponed != 1 {
 		t.Errorf("postponed %d times", c.Postponed)
 	}
 
-	// It waits for an hour, and is due as before it had to wait.
+	// It waits an hour, and keeps its original due time.
 	found, err = s.FreeEmail(ctx, c, in(time.Hour), false)
 	must.Do(t, err)
 	it, err := s.Get(ctx, bob.key())
@@ -107,12 +108,12 @@ func testEmail(t *testing.T, s *Store) {
 		t.Errorf("%+v", c)
 	}
 
-	// An entry that is added while it is sent waits for the next.
+	// An entry that is added during sending waits for the next email.
 	add("0004", in(0), false)
 	found, err = s.FinishEmail(ctx, c, in(time.Hour), false)
 	must.Do(t, err)
 	claim("")
-	add("0005", in(10*time.Minute), true) // earlier than it was
+	add("0005", in(10*time.Minute), true) // earlier than before
 	if found != in(11*time.Minute) {
 		t.Errorf("it is found at %v", time.UnixMilli(found))
 	}
@@ -130,10 +131,10 @@ func testEmail(t *testing.T, s *Store) {
 		t.Errorf("in the list of what is due is %v, %v", it, err)
 	}
 	claim("")
-	_, err = s.FreeEmail(ctx, c, in(time.Hour), false) // of a run that was late
+	_, err = s.FreeEmail(ctx, c, in(time.Hour), false) // from a late run
 	must.Do(t, err)
 	now = now.Add(24 * time.Hour)
-	for _, d := range s.dueEmails(t) { // what is left of the later time leads nowhere
+	for _, d := range s.dueEmails(t) { // the rest of the later time leads nowhere
 		if c, err := s.ClaimEmail(ctx, d.Ref(), d.Minute, in(time.Minute)); c != nil || err != nil {
 			t.Errorf("%+v, %v", c, err)
 		}
@@ -143,8 +144,8 @@ func testEmail(t *testing.T, s *Store) {
 	}
 }
 
-// TestManyDue: emails that are due are listed once each, in pages. They expire no sooner than what is due now, however
-// late they are.
+// TestManyDue: due emails are listed once, in pages. However late, they expire no sooner than
+// emails that are due now.
 func TestManyDue(t *testing.T) {
 	s := New(storetest.New(t))
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -170,7 +171,8 @@ func TestManyDue(t *testing.T) {
 	}
 }
 
-// TestAddedAtOnce: of entries that are added at the same time an email tells from the first on, at the earliest time.
+// TestAddedAtOnce: an email includes entries that were added concurrently from the first on, at the
+// earliest time.
 func TestAddedAtOnce(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
 	bob := EmailAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"})
@@ -183,7 +185,7 @@ func TestAddedAtOnce(t *testing.T) {
 	add(s, "0003", 3*time.Hour)
 	calls, found := 0, collab.Millis(0)
 	add(New(storetest.Watched(t, table, func(string, string) *http.Response {
-		if calls++; calls == 2 { // it is to lower the position
+		if calls++; calls == 2 { // it lowers the position
 			found = add(s, "0001", time.Hour)
 		}
 		return nil
@@ -195,8 +197,8 @@ func TestAddedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAddedBehind: an entry that is added while the email before it ends is for the next email, which is found though
-// it is due in the same minute.
+// TestAddedBehind: an entry that is added while the previous email ends joins the next one, which
+// is found even in the same minute.
 func TestAddedBehind(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
 	bob := EmailAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"})
@@ -216,7 +218,7 @@ func TestAddedBehind(t *testing.T) {
 	c := claim(first)
 	calls := 0
 	ending := New(storetest.Watched(t, table, func(string, string) *http.Response {
-		if calls++; calls == 2 { // it is to take the email out of the list
+		if calls++; calls == 2 { // it removes the email from the list
 			next = add("0002", 10*time.Second)
 		}
 		return nil
@@ -235,7 +237,7 @@ func TestAddedBehind(t *testing.T) {
 	}
 }
 
-// TestFreeKilled kills a run that frees an email until later: the relay finds the email by then.
+// TestFreeKilled kills a run that postpones an email. The relay finds the email at the new time.
 func TestFreeKilled(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -267,7 +269,8 @@ func TestFreeKilled(t *testing.T) {
 	}
 }
 
-// TestEmailKilled adds to an email and sends it while calls are lost: whatever dies, the relay finds the email.
+// TestEmailKilled loses calls while an email is filled and sent. The relay finds the email in every
+// case.
 func TestEmailKilled(t *testing.T) {
 	table := storetest.New(t)
 	now := time.Now().Truncate(time.Minute)
@@ -293,7 +296,7 @@ func TestEmailKilled(t *testing.T) {
 		if run(s, false) == nil {
 			break
 		}
-		must.Do(t, run(whole, true)) // the event is delivered once more
+		must.Do(t, run(whole, true)) // the event is delivered again
 		now = now.Add(2 * time.Hour)
 		sent := false
 		for _, d := range whole.dueEmails(t) {

@@ -12,18 +12,18 @@ import (
 	"collabdata/shared/store"
 )
 
-// An event is recorded as pending work, which holds it. Once its delivery begins, it has an item of its own, which outlives the work.
+// An event is first stored in pending work. When its delivery begins, it gets its own item, which
+// outlives the work.
 
-const firstDue = 2 * time.Minute // from an event's write until the relay sends it
+const firstDue = 2 * time.Minute // from an event's write to the relay
 
-// eventItem is an event.
 type eventItem struct {
 	Body    string `dynamodbav:"body"`
 	Expires int64  `dynamodbav:"ttl"`
 }
 
-// Commit carries out the writes of a request and records its events (nil: none) in one transaction. refused is not nil when a condition did
-// not hold: then nothing was written.
+// Commit executes the writes of a request and records its events in one transaction. It ignores nil
+// events. It returns a Refusal, and writes nothing, if a condition fails.
 func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
 	refused, err = s.Write(ctx, append(writes, s.Record(events...)...)...)
 	if err == nil && refused == nil {
@@ -32,7 +32,8 @@ func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store
 	return refused, err
 }
 
-// Record returns the writes that record events (nil: none), to be carried out in one transaction with their data.
+// Record returns the writes that record events, for the transaction that writes their data. It
+// ignores nil events.
 func (s *Store) Record(events ...*collab.Event) []store.Write {
 	var writes []store.Write
 	for _, ev := range events {
@@ -41,7 +42,7 @@ func (s *Store) Record(events ...*collab.Event) []store.Write {
 		}
 		body, err := collab.EncodeJSON(ev)
 		if err != nil {
-			panic(err) // an event has a JSON form
+			panic(err) // events always encode
 		}
 		now := s.Millis()
 		work := Work{
@@ -53,7 +54,7 @@ func (s *Store) Record(events ...*collab.Event) []store.Write {
 	return writes
 }
 
-// Event reads the event of pending work. It fails with an error that wraps collab.ErrUnreadable.
+// Event returns the event of pending work. Its error wraps collab.ErrUnreadable.
 func (w *Work) Event() (*collab.Event, error) {
 	ev := &collab.Event{}
 	if err := json.Unmarshal([]byte(w.Body), ev); err != nil {
@@ -62,13 +63,13 @@ func (w *Work) Event() (*collab.Event, error) {
 	return ev, nil
 }
 
-// KeepEvent stores the event of pending work for as long as its deliveries are kept, after the time that mails about it wait. A repeat
-// changes nothing.
+// KeepEvent stores the event of pending work for as long as its deliveries, plus mailsWait. It is
+// idempotent.
 func (s *Store) KeepEvent(ctx context.Context, w Work, mailsWait time.Duration) error {
 	return s.Put(ctx, store.ItemOf(keys.Event(w.Account, w.ID), eventItem{w.Body, w.Expires + int64(mailsWait.Seconds())}))
 }
 
-// Events reads those of an account's events that are kept and can be read, in the order of their ids.
+// Events returns the readable ones of an account's events, in the order of ids.
 func (s *Store) Events(ctx context.Context, acct string, ids []string) ([]*collab.Event, error) {
 	found, err := s.GetSettled(ctx, collab.Map(ids, func(id string) keys.Key { return keys.Event(acct, id) }))
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *Store) Events(ctx context.Context, acct string, ids []string) ([]*colla
 	return list, nil
 }
 
-// Event reads an event; NOT_FOUND when it does not exist, or has expired.
+// Event returns an event. It returns NOT_FOUND if the event does not exist, or has expired.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
 	ref := collab.EventRef{Account: acct, ID: id}
 	body, err := s.EventBody(ctx, ref)
@@ -94,10 +95,11 @@ func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, erro
 	return (&Work{EventRef: ref, Body: string(body)}).Event()
 }
 
-// EventBody returns the stored JSON of an event; NOT_FOUND when it does not exist, or has expired.
+// EventBody returns the stored JSON of an event. It returns NOT_FOUND if the event does not exist,
+// or has expired.
 func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON, error) {
 	k := keys.Event(ref.Account, ref.ID)
-	found, err := s.GetSettled(ctx, []keys.Key{k}) // it never changes
+	found, err := s.GetSettled(ctx, []keys.Key{k}) // events never change
 	if err != nil || found[k] != nil {
 		return collab.JSON(found[k].Text(keys.Body)), err
 	}

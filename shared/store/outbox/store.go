@@ -1,4 +1,5 @@
-// Package outbox keeps what goes out to people and systems: events with how far their delivery has come, pending work, mails and jobs.
+// Package outbox stores outgoing data: events and the progress of their delivery, pending work,
+// emails and jobs.
 package outbox
 
 import (
@@ -8,13 +9,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store is the outbox part of the table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments say.
+// Store is the outbox in a table. It is safe for concurrent use.
 type Store struct{ *store.Table }
 
-// New returns the outbox part of a table.
+// New returns the outbox in a table.
 func New(t *store.Table) *Store { return &Store{t} }
 
-const retention = 30 * 24 * time.Hour // of events and what is about them
+const retention = 30 * 24 * time.Hour // of events and data about them
 
-// Expiry is when an event of a time expires, and what is kept about it, in seconds since epoch.
+// Expiry returns the expiry of an event, in Unix seconds.
 func Expiry(at collab.Millis) int64 { return at/1000 + int64(retention.Seconds()) }

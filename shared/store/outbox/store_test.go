@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// pending returns the pending work of the store, those that are due first ahead.
+// pending returns the pending work of the store, earliest first.
 func (s *Store) pending(t *testing.T) []Work {
 	t.Helper()
 	all := storetest.Pending(t, s.Work)
@@ -19,7 +19,7 @@ func (s *Store) pending(t *testing.T) []Work {
 	return all
 }
 
-// TestTooLargeJob keeps no job of the longest ids in the form that takes most: that is the caller's mistake.
+// TestTooLargeJob: a job with the longest ids in the largest form is INVALID_ARGUMENT.
 func TestTooLargeJob(t *testing.T) {
 	storetest.OnEach(t, New, func(t *testing.T, s *Store) {
 		job := Job{ID: "job", Account: "acct"}
@@ -36,7 +36,7 @@ func TestTooLargeJob(t *testing.T) {
 	})
 }
 
-// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+// TestKeepUnknown: changes keep attributes of a newer version.
 func TestKeepUnknown(t *testing.T) { storetest.OnEach(t, New, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {

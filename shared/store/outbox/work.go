@@ -12,33 +12,35 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// Pending work is stored while an event's delivery is not done.
+// Pending work is stored until an event's delivery is done.
 
-// Stage is the part of an event's delivery that comes next.
+// Stage is the next stage of an event's delivery.
 type Stage string
 
-// The stages of a delivery, in their order. Emails are work of their own: see Email.
+// The stages of a delivery, in order. Emails are separate work: see Email.
 const (
 	StageNew        Stage = ""        // deliveries to webhook endpoints are added
-	StageList       Stage = "list"    // a notification to everyone is put into the list for all
-	StageRecipients Stage = "fan-out" // page by page recipients are decided, inboxes served, and mails added to
-	StageEnd        Stage = "end"     // everything is done: the work is deleted
-	StageDone       Stage = "done"    // there is no work any more
+	StageList       Stage = "list"    // a notification to everyone joins the list for all
+	StageRecipients Stage = "fan-out" // recipients are decided page by page
+	StageEnd        Stage = "end"     // the work is deleted
+	StageDone       Stage = "done"    // no work remains
 )
 
-// Work is an entry of the pending work: an event and where its delivery stands, or a lane, whose ID is that of its webhook endpoint. A lane
-// has neither Stage nor Cursor nor the fields after Next.
+// Work is an entry of pending work: an event with the progress of its delivery, or a lane, with the
+// ID of its webhook endpoint. A lane has no Stage, no Cursor, and no fields after Next.
 type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
 	Stage           Stage           `dynamodbav:"stg"`
-	Cursor          string          `dynamodbav:"cur"`            // of the page of recipients that comes next, "" for the first
-	Since           collab.Millis   `dynamodbav:"at"`             // when it was first due
-	Next            collab.Millis   `dynamodbav:"next"`           // when the relay sends it
-	Postponed       int64           `dynamodbav:"try"`            // how often the relay has postponed Next
-	Expires         int64           `dynamodbav:"ttl,omitempty"`  // in seconds since epoch
-	Body            string          `dynamodbav:"body,omitempty"` // of an event: see Event
-	Failure         string          `dynamodbav:"why,omitempty"`  // of FailedWork: the error
+	// Next page of recipients, or "" for the first.
+	Cursor string        `dynamodbav:"cur"`
+	Since  collab.Millis `dynamodbav:"at"`   // when it was first due
+	Next   collab.Millis `dynamodbav:"next"` // when the relay sends it
+	// Number of times the relay postponed Next.
+	Postponed int64  `dynamodbav:"try"`
+	Expires   int64  `dynamodbav:"ttl,omitempty"`  // Unix seconds
+	Body      string `dynamodbav:"body,omitempty"` // of an event: see Event
+	Failure   string `dynamodbav:"why,omitempty"`  // of FailedWork: the error
 }
 
 func workKey(w Work) keys.Key {
@@ -57,8 +59,9 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	return w, nil
 }
 
-// Work lists at most most entries of a kind in a shard (0 to keys.DueShards-1), by account and id, from a position ("" for the first). next
-// is the position after them, "" at the end. Entries that can't be read go to skip. Eventually consistent.
+// Work returns up to most entries of a kind in a shard (0 to keys.DueShards-1), by account and id.
+// It starts at a position; next is the position after the page, "" at the end. It passes errors of
+// unreadable entries to skip, and reads with eventual consistency.
 func (s *Store) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) (list []Work, next string, err error) {
@@ -82,7 +85,7 @@ func (s *Store) Work(
 	return list, next, nil
 }
 
-// Pending reads the work of an event; nil when its delivery is done, or the work is of another kind.
+// Pending returns the work of an event, nil if its delivery is done or the work is of another kind.
 func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
 	it, err := s.Get(ctx, workKey(Work{EventRef: ref, Kind: kind}))
 	return pending(kind, it, err)
@@ -96,24 +99,24 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 	return &w, err
 }
 
-// MostPostponed is how often the relay sends work where it stands, over hours, before its delivery has failed.
+// MostPostponed is the number of times, over hours, that the relay sends work in one stage before
+// its delivery fails.
 const MostPostponed = 10
 
-// isThere is the condition that an item exists.
 var isThere = expression.AttributeExists(expression.Name(keys.PK))
 
-// where returns the attributes of a work's item that say where its delivery stands.
+// where returns the attributes that identify the stage of work.
 func where(w Work) store.Item {
 	it := store.NewItem(workKey(w))
 	it[keys.Stage], it[keys.Cursor] = store.Text(string(w.Stage)), store.Text(w.Cursor)
 	return it
 }
 
-// deleteWork deletes work whose delivery still stands there.
 func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), keys.Stage, keys.Cursor) }
 
-// Advance stores where a delivery stands now. The relay sends it at Next, or firstDue from now where that is 0. It reports false and
-// changes nothing when the delivery does not stand at from any more: another run has advanced or finished it.
+// Advance stores the progress of a delivery. The relay sends it at Next, or firstDue from now if
+// Next is 0. It returns false, and changes nothing, if another run has advanced or finished the
+// delivery.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	to.Next, to.Postponed = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
@@ -126,10 +129,10 @@ func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	return err == nil && (refused == nil || refused.By(mark)), err
 }
 
-// maxFailure is how much of an error is kept, in bytes.
 const maxFailure = 500
 
-// Fail parks the work of an event as FailedWork until an operator retries it, unless another run has advanced it.
+// Fail stores the work of an event as FailedWork until an operator retries it, unless another run
+// has advanced it.
 func (s *Store) Fail(ctx context.Context, w Work, failure string) error {
 	_, err := s.Write(ctx, deleteWork(w), store.Put(failed(w, s.Millis(), failure)))
 	return err
@@ -140,7 +143,8 @@ func failed(w Work, now collab.Millis, failure string) store.Item {
 	return store.ItemOf(workKey(w), w)
 }
 
-// Retry moves the failed work of an event back to where its delivery stood; the relay sends it. NOT_FOUND when there is none.
+// Retry moves the failed work of an event back to its stage. The relay sends it. It returns
+// NOT_FOUND if there is no failed work.
 func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	failed, err := s.Pending(ctx, ref, collab.FailedWork)
 	if err == nil && failed == nil {
@@ -161,18 +165,18 @@ func (s *Store) Finish(ctx context.Context, w Work) error {
 	return err
 }
 
-// Beat writes the heartbeat.
 func (s *Store) Beat(ctx context.Context) error {
 	return s.Put(ctx, store.ItemOf(keys.HeartbeatKey(), heartbeatItem{s.Millis(), s.Now().Add(time.Hour).Unix()}))
 }
 
-// heartbeatItem is the item of the heartbeat: another with each write, as only a change is in the stream.
+// heartbeatItem differs with each write, because only a change appears in the stream.
 type heartbeatItem struct {
 	At      collab.Millis `dynamodbav:"at"`
 	Expires int64         `dynamodbav:"ttl"`
 }
 
-// Postpone sets when the relay sends work next. It reports false when another run of the relay has done so, or the work is done.
+// Postpone sets the time at which the relay next sends work. It returns false if another run of the
+// relay has done so, or if the work is done.
 func (s *Store) Postpone(ctx context.Context, w Work, to collab.Millis) (bool, error) {
 	moved, mark := w, s.NewMark()
 	moved.Next, moved.Postponed = to, w.Postponed+1

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// addEvent records an event and returns it with its reference.
 func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRef) {
 	t.Helper()
 	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: "acct", OrganizationID: "org", DocumentID: "doc", Time: 1}
@@ -32,7 +31,7 @@ func TestWork(t *testing.T) { storetest.OnEach(t, New, testWork) }
 func testWork(t *testing.T, s *Store) {
 	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
-	// works holds that there is one piece of pending work, that all kinds tell the same of it, and returns it.
+	// works checks that there is one piece of pending work, equal in all lists, and returns it.
 	works := func(want Work) Work {
 		t.Helper()
 		got := s.pending(t)
@@ -105,7 +104,7 @@ func testWork(t *testing.T, s *Store) {
 	later.Since, later.Next = later.Since+1_000, later.Next+1_000
 	advance(mail, later, true)
 	next(later.Since)
-	if err := s.Finish(ctx, spread); err != nil { // by a run that is behind
+	if err := s.Finish(ctx, spread); err != nil { // by an outdated run
 		t.Fatal(err)
 	}
 	works(Work{Kind: collab.EventWork, Stage: StageEnd, Since: later.Since})
@@ -116,7 +115,7 @@ func testWork(t *testing.T, s *Store) {
 		}
 	}
 
-	// Whatever comes later brings nothing back.
+	// Later calls bring nothing back.
 	advance(later, mail, false)
 	advance(later, parked, false)
 	if moved, err := s.Postpone(ctx, later, 1); err != nil || moved {
@@ -127,7 +126,7 @@ func testWork(t *testing.T, s *Store) {
 	}
 }
 
-// TestFailed: an event that has failed is not sent again, and goes on where it stood once it is retried.
+// TestFailed: failed work is not sent again until it is retried, and then continues at its stage.
 func TestFailed(t *testing.T) { storetest.OnEach(t, New, testFailed) }
 
 func testFailed(t *testing.T, s *Store) {
@@ -167,7 +166,7 @@ func testFailed(t *testing.T, s *Store) {
 	}
 }
 
-// TestUnreadable: what this version can't read is told apart, and passed over.
+// TestUnreadable: unreadable items are reported separately, and skipped.
 func TestUnreadable(t *testing.T) {
 	ctx := t.Context()
 	s := New(storetest.New(t))

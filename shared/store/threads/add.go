@@ -13,10 +13,12 @@ import (
 	"collabdata/shared/store"
 )
 
-// AddAnnotation adds an annotation with its comments to a document and records the event, in one transaction. The comments' ids are
-// distinct. It succeeds when an earlier attempt at the request has added the annotation. It fails with ALREADY_EXISTS when there is another
-// annotation with this id, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes, or all are together larger
-// than a transaction. The author of a comment has seen the thread up to it, unless add.Moved.
+// AddAnnotation adds an annotation with its comments, which have distinct ids, and records the
+// event in one transaction. It succeeds if an earlier attempt of the request added the annotation.
+// It marks the thread as seen by the authors of comments, unless add.Moved.
+//
+// It returns ALREADY_EXISTS if another annotation has the id, and INVALID_ARGUMENT if an item
+// exceeds collab.MaxItemBytes or all of them exceed a transaction.
 func (s *Store) AddAnnotation(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation,
 ) error {
@@ -54,7 +56,8 @@ func (s *Store) AddAnnotation(
 	return s.answered(ctx, req, doc, th.ID, head, nil, th.Comments)
 }
 
-// AddAnnotations calls AddAnnotation for several annotations concurrently. The failures are in their order, nil for success.
+// AddAnnotations calls AddAnnotation concurrently for several annotations. The errors correspond to
+// list.
 func (s *Store) AddAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
 ) []error {
@@ -63,7 +66,8 @@ func (s *Store) AddAnnotations(
 	return errs
 }
 
-// newComments returns the items of comments that a request adds to the annotation whose head has a birth mark. field holds them.
+// newComments returns the items of comments to add to an annotation with the birth mark birth.
+// field is their field in the request.
 func newComments(
 	req *request.Request, doc collab.DocumentRef, ann string, comments []collab.Comment, birth, field string,
 ) ([]store.Item, error) {
@@ -81,8 +85,8 @@ func newComments(
 	return items, nil
 }
 
-// replaceComment creates a comment unless its head has one with its id. It replaces what a deleted thread left, so its transaction must
-// require the head.
+// replaceComment creates a comment unless its head has one with its id. It replaces remains of a
+// deleted thread, so its transaction must require the head.
 func replaceComment(it store.Item) store.Write {
 	w := store.Create(it)
 	if mark := it[keys.Birth]; mark != nil {
@@ -101,21 +105,24 @@ func bytes(items []store.Item) (n int) {
 	return n
 }
 
-// tooMuch is the failure to add a field's content in one transaction.
 func tooMuch(field string) error {
 	return collab.FieldErrorf(field, "is too large: at most %d bytes stored in one call; send the rest by comments add", store.MaxWriteBytes)
 }
 
-// AddComments adds comments to an annotation and records the event, if any: all or nothing. It returns their ids in the order given. The
-// annotation's lastUpdated moves to the latest of theirs, never back; the first comment's author becomes the creator of an annotation that
-// has none. When an earlier attempt at the request has added them, the call succeeds and changes nothing. It fails with NOT_FOUND when the
-// annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when a comment is larger than
-// collab.MaxItemBytes, or all are together larger than a transaction.
+// AddComments adds comments to an annotation and records the event, all or nothing. It returns
+// their ids in order. The annotation's lastUpdated moves to the latest comment's time, never back.
+// The first comment's author becomes the creator if there is none. If an earlier attempt of the
+// request added the comments, AddComments succeeds and changes nothing.
 //
-// The author of a comment has seen the thread up to it, unless they have said something of it since, or add.Moved.
+// It returns NOT_FOUND if the annotation does not exist, and ALREADY_EXISTS if a comment has a
+// given id. It returns INVALID_ARGUMENT if a comment exceeds collab.MaxItemBytes, or if all of them
+// exceed a transaction.
 //
-// It touches the head first, then puts the comments: see the package. Before that it looks for the given ids, so that a call that is
-// refused, or repeated, leaves the thread unchanged.
+// It marks the thread as seen by the authors, unless add.Moved, or an author has since marked it
+// differently.
+//
+// It looks for given ids first, so that a call that fails or repeats leaves the thread unchanged.
+// Then it touches the head and puts the comments: see the package.
 func (s *Store) AddComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments,
 ) ([]int64, error) {
@@ -128,7 +135,7 @@ func (s *Store) AddComments(
 	if err != nil || add.Moved {
 		return a.ids(), err
 	}
-	if head == nil { // an earlier attempt added them
+	if head == nil { // added by an earlier attempt
 		head, err = s.Get(ctx, headKey(doc, ann))
 	}
 	seen, failed := said()
@@ -138,7 +145,8 @@ func (s *Store) AddComments(
 	return a.ids(), err
 }
 
-// run adds the comments, and returns the head as it was before; nil where an earlier attempt at the request has added them.
+// run adds the comments, and returns the head before; nil if an earlier attempt of the request
+// added them.
 func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	if err := a.number(0); err != nil {
 		return nil, err
@@ -170,10 +178,8 @@ func (a *adding) run(ctx context.Context) (before store.Item, err error) {
 	return nil, store.ErrAborted(nameOf(a.ann))
 }
 
-// tries is how often ids are generated anew because others took them.
 const tries = 20
 
-// adding is one AddComments under way.
 type adding struct {
 	s        *Store
 	req      *request.Request
@@ -190,13 +196,12 @@ func (a *adding) ids() []int64 {
 
 func (a *adding) given(i int) bool { return a.add.Comments[i].ID != 0 }
 
-// mine reports whether an attempt at this request added an item.
 func (a *adding) mine(it store.Item) bool { return it.Text(keys.AddedBy) == a.req.Mark() }
 
-// first returns the least id that an attempt at the request that began at start generates.
+// first returns the lowest id that an attempt that began at start generates.
 func (a *adding) first(start time.Time) int64 { return collab.FirstCommentID(start, a.add.Comments) }
 
-// number gives the comments their ids, and skips the first ids that it would generate.
+// number assigns ids to the comments, and skips the first ones that it would generate.
 func (a *adding) number(skip int64) (err error) {
 	a.comments = slices.Clone(a.add.Comments)
 	collab.NumberComments(a.comments, a.first(a.req.Now)+skip)
@@ -207,7 +212,8 @@ func (a *adding) number(skip int64) (err error) {
 	return err
 }
 
-// lookForGiven looks for comments with the given ids. done says that an earlier attempt at the request added all comments.
+// lookForGiven looks for comments with the given ids. done is true if an earlier attempt of the
+// request added all comments.
 func (a *adding) lookForGiven(ctx context.Context) (done bool, err error) {
 	var itemKeys []keys.Key
 	for i := range a.comments {
@@ -242,7 +248,8 @@ func (a *adding) exists(id int64) error {
 	return collab.Errorf(collab.AlreadyExists, "comment %d already exists in annotation %q", id, a.ann)
 }
 
-// put puts the comments with their event, of the head as it was before. done is false when others have taken generated ids.
+// put writes the comments with their event. before is the head. done is false if generated ids are
+// taken.
 func (a *adding) put(ctx context.Context, before store.Item) (done bool, err error) {
 	writes := make([]store.Write, len(a.items))
 	for i, it := range a.items {
@@ -278,7 +285,7 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 	return false, nil
 }
 
-// commit carries out writes of comments with their event, of the head as it was before.
+// commit executes writes of comments with their event. before is the head.
 func (a *adding) commit(ctx context.Context, before store.Item, writes []store.Write) (refused *store.Refusal, err error) {
 	var ev *collab.Event
 	if a.add.Event != nil {
@@ -291,7 +298,8 @@ func (a *adding) commit(ctx context.Context, before store.Item, writes []store.W
 	return a.s.Outbox.Commit(ctx, a.req, writes, ev)
 }
 
-// recall gives the comments the ids with which an earlier attempt at the request added them; done is false if none did.
+// recall assigns the ids with which an earlier attempt of the request added the comments. done is
+// false if there was none.
 func (a *adding) recall(ctx context.Context) (done bool, err error) {
 	k := headKey(a.doc, a.ann)
 	q := store.Scan{
@@ -309,7 +317,7 @@ func (a *adding) recall(ctx context.Context) (done bool, err error) {
 		}
 	}
 	if generated == nil {
-		return true, nil // who asks has found them by their ids
+		return true, nil // the caller has found them by id
 	}
 	for it, err := range a.s.Items(ctx, q) {
 		if err != nil {

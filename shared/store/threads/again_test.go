@@ -14,10 +14,10 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// noted is a thread of comments 1 to n, which says in every context whose it is.
+// noted returns a thread of comments 1 to n, with whose in every context.
 func noted(id, whose string, n int) *collab.Thread {
 	th := storetest.Thread(id, whose, n)
-	if n == 0 { // the first comment says who created it
+	if n == 0 { // the first comment's author is the creator
 		th.From, th.CreatorID = nil, ""
 	}
 	th.Context = note(nil, whose)
@@ -42,9 +42,9 @@ func (w *writing) meant(req *request.Request) (marks []string) {
 	return marks
 }
 
-// TestAddedAgainInBetween deletes a thread and adds another under its id, with comments of the same ids, before each call of every write in
-// turn: that is done to the thread that was, or to the new one as it is. Nothing of the old one shows in the new one, and nothing of that
-// is lost.
+// TestAddedAgainInBetween deletes a thread and adds another with its ids before each call of every
+// write: the write applies to the old or the new thread. The new one shows nothing of the old one
+// and loses nothing.
 func TestAddedAgainInBetween(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)
@@ -105,7 +105,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name     string
-		old, new int  // comments of the thread that was, and of the new one
+		old, new int  // comments of the old and the new thread
 		gone     bool // the thread is deleted before
 		op       func(ctx context.Context, s *Store, id string) error
 	}{
@@ -198,7 +198,8 @@ func TestAddedAgainInBetween(t *testing.T) {
 	}
 }
 
-// TestCommentOfLongAgo adds a comment of the earliest time to a thread that this process has seen, and that is deleted.
+// TestCommentOfLongAgo adds a comment at the earliest time to a deleted thread that this process
+// has seen.
 func TestCommentOfLongAgo(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", storetest.Comment("bob", 0, 9_000))

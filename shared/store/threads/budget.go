@@ -7,42 +7,45 @@ import (
 	"collabdata/shared/store"
 )
 
-// Limits of the reads for one page of a walk. So a page costs at most 400 capacity units, apart from its threads.
+// Limits of the reads for one page of a walk: at most 400 capacity units, apart from its threads.
 const (
 	mostEntries = 10_000 // index entries
 	mostSources = 500    // ranges of keys
 	mostUnits   = 330    // capacity units of index reads
-	mostSifted  = 150    // capacity units of index reads and of threads that did not pass, where there are any: one more read may take 250
-	mostAsked   = 150    // documents of which a Sight is asked: each may be a question to a permission provider
+	// Capacity units of index reads and rejected threads, if there are any; one more read may take
+	// 250.
+	mostSifted = 150
+	// Documents that a Sight decides about; each may be a call to a permission provider.
+	mostAsked = 150
 
-	askingTime = 5 * time.Second // after which a Sight is asked nothing more: what it does not know is for the next page
+	// After this time the walk leaves further documents to the next page.
+	askingTime = 5 * time.Second
 )
 
 const (
-	siftedAtOnce = 100 // index entries per read where only the threads show whether they pass
-	readAhead    = 16  // ranges read concurrently at most, when they turn out small
-	threadsAhead = 8   // threads fetched concurrently while their size is unknown
+	// Index entries for each read if only threads show whether they match.
+	siftedAtOnce = 100
+	readAhead    = 16 // maximum of ranges read concurrently
+	threadsAhead = 8  // threads fetched concurrently while their size is unknown
 )
 
-// pageBytes is about how much content fits on a page: the walk reads no further ahead.
+// pageBytes is the approximate size of a page; the walk reads no further ahead.
 const pageBytes = 5_000_000
 
-// bytesPerUnit is what a capacity unit reads, eventually consistent.
+// bytesPerUnit is the size that an eventually consistent read of one capacity unit returns.
 const bytesPerUnit = 8192
 
-// readUnits returns the capacity units of an eventually consistent read.
 func readUnits(bytes int) float64 { return max(1, math.Ceil(2*float64(bytes)/bytesPerUnit)) / 2 }
 
-// cost is what a read of a range consumed.
 type cost struct {
-	entries int     // of indexes
+	entries int     // index entries
 	bytes   int     // of the entries
-	units   float64 // of capacity, for the entries
-	threads int     // read whole from the table itself
-	items   int     // that the threads are made of
+	units   float64 // capacity units for the entries
+	threads int     // read completely from the table
+	items   int     // of the threads
 }
 
-// query adds an index query that gave these entries.
+// query adds the cost of an index query.
 func (c *cost) query(entries []store.Item) {
 	n := bytes(entries)
 	c.entries += len(entries)
@@ -50,19 +53,18 @@ func (c *cost) query(entries []store.Item) {
 	c.units += readUnits(n)
 }
 
-// budget counts what a walk has read for its page, and sizes the next read by it.
+// budget tracks the reads for a page, and sizes the next read.
 type budget struct {
-	most    int // annotations that the page takes
+	most    int // annotations on the page
 	taken   int // threads
-	content int // of the threads taken, in bytes
-	sources int // ranges examined to their end
+	content int // bytes of threads taken
+	sources int // finished ranges
 	spent   cost
-	sifted  float64 // capacity units of threads that did not pass
-	dearest float64 // of the largest of them
-	asked   int     // documents of which a Sight was asked
+	sifted  float64 // capacity units of rejected threads
+	dearest float64 // of the largest rejected thread
+	asked   int     // documents that a Sight decided about
 }
 
-// count adds a read's cost.
 func (b *budget) count(c cost) {
 	b.spent.entries += c.entries
 	b.spent.bytes += c.bytes
@@ -71,15 +73,14 @@ func (b *budget) count(c cost) {
 	b.spent.items += c.items
 }
 
-// want returns how many more annotations the page takes.
 func (b *budget) want() int { return b.most - b.taken }
 
-// over reports whether the page ends: it is full, or the walk has read as much as it may.
+// over reports whether the page ends because it is full or at its limits.
 func (b *budget) over() bool {
 	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources || b.asked >= mostAsked
 }
 
-// sift counts a thread, or its head, that was read and did not pass. inRange: it was read with what lies next to it.
+// sift counts a rejected thread or head. inRange is true if it was read in a range.
 func (b *budget) sift(bytes int, strong, inRange bool) {
 	units := readUnits(bytes)
 	if inRange {
@@ -92,16 +93,14 @@ func (b *budget) sift(bytes int, strong, inRange bool) {
 	b.dearest = max(b.dearest, units)
 }
 
-// siftedEnough reports whether the page ends because too much was read that did not pass.
 func (b *budget) siftedEnough() bool { return b.sifted > 0 && b.sifted+b.spent.units >= mostSifted }
 
-// siftable returns how many more threads, or heads, may be read of which most may not pass.
+// siftable returns the number of threads or heads to read if most may be rejected.
 func (b *budget) siftable() int { return max(1, int((mostSifted-b.sifted)/max(1, b.dearest))) }
 
-// siftAhead returns how many threads to fetch concurrently where most may not pass.
+// siftAhead returns the number of threads to fetch concurrently if most may be rejected.
 func (b *budget) siftAhead() int { return min(4, b.siftable()) }
 
-// entryBytes estimates the size of an index entry.
 func (b *budget) entryBytes() float64 {
 	if b.spent.entries == 0 {
 		return 300
@@ -109,13 +108,14 @@ func (b *budget) entryBytes() float64 {
 	return float64(b.spent.bytes) / float64(b.spent.entries)
 }
 
-// allowance returns how many index entries each of n concurrent reads may examine.
+// allowance returns the number of index entries that each of n concurrent reads may examine.
 func (b *budget) allowance(n int) int {
 	left := min(float64(mostEntries-b.spent.entries), (mostUnits-b.spent.units)*bytesPerUnit/b.entryBytes())
 	return max(1, int(left)/n)
 }
 
-// entriesFor estimates how many entries to examine for want annotations, and one more to see whether the list goes on.
+// entriesFor estimates the number of entries to examine for want annotations, plus one to detect
+// the end.
 func (b *budget) entriesFor(want int) int {
 	if b.spent.entries == 0 {
 		return want + 1
@@ -123,7 +123,8 @@ func (b *budget) entriesFor(want int) int {
 	return max(want+1, int(float64(want)*float64(b.spent.entries)/float64(b.taken+1)))
 }
 
-// itemsFor estimates how many items of a document to read for want annotations, and the head of the next one, which ends the last.
+// itemsFor estimates the number of items to read for want annotations, plus the head that ends the
+// last.
 func (b *budget) itemsFor(want int) int {
 	perThread := 2.0
 	if b.spent.threads > 0 {
@@ -132,7 +133,7 @@ func (b *budget) itemsFor(want int) int {
 	return int(math.Ceil(float64(want)*perThread)) + 1
 }
 
-// window returns how many threads of a list of entries to fetch concurrently: no more than the page may take.
+// window returns the number of threads to fetch concurrently, no more than the page needs.
 func (b *budget) window(entries, concurrency int) int {
 	n := min(concurrency, b.want())
 	switch average := b.content / max(1, b.taken); {
@@ -144,10 +145,9 @@ func (b *budget) window(entries, concurrency int) int {
 	return max(n, 1)
 }
 
-// perSource returns how many annotations each range had so far, on average.
 func (b *budget) perSource() int { return b.taken / max(1, b.sources) }
 
-// width returns how many ranges to read concurrently: one at first, many when they turn out small.
+// width returns the number of ranges to read concurrently: one at first, more if they are small.
 func (b *budget) width() int {
 	if b.sources == 0 {
 		return 1

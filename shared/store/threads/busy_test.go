@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBusyThread counts what comments of several times cost, in a process that has seen the thread and in one that has not.
+// TestBusyThread counts the cost of comments at several times, in a process that has seen the
+// thread and in one that has not.
 func TestBusyThread(t *testing.T) {
 	plain := storetest.New(t)
 	doc := newWriting(t, plain).doc

@@ -10,15 +10,16 @@ import (
 	"collabdata/shared/store"
 )
 
-// ListComments yields the comments of an annotation whose ids are greater than after, by id, or an error as the last. It reads most and one
-// more at a time. Strongly consistent. It fails with NOT_FOUND when the annotation does not exist.
+// ListComments yields the comments of an annotation with ids above after, in id order; an error
+// comes last. It reads most+1 at a time, with strong consistency. It returns NOT_FOUND if the
+// annotation does not exist.
 func (s *Store) ListComments(
 	ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
 ) iter.Seq2[collab.Comment, error] {
 	return func(yield func(collab.Comment, error) bool) {
 		k := headKey(doc, ann)
 		q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: most + 2, Strong: true}
-		var head store.Item // the first of the thread
+		var head store.Item // first item of the thread
 		var err error
 		if after > 0 {
 			q.Keys, q.Limit = q.Keys.After(commentKey(doc, ann, after).SK), most+1
@@ -48,8 +49,8 @@ func (s *Store) ListComments(
 	}
 }
 
-// Comments returns those of the comments of an annotation that have one of the ids, by id. Strongly consistent. It fails with NOT_FOUND
-// when the annotation does not exist.
+// Comments returns the existing comments of an annotation by id, with strong consistency. It
+// returns NOT_FOUND if the annotation does not exist.
 func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error) {
 	itemKeys := []keys.Key{headKey(doc, ann)}
 	for _, id := range ids {
@@ -73,8 +74,9 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	return comments, nil
 }
 
-// RecentComments returns an annotation with the last of its comments whose ids are less than before, at most most, by id; nil where it does
-// not exist. Changes and comments of the last second may be missing.
+// RecentComments returns an annotation with up to most of its last comments with ids below
+// before, in id order. It returns nil if the annotation does not exist. It may miss changes of the
+// last second.
 func (s *Store) RecentComments(
 	ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int,
 ) (*collab.Thread, error) {
@@ -86,7 +88,7 @@ func (s *Store) RecentComments(
 		if err != nil || found[k] != nil {
 			return found[k], err
 		}
-		return s.Get(ctx, k) // it may have been added a moment ago
+		return s.Get(ctx, k) // it may be new
 	})
 	t := &collab.Thread{Document: doc.Document}
 	for it, failed := range s.Items(ctx, q) {
@@ -114,8 +116,9 @@ func (s *Store) RecentComments(
 	return t, err
 }
 
-// Latest returns a part's annotation with the last of its comments, at most most, by id, and until when a user has seen the thread, 0 for
-// never; nil where the thread is gone. It reads at most 1 MB of comments. Reads of the last second may be missing.
+// Latest returns the annotation of a part with up to most of its last comments, in id order. It
+// also returns the time until which a user has seen it, 0 for never. The thread is nil if it does
+// not exist. Latest reads at most 1 MB of comments, and may miss read marks of the last second.
 func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {
 	var head store.Item
 	var items []store.Item
@@ -155,8 +158,8 @@ func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, mo
 	return t, seen.before(p.Annotation, head), nil
 }
 
-// commentOf reads a head's comment from an item of its thread, or passes on why the item could not be read. is is false for an item to skip:
-// one of a later version, or one that does not belong to the head.
+// commentOf decodes a comment of a head, or returns failed. is is false for items to skip: from a
+// later version, or not of this head.
 func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, is bool, err error) {
 	if failed != nil {
 		return c, true, failed

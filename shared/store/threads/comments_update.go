@@ -12,10 +12,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// UpdateComments changes comments of an annotation, each if nobody wrote it in between, with five tries. With c.Event each transaction
-// changes as many as it takes, all or none, with one event. It returns the failures by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for
-// a comment that would be too large, and those of c.Change. It fails as a whole with NOT_FOUND, and has changed nothing, when the annotation
-// does not exist. The annotation's lastUpdated moves to c.At, never back.
+// UpdateComments changes comments of an annotation, with up to five attempts against concurrent
+// writes. With c.Event, each transaction changes as many comments as fit, all or none, with one
+// event. The annotation's lastUpdated moves to c.At, never back.
+//
+// It returns errors by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT if the comment would be too
+// large, and those of c.Change. It returns NOT_FOUND, and changes nothing, if the annotation does
+// not exist.
 func (s *Store) UpdateComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
@@ -42,19 +45,18 @@ func (s *Store) UpdateComments(
 	if err == nil && head == nil {
 		err = collab.NoAnnotation(doc, ann)
 	} else if some {
-		err = nil // the comments were read: each says why it failed
+		err = nil // each comment has its own error
 	}
 	return u.failures, err
 }
 
-// commentUpdate is one UpdateComments under way.
 type commentUpdate struct {
 	s     *Store
 	req   *request.Request
 	doc   collab.DocumentRef
 	ann   string
 	c     collab.CommentChange
-	touch func() (store.Item, error) // touches the head once, and returns it as it was
+	touch func() (store.Item, error) // touches the head once, and returns it as before
 
 	mu       sync.Mutex
 	failures map[int64]error
@@ -64,7 +66,7 @@ func (u *commentUpdate) keys(ids []int64) []keys.Key {
 	return collab.Map(ids, func(id int64) keys.Key { return commentKey(u.doc, u.ann, id) })
 }
 
-// fail notes the failure of a comment; nil takes an earlier one back.
+// fail sets the error of a comment; nil clears it.
 func (u *commentUpdate) fail(id int64, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,10 +79,11 @@ func (u *commentUpdate) missing(id int64) error {
 	return collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, u.ann)
 }
 
-// changeGroup changes comments in as many transactions as they need. found is what was read of them, err why that failed.
+// changeGroup changes comments in as many transactions as needed. found and err are the result of
+// reading them.
 func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[keys.Key]store.Item, err error) {
 	for len(ids) > 0 {
-		n := 0 // comments that one transaction takes
+		n := 0 // comments in one transaction
 		var ev *collab.Event
 		if err == nil {
 			err = u.s.Try(ctx, nameOf(u.ann), u.req.Mark(), func(ctx context.Context) (writes []store.Write, err error) {
@@ -90,7 +93,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 					}
 				}
 				writes, n, ev, err = u.compute(ctx, ids, found)
-				found = nil // the next try reads them once more
+				found = nil // the next attempt reads them again
 				return writes, err
 			})
 		}
@@ -105,23 +108,23 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 	}
 }
 
-// compute returns the writes that change the first n comments, as many as a transaction takes, and the event that they record. A comment
-// that cannot be changed fails by itself.
+// compute returns the writes that change the first n comments, as many as fit in a transaction, and
+// their event. A comment that cannot be changed gets its own error.
 func (u *commentUpdate) compute(
 	ctx context.Context, ids []int64, found map[keys.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {
 	var were, changed []collab.Comment
-	var read []store.Item // before they were changed
+	var read []store.Item // before the change
 	size := 0
 	for i, k := range u.keys(ids) {
-		u.fail(ids[i], nil) // it may succeed in this try
+		u.fail(ids[i], nil) // this attempt may succeed
 		before := found[k]
 		if before == nil {
 			u.fail(ids[i], u.missing(ids[i]))
 			continue
 		}
 		if before.WrittenBy(u.req.Mark()) {
-			continue // by an earlier try
+			continue // by an earlier attempt
 		}
 		was, c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
 		if err != nil {
@@ -143,7 +146,7 @@ func (u *commentUpdate) compute(
 		return nil, len(ids), nil, err
 	}
 	for i := len(read) - 1; i >= 0; i-- {
-		if !belongs(read[i], itself) { // of a thread of this id that was deleted
+		if !belongs(read[i], itself) { // of a deleted thread with this id
 			u.fail(changed[i].ID, u.missing(changed[i].ID))
 			writes, were, changed = slices.Delete(writes, i, i+1), slices.Delete(were, i, i+1), slices.Delete(changed, i, i+1)
 		}
@@ -159,7 +162,7 @@ func (u *commentUpdate) compute(
 	return append(writes, u.s.Outbox.Record(ev)...), len(ids), ev, nil
 }
 
-// changedComment returns a stored comment as it was and as changed, and its new item.
+// changedComment returns a stored comment before and after change, and its new item.
 func changedComment(
 	doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error,
 ) (was, c collab.Comment, after store.Item, err error) {

@@ -12,23 +12,24 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// A thread is deleted by its head: a comment carries the birth mark of its head, which is the mark of the request that added that, and one
-// whose mark is not its head's does not exist. So a comment that was on its way is never shown, and the id may be added again at once. What
-// is left of the thread is swept later, by a job that is there before the head goes.
+// A thread is deleted by its head. A comment carries the birth mark of its head, the mark of the
+// request that added it, and exists only if the marks are equal. So a comment that is being added
+// is never shown, and the id is free at once. A job, stored before the head is deleted, sweeps the
+// remains later.
 
-// birth is the birth mark of a head; a comment's is what belongs compares.
 func birth(head store.Item) string { return head.Text(keys.AddedBy) }
 
-// belongs reports whether a comment is one of a head, nil for none.
+// belongs reports whether a comment belongs to a head, which may be nil.
 func belongs(comment, head store.Item) bool {
 	return head != nil && comment.Text(keys.Birth) == birth(head)
 }
 
-// DeleteAnnotations deletes annotations of a document with their comments, each by itself: those of the ids, which are distinct, or for nil
-// those that the selector leaves, at most collab.MaxDeleted; a job deletes the others. It returns their ids, in the order given or by id,
-// and the failures in that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out, and
-// FAILED_PRECONDITION for one that d.Unanswered keeps. A repeat of the request fails where its first attempt failed with NOT_FOUND, and
-// deletes nothing that was added since.
+// DeleteAnnotations deletes annotations with their comments: those with the distinct ids, or, if
+// ids is nil, at most collab.MaxDeleted that the selector matches; a job deletes the rest. It
+// returns their ids, in the order given or in id order, and the errors in that order. An error is
+// NOT_FOUND if the annotation does not exist or the deletion excludes it, or FAILED_PRECONDITION if
+// d.Unanswered keeps it. A retry of the request gives the same NOT_FOUND errors, and deletes
+// nothing that was added since.
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
@@ -54,12 +55,12 @@ func (s *Store) DeleteAnnotations(
 	}
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
-		mark, meant := births[ids[i]]
+		mark, found := births[ids[i]]
 		head := heads[headKey(doc, ids[i])]
 		switch {
-		case !meant:
+		case !found:
 			errs[i] = collab.NoAnnotation(doc, ids[i])
-		case head != nil && birth(head) == mark: // else it is deleted by now
+		case head != nil && birth(head) == mark: // otherwise it is already deleted
 			errs[i] = s.deleteHead(ctx, req, doc, head, i, d)
 		}
 	})
@@ -70,8 +71,8 @@ func (s *Store) DeleteAnnotations(
 	return ids, errs, err
 }
 
-// DeleteRest deletes some of the annotations that a selection had beyond those that its request deleted, but none that was added after the
-// answer. It reports whether there are more.
+// DeleteRest deletes part of the selected annotations that the request left to its job, except
+// annotations added after the answer. It reports whether more remain.
 func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job) (more bool, err error) {
 	doc := job.Document(job.Things[0])
 	ids, err := s.Select(ctx, doc, job.Rest.Selector, s.mostDeleted)
@@ -94,13 +95,13 @@ func threadIDs(job *outbox.Job) []string {
 	return collab.Map(job.Threads, func(th outbox.JobThread) string { return th.ID })
 }
 
-// heads reads the heads of annotations of a document, by key.
 func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[keys.Key]store.Item, error) {
 	itemKeys := collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })
 	return s.GetAll(ctx, itemKeys, true)
 }
 
-// keepJob reads which of the annotations are there, and keeps the job that sweeps what is left of them. It returns the heads, too.
+// keepJob reads the existing ones of the annotations, and stores the job that sweeps their remains.
+// It also returns the heads.
 func (s *Store) keepJob(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) (*outbox.Job, map[keys.Key]store.Item, error) {
@@ -143,8 +144,9 @@ func (s *Store) keepJob(
 	return job, found, err
 }
 
-// deleteHead deletes a head, marks its look-up as that of what is gone, and records the event. A head with another birth is another thread:
-// this one is deleted by now. With d.Unanswered, a head that was touched since it was read may have a new comment: deleteHead looks again.
+// deleteHead deletes a head, marks its look-up item as deleted, and records the event. It does
+// nothing if the head has another birth mark. If d.Unanswered is set and the head was touched since
+// it was read, it checks for comments again.
 func (s *Store) deleteHead(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, d collab.AnnotationDeletion,
 ) error {
@@ -178,12 +180,13 @@ func (s *Store) deleteHead(
 	return nil
 }
 
-// checkUnanswered fails with FAILED_PRECONDITION if an annotation has a comment of somebody else than its creator.
+// checkUnanswered returns FAILED_PRECONDITION if an annotation has a comment by anyone except its
+// creator.
 func (s *Store) checkUnanswered(ctx context.Context, doc collab.DocumentRef, a *collab.Annotation) error {
 	for c, err := range s.ListComments(ctx, doc, a.ID, 0, collab.MaxPageSize) {
 		switch {
 		case collab.CodeOf(err) == collab.NotFound:
-			return nil // it is gone by now
+			return nil // already deleted
 		case err != nil:
 			return err
 		case c.AuthorID != a.CreatorID:
@@ -193,18 +196,21 @@ func (s *Store) checkUnanswered(ctx context.Context, doc collab.DocumentRef, a *
 	return nil
 }
 
-// DeleteComments deletes comments of an annotation: of those of the ids, or for nil all, those of the authors, nil for any. It returns the
-// ids in their order, those of all by id, with the failures by id: NOT_FOUND, for those of other authors, too. The annotation stays, and its
-// lastUpdated moves to the time of the request. It fails as a whole with NOT_FOUND when the annotation does not exist, and with
-// FAILED_PRECONDITION when no ids are given and more than collab.MaxDeleted comments are meant, or more than 10,000 or 10 MB are to be
-// looked at for their authors. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since. The ids are
-// distinct.
+// DeleteComments deletes comments of an annotation: those with the distinct ids, or all if ids is
+// nil, if one of authors wrote them; nil authors means anyone. It returns the ids in their order,
+// or in id order, and errors by id: NOT_FOUND, also for other authors. The annotation's lastUpdated
+// moves to the time of the request.
+//
+// It returns NOT_FOUND if the annotation does not exist. Without ids, it returns
+// FAILED_PRECONDITION if more than collab.MaxDeleted comments match, or if it would have to search
+// more than 10,000 comments or 10 MB. A retry of the request gives the same errors, and deletes
+// nothing that was added since.
 func (s *Store) DeleteComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, authors []string,
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
 	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event}
-	if err := d.mean(ctx, ids); err != nil {
+	if err := d.plan(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	failures := map[int64]error{}
@@ -212,13 +218,13 @@ func (s *Store) DeleteComments(
 		failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
 	}
 	all := ids == nil
-	for _, c := range d.meant {
+	for _, c := range d.planned {
 		delete(failures, c.ID)
 		if all {
 			ids = append(ids, c.ID)
 		}
 	}
-	if len(d.meant) == 0 {
+	if len(d.planned) == 0 {
 		return ids, failures, nil
 	}
 	head, err := s.touchHead(ctx, doc, ann, req.Millis())
@@ -228,7 +234,7 @@ func (s *Store) DeleteComments(
 	if d.head, err = readHead(head); err != nil {
 		return nil, nil, err
 	}
-	for group := range slices.Chunk(d.meant, collab.MaxComments) {
+	for group := range slices.Chunk(d.planned, collab.MaxComments) {
 		if err := d.group(ctx, group); err != nil {
 			for _, c := range group {
 				failures[c.ID] = err
@@ -238,26 +244,26 @@ func (s *Store) DeleteComments(
 	return ids, failures, nil
 }
 
-// commentDeletion is one DeleteComments under way.
 type commentDeletion struct {
 	s       *Store
 	req     *request.Request
 	doc     collab.DocumentRef
 	ann     string
-	authors []string // nil for any
+	authors []string // nil for anyone
 	event   func(*collab.Annotation, []collab.Comment) *collab.Event
 	head    collab.Annotation
-	meant   []outbox.JobComment
+	planned []outbox.JobComment
 }
 
-// mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
-func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
+// plan decides which comments the request deletes, and stores that, so that a retry deletes the
+// same.
+func (d *commentDeletion) plan(ctx context.Context, ids []int64) error {
 	earlier, _, err := d.s.Outbox.EarlierJob(ctx, d.req)
 	if err != nil {
 		return err
 	}
 	if earlier != nil {
-		d.meant = earlier.Comments
+		d.planned = earlier.Comments
 		return nil
 	}
 	items, err := d.read(ctx, ids)
@@ -267,14 +273,13 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 	for _, it := range items {
 		_, id, err := keys.ParseAnnotation(it.Text(keys.SK))
 		if err != nil {
-			continue // of a later version
+			continue // from a later version
 		}
-		d.meant = append(d.meant, outbox.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
+		d.planned = append(d.planned, outbox.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
 	}
-	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.meant})
+	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.planned})
 }
 
-// by reports whether one of the authors wrote a comment.
 func (d *commentDeletion) by(comment store.Item) bool {
 	return d.authors == nil || slices.Contains(d.authors, comment.Text(keys.Creator))
 }
@@ -282,7 +287,8 @@ func (d *commentDeletion) by(comment store.Item) bool {
 // Limits of the search for comments of authors.
 const mostSearched, mostSearchedBytes = 10_000, 10_000_000
 
-// read reads the annotation's comments of the authors: those of the ids that are there, or for nil all.
+// read returns the annotation's comments by the authors: the existing ones of ids, or all if ids is
+// nil.
 func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.Item, err error) {
 	k := headKey(d.doc, d.ann)
 	if ids != nil {
@@ -329,19 +335,19 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 	return items, nil
 }
 
-// group deletes comments that are meant, no more than a transaction takes, and records the event: with one all or none.
-func (d *commentDeletion) group(ctx context.Context, meant []outbox.JobComment) error {
+// group deletes comments that fit in a transaction, and records the event.
+func (d *commentDeletion) group(ctx context.Context, planned []outbox.JobComment) error {
 	for {
-		if done, err := d.try(ctx, meant); done || err != nil {
+		if done, err := d.try(ctx, planned); done || err != nil {
 			return err
 		}
 	}
 }
 
-// try deletes those of a group that are as they are meant. done is false where others wrote meanwhile.
-func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (done bool, err error) {
-	itemKeys := make([]keys.Key, len(meant))
-	for i, c := range meant {
+// try makes one attempt at group. done is false if another request wrote meanwhile.
+func (d *commentDeletion) try(ctx context.Context, planned []outbox.JobComment) (done bool, err error) {
+	itemKeys := make([]keys.Key, len(planned))
+	for i, c := range planned {
 		itemKeys[i] = commentKey(d.doc, d.ann, c.ID)
 	}
 	found, err := d.s.GetAll(ctx, itemKeys, true)
@@ -352,8 +358,8 @@ func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (d
 	var gone []collab.Comment
 	for i, k := range itemKeys {
 		it := found[k]
-		if it == nil || it.Text(keys.AddedBy) != meant[i].Mark {
-			continue // by an earlier attempt, or another request
+		if it == nil || it.Text(keys.AddedBy) != planned[i].Mark {
+			continue // deleted by another attempt or request
 		}
 		c, err := readComment(it)
 		if err != nil {
@@ -367,13 +373,13 @@ func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (d
 		return refused == nil, err
 	}
 	return true, store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
-		_, err := d.s.Write(ctx, writes[i]) // refused, it is gone
+		_, err := d.s.Write(ctx, writes[i]) // if refused, it is already deleted
 		return err
 	})
 }
 
-// Sweep deletes what is left of a thread whose head is gone, or was added again: comments that do not belong to it, and what users have
-// seen of them. It deletes up to most of these items, and reports whether none is left.
+// Sweep deletes the remains of a thread whose head was deleted or added again: comments of other
+// heads, and read marks. It deletes up to most items, and reports whether none is left.
 func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, most int) (swept int, done bool, err error) {
 	k := headKey(doc, ann)
 	head, err := s.Get(ctx, k)
@@ -396,7 +402,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 		}
 		gone = append(gone, it)
 	}
-	if head, err = s.Get(ctx, k); err != nil { // it may be there again since, with what was read
+	if head, err = s.Get(ctx, k); err != nil { // it may have been added since, with these items
 		return 0, false, err
 	}
 	gone = slices.DeleteFunc(gone, func(it store.Item) bool { return belongs(it, head) })

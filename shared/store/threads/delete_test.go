@@ -23,7 +23,7 @@ func (w *writing) delete(req *request.Request, ids ...string) ([]string, []error
 	return ids, errs
 }
 
-// stored returns the sort keys of everything in the document's partition.
+// stored returns the sort keys in the document's partition.
 func (w *writing) stored() (itemKeys []string) {
 	w.t.Helper()
 	items, err := w.Query(w.t.Context(), store.Scan{PK: keys.DocumentPartition(w.doc), Keys: store.Everything, Strong: true})
@@ -34,7 +34,8 @@ func (w *writing) stored() (itemKeys []string) {
 	return itemKeys
 }
 
-// sweep does what a job does, but for its order in time: it deletes the rest, and sweeps the threads that the request deleted.
+// sweep works like a job, regardless of its time: it deletes the rest, and sweeps the deleted
+// threads.
 func (w *writing) sweep(id string) {
 	w.t.Helper()
 	job, err := w.Outbox.Job(w.t.Context(), "acct", id)
@@ -54,8 +55,8 @@ func (w *writing) sweep(id string) {
 	}
 }
 
-// TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one shows or stays, and nothing of the new one
-// goes.
+// TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one
+// remains, and the new one is complete.
 func TestDeleteAnnotations(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", storetest.Comment("bob", 7, 1_000), storetest.Comment("bob", 8, 1_000))
@@ -94,7 +95,7 @@ func TestDeleteAnnotations(t *testing.T) {
 	}
 }
 
-// TestDeleteUnanswered has somebody answer between the look for answers and the deletion: the thread stays.
+// TestDeleteUnanswered answers between the check and the deletion: the thread is kept.
 func TestDeleteUnanswered(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	answered := false
@@ -110,11 +111,12 @@ func TestDeleteUnanswered(t *testing.T) {
 	w.must(err)
 	storetest.WantCode(t, "a thread that was answered meanwhile", errs[0], collab.FailedPrecondition)
 	_, errs = w.delete(newRequest(0), "a")
-	w.must(errs[0]) // it was there
+	w.must(errs[0]) // it existed
 }
 
-// TestDeleteBehindLater has more threads added after a deletion than a call deletes, which is 20 here, with ids that come before those that
-// it left: its job passes them over, whatever the selector, but takes one from before whose clock was ahead.
+// TestDeleteBehindLater adds more threads after a deletion than a call deletes, here 20, with lower
+// ids than the rest. The job skips them, whatever the selector, but deletes an earlier one from a
+// process whose clock was ahead.
 func TestDeleteBehindLater(t *testing.T) {
 	for name, sel := range map[string]collab.Selector{"all": {}, "at a place": {Locations: []string{"l"}}} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestDeleteBehindLater(t *testing.T) {
 			}
 			add("b", w.mostDeleted+1, 10_000)
 			r := newRequest(0)
-			add("z", 1, r.Millis()+40) // by a process whose clock is ahead
+			add("z", 1, r.Millis()+40) // from a process whose clock is ahead
 			_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
 			w.must(err)
 			add("a", w.mostDeleted+1, r.Millis()+1_000)
@@ -142,8 +144,8 @@ func TestDeleteBehindLater(t *testing.T) {
 	}
 }
 
-// TestDeleteLatestComment deletes comments of a busy thread, whose time key is later than the deletion: who asks what is new since the last
-// comment learns of it.
+// TestDeleteLatestComment deletes comments of a busy thread, whose time key is later than the
+// deletion: a read of news since the last comment finds it.
 func TestDeleteLatestComment(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	const at = 2_000_000_000_000
@@ -160,9 +162,9 @@ func TestDeleteLatestComment(t *testing.T) {
 	}
 }
 
-// TestSeenOfDeleted deletes a thread that a user has read, and one that was marked as unread in a document that is read, and adds others
-// under their ids whose comments are as old: what was said of those that were does not hold for them, nor do comments that are not swept
-// yet count.
+// TestSeenOfDeleted deletes a read thread and an unread thread of a read document, and adds others
+// with their ids and equally old comments. The old marks do not apply, and unswept comments do not
+// count.
 func TestSeenOfDeleted(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	unread := func(user string) (ids []string, counted int64) {
@@ -218,8 +220,8 @@ func TestSeenOfDeleted(t *testing.T) {
 	}
 }
 
-// TestDeleteCommentsOfAuthors deletes comments by their authors, as often as it is tried; where too much is to be looked at for them it
-// deletes nothing.
+// TestDeleteCommentsOfAuthors deletes comments by author, and repeats it. If the search is too
+// large, it deletes nothing.
 func TestDeleteCommentsOfAuthors(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", storetest.Comment("bob", 7, 1_000), storetest.Comment("cid", 8, 1_000), storetest.Comment("bob", 9, 1_000))

@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/store"
 )
 
-// entries is the source of one range of an index.
 type entries struct {
 	w *walk
 	keyRange
@@ -29,7 +28,7 @@ func (src *entries) read(ctx context.Context, want, concurrent int) (p part, err
 	}
 	scan := src.scan()
 	scan.Limit = min(limit, w.allowance(concurrent))
-	seen := src.last // which a walk from the end reads once more
+	seen := src.last // reading from the end sees it again
 	if src.newest && seen != "" {
 		scan.Limit++
 	}
@@ -59,8 +58,8 @@ func (src *entries) read(ctx context.Context, want, concurrent int) (p part, err
 	return p, nil
 }
 
-// entryOf reads document and annotation from the table key that every index entry carries. ok is false for what is no annotation's head, as
-// a later version may write.
+// entryOf decodes document and annotation from the table key of an index entry. ok is false if the
+// item is no head, as a later version may write.
 func (p *plan) entryOf(it store.Item) (e entry, ok bool) {
 	id, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
 	if err != nil || comment != 0 {

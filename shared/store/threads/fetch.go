@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// deliver offers the entries that pass the filters, in order, part by part where many may be hidden.
+// deliver offers the entries that match, in order, in parts if many may be hidden.
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	entries, err := w.current(ctx, entries)
 	for err == nil && len(entries) > 0 {
@@ -28,8 +28,8 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	return err
 }
 
-// offer offers the entries that pass the filters, in order. It fetches threads concurrently, but reads the rest of a long thread only when
-// it is its turn, so that memory holds one long thread at a time.
+// offer offers the entries that match, in order. It fetches threads concurrently, but reads the
+// rest of a long thread only in its turn, so that memory holds one long thread at a time.
 func (w *walk) offer(ctx context.Context, entries []entry) error {
 	if err := w.prepareUnread(ctx, entries); err != nil {
 		return err
@@ -57,16 +57,16 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 			return err
 		}
 		if e.outside && w.q.Sight == nil {
-			w.meet(e)
+			w.visit(e)
 		}
 		hidden := t != nil && !w.sees(e.document, t)
 		if hidden {
 			t = nil
 		}
-		offered := t == nil && e.last && w.met != e.at.Value
+		offered := t == nil && e.last && w.visited != e.at.Value
 		if t != nil {
-			w.meet(e)
-			// an annotation that moved to another value that was asked for is listed there
+			w.visit(e)
+			// an annotation that moved to another requested value is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
 			offered = !moved && !e.outside && matches(w.q, t) && w.isUnread(e.document, r.head, t)
 		}
@@ -77,7 +77,7 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 			}
 			w.taken++
 			w.content += r.bytes
-			w.meet(e)
+			w.visit(e)
 		} else if w.sifts || hidden {
 			w.sift(r.bytes, w.strong(), e.thread != nil)
 		}
@@ -86,20 +86,20 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 	return nil
 }
 
-// meet notes that a document shows the id of an entry, or that it was offered as one that does not exist.
-func (w *walk) meet(e entry) {
+// visit records that a document has the id of an entry, or that the id was offered as missing.
+func (w *walk) visit(e entry) {
 	if w.q.IDs != nil {
-		w.met = e.at.Value
+		w.visited = e.at.Value
 	}
 }
 
-// move moves the walk's position.
 func (w *walk) move(at position) {
 	w.at = at
-	w.at.Met = w.met == at.Value
+	w.at.Met = w.visited == at.Value
 }
 
-// current returns the entries without those of deleted or disabled documents, which an index across documents may still list.
+// current removes the entries of deleted or disabled documents, which an index across documents may
+// still list.
 func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
 	if !w.acrossDocuments() || len(entries) == 0 {
 		return entries, nil
@@ -109,7 +109,7 @@ func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
 	return collab.Where(entries, func(e entry) bool { return current[e.document] }), err
 }
 
-// fetch starts to read the thread of an entry, which the channel returns once.
+// fetch starts to read the thread of an entry. The channel returns it once.
 func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 	c := make(chan *threadReader, 1)
 	if e.thread != nil {
@@ -125,19 +125,19 @@ func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 	return c
 }
 
-// threadReader assembles one thread from its items, in the order of their keys. The zero value stands for a thread that does not exist.
+// threadReader assembles one thread from its items, in key order. The zero value is a missing
+// thread.
 type threadReader struct {
 	*store.Table
-	scan  store.Scan // what is left to read
+	scan  store.Scan // the rest to read
 	more  bool       // something is left
 	head  store.Item
-	t     *collab.Thread // nil before the head was read
+	t     *collab.Thread // nil until the head is read
 	items int
-	bytes int   // of content, about
+	bytes int   // approximate size
 	err   error // ends the reading
 }
 
-// read reads on, up to 1 MB.
 func (r *threadReader) read(ctx context.Context) {
 	var items []store.Item
 	items, r.more, r.err = r.QueryPage(ctx, r.scan)
@@ -149,7 +149,7 @@ func (r *threadReader) read(ctx context.Context) {
 	}
 }
 
-// add takes the next item. It skips a comment without its head, and what is neither, as a later version may write.
+// add adds the next item. It skips comments of other heads, and items of later versions.
 func (r *threadReader) add(it store.Item) error {
 	id, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
 	switch {
@@ -176,8 +176,8 @@ func (r *threadReader) add(it store.Item) error {
 	return nil
 }
 
-// finish reads the rest of the thread and returns it, nil when it does not exist. It cuts a thread that is larger than a page, which then
-// says so.
+// finish reads the rest of the thread and returns it, nil if it does not exist. It truncates a
+// thread that is larger than a page, and marks it.
 func (r *threadReader) finish(ctx context.Context) (*collab.Thread, error) {
 	for r.err == nil && r.more && r.bytes <= pageBytes {
 		r.read(ctx)

@@ -9,23 +9,24 @@ import (
 	"collabdata/shared/store"
 )
 
-// filter is a condition on a value of annotations. A query may ask for several values; an annotation passes with any of them. All that reads
-// know of a filter is its row in filters.
+// filter is a condition on a value of annotations. An annotation matches if it has any of the
+// values that a query requests.
 type filter struct {
 	name  string
-	asked func(*collab.AnnotationQuery) []string // the values that the query asks for; nil for any
+	asked func(*collab.AnnotationQuery) []string // requested values; nil for any
 	has   func(t *collab.Thread, value string) bool
-	list  *listing // nil for a filter without an index, which only threads can pass
+	list  *listing // nil without an index
 }
 
-// listing is an index that lists heads by a value.
 type listing struct {
-	index     string
-	attribute string                                                // holds the value, in the head and in index entries that project it
-	partition func(org collab.OrganizationRef, value string) string // of the index
+	index string
+	// In the head, and in index entries that project it.
+	attribute string
+	partition func(org collab.OrganizationRef, value string) string // partition of the index
 }
 
-// filters: the first one with a listing that a query asks for drives the walk, which goes through its index.
+// filters are in order of priority: the first requested one with a listing drives the walk through
+// its index.
 var filters = [...]*filter{
 	{
 		"locations", func(q *collab.AnnotationQuery) []string { return q.Locations },
@@ -51,30 +52,32 @@ var filters = [...]*filter{
 	},
 }
 
-// mentions reports whether a comment tags a user, by the JSON of tags: no text within it can look like that.
+// mentions reports whether a comment tags a user. It searches the JSON of tags, which no text
+// inside can imitate.
 func mentions(t *collab.Thread, user string) bool {
 	id, err := collab.EncodeJSON(user)
 	if err != nil {
-		panic(err) // a text always has a JSON form
+		panic(err) // strings always encode
 	}
 	tag := `"userId":` + string(id)
 	return slices.ContainsFunc(t.Comments, func(c collab.Comment) bool { return strings.Contains(string(c.TaggedUserContacts), tag) })
 }
 
-// sifts reports whether a query has a filter without an index: then only the threads show which annotations pass.
-func sifts(q *collab.AnnotationQuery) bool {
+// needsScan reports whether some filter of a query has no index, so that only the threads
+// show which annotations match.
+func needsScan(q *collab.AnnotationQuery) bool {
 	return q.UnreadOnly || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }
 
-// holds reports whether a thread passes the filter of a query.
+// holds reports whether a thread matches the filter of a query.
 func (f *filter) holds(q *collab.AnnotationQuery, t *collab.Thread) bool {
 	asked := f.asked(q)
 	return asked == nil || slices.ContainsFunc(asked, func(value string) bool { return f.has(t, value) })
 }
 
-// window is a condition on a time of an annotation; both ends are inclusive.
+// window is an inclusive condition on a time of an annotation.
 type window struct {
-	attribute string // holds the time in index entries that project it; "" where none does
+	attribute string // index attribute with the time; "" if there is none
 	asked     func(*collab.AnnotationQuery) (after, before *collab.Millis)
 	of        func(*collab.Annotation) collab.Millis
 }
@@ -93,7 +96,6 @@ var (
 	windows = [...]*window{&updated, &created}
 )
 
-// in reports whether a query limits the time.
 func (w *window) in(q *collab.AnnotationQuery) bool {
 	after, before := w.asked(q)
 	return after != nil || before != nil
@@ -104,7 +106,7 @@ func (w *window) holds(q *collab.AnnotationQuery, t collab.Millis) bool {
 	return (after == nil || t >= *after) && (before == nil || t <= *before)
 }
 
-// matches reports whether a thread passes all filters except those on document and folder.
+// matches reports whether a thread matches all filters except those on document and folder.
 func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 	for _, f := range filters {
 		if !f.holds(q, t) {
@@ -119,8 +121,8 @@ func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 	return true
 }
 
-// sieve returns a function that reports whether an entry of an index may pass the filters. Those on attributes that the index does not
-// project let all pass.
+// sieve returns a function that reports whether an index entry may match the filters. It ignores
+// filters on attributes that the index does not project.
 func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
 	projected := keys.IndexOf(index).Projected
 	var asked []*filter

@@ -10,13 +10,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// followersItem says who follows a document: its Follows has LevelAll alone.
+// followersItem lists the followers of a document. Its Follows has only LevelAll.
 type followersItem struct {
 	Follows *collab.Follows `dynamodbav:"flw,omitempty"`
 }
 
-// Followers returns the users who follow a document. Eventually consistent; half a read unit if
-// there are none.
+// Followers returns the followers of a document, with eventual consistency. It costs half a read
+// unit if there are none.
 func (s *Store) Followers(ctx context.Context, doc collab.DocumentRef) ([]string, error) {
 	found, err := s.GetAll(ctx, []keys.Key{keys.Followers(doc)}, false)
 	if err != nil {
@@ -27,8 +27,7 @@ func (s *Store) Followers(ctx context.Context, doc collab.DocumentRef) ([]string
 	return collab.Deref(v.Follows).All, err
 }
 
-// Following returns the levels that a user has set for documents, in their order. Strongly
-// consistent.
+// Following returns a user's levels for documents, in order, with strong consistency.
 func (s *Store) Following(ctx context.Context, docs []collab.DocumentRef, user string) ([]collab.Level, error) {
 	found, err := s.GetAll(ctx, collab.Map(docs, keys.Followers), true)
 	if err != nil {
@@ -45,8 +44,8 @@ func (s *Store) Following(ctx context.Context, docs []collab.DocumentRef, user s
 	return levels, nil
 }
 
-// Follow sets the level of users for a document: LevelAll or LevelDefault. It returns the levels
-// that they had before. It fails with RESOURCE_EXHAUSTED, and changes nothing, if more than
+// Follow sets the level of users for a document to LevelAll or LevelDefault, and returns their
+// previous levels. It returns RESOURCE_EXHAUSTED, and changes nothing, if more than
 // collab.MaxFollowers would follow the document.
 func (s *Store) Follow(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, users []string, level collab.Level,

@@ -9,7 +9,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestFollow: at most collab.MaxFollowers follow a document. To look for followers of a document that has none costs half a unit.
+// TestFollow: at most collab.MaxFollowers follow a document. Reading an empty list costs half a
+// unit.
 func TestFollow(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	following := func() (users []string, units float64) {
@@ -25,7 +26,7 @@ func TestFollow(t *testing.T) {
 	}
 	var users []string
 	for n := range collab.MaxFollowers {
-		users = append(users, fmt.Sprintf("%0250d", n)) // the longest ids but six bytes
+		users = append(users, fmt.Sprintf("%0250d", n)) // six bytes less than the longest ids
 	}
 	follow := func(level collab.Level, users ...string) ([]collab.Level, error) {
 		return w.Follow(t.Context(), newRequest(1_000), w.doc, users, level)

@@ -20,8 +20,8 @@ var (
 	fuzzWalks = flag.Int("walk.walks", 15, "how many random queries are walked, plainly and others through the chaos transport")
 )
 
-// TestRandomWalks walks random queries in random pages while others are written between the pages: what is never written comes exactly
-// once, in the order of a quiet walk.
+// TestRandomWalks walks random queries in random pages with writes between pages: unwritten
+// annotations come exactly once, in the order of a quiet walk.
 func TestRandomWalks(t *testing.T) { storetest.OnEach(t, on, testRandomWalks) }
 
 func testRandomWalks(t *testing.T, s *Store) {
@@ -44,7 +44,7 @@ func testRandomWalks(t *testing.T, s *Store) {
 	t.Logf("walks by driver: %v", byDriver)
 }
 
-// fuzz is an organization at random. Of its annotations some are never written again.
+// fuzz is a random organization. Fixed annotations are never written again.
 type fuzz struct {
 	t       *testing.T
 	s       *Store
@@ -89,7 +89,6 @@ func (f *fuzz) status() string {
 	return f.pick(fuzzStatuses[:2])
 }
 
-// add adds an annotation.
 func (f *fuzz) add() (doc, id string) {
 	doc, id = f.pick(fuzzDocuments), fmt.Sprintf("%s%04d", f.pick([]string{"a", "a b", "a#", "z", "A"}), f.n)
 	f.n++
@@ -101,7 +100,6 @@ func (f *fuzz) add() (doc, id string) {
 	return doc, id
 }
 
-// some returns nil, or some of a list in any order.
 func (f *fuzz) some(list []string, most int) []string {
 	if f.random.IntN(3) > 0 {
 		return nil
@@ -136,7 +134,7 @@ func (f *fuzz) query() collab.AnnotationQuery {
 	return q
 }
 
-// write changes up to three of the movable ones, or adds some.
+// write changes up to three movable annotations, or adds some.
 func (f *fuzz) write() {
 	for range f.random.IntN(4) {
 		m := f.movable[f.random.IntN(len(f.movable))]
@@ -163,7 +161,7 @@ func (f *fuzz) write() {
 	}
 }
 
-// walk returns those of the fixed ones that a walk gives, and writes between its pages.
+// walk returns the fixed annotations of a walk, and writes between its pages.
 func (f *fuzz) walk(q collab.AnnotationQuery, size int, write func()) (got []string) {
 	for from := []byte(nil); ; {
 		next, err := f.s.Walk(

@@ -10,23 +10,24 @@ import (
 	"collabdata/shared/store"
 )
 
-// GoneFor is how long the table says which annotations left a document.
+// GoneFor is how long the table remembers annotations that left a document.
 const GoneFor = 24 * time.Hour
 
-// gone is what the table says of an annotation that was deleted, or shown to fewer people: as its head was before, without content.
+// gone records an annotation that was deleted, or shown to fewer users: its previous head without
+// content.
 type gone struct {
 	Status     collab.JSON        `dynamodbav:"sts"`
 	CreatedAt  collab.Millis      `dynamodbav:"ca"`
 	CreatorID  string             `dynamodbav:"cr,omitempty"`
 	StatusID   string             `dynamodbav:"si"`
-	Visibility *collab.Visibility `dynamodbav:"vis,omitempty"` // those who saw it
+	Visibility *collab.Visibility `dynamodbav:"vis,omitempty"` // previous visibility
 	Deleted    bool               `dynamodbav:"del,omitempty"`
-	Request    string             `dynamodbav:"rid,omitempty"` // id of the request, as the log has it
+	Request    string             `dynamodbav:"rid,omitempty"` // request id as in the log
 	Expires    int64              `dynamodbav:"ttl"`
 }
 
-// goneWrite records that an annotation as it was leaves its readers now, as it is deleted or narrowed. It belongs to the transaction that
-// does so.
+// goneWrite returns the write that records that an annotation is deleted or narrowed now. It
+// belongs in the same transaction.
 func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *collab.Annotation, deleted bool) store.Write {
 	now := s.Millis()
 	return store.Put(store.ItemOf(keys.AnnotationGone(doc, now, was.ID), gone{
@@ -35,30 +36,31 @@ func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *coll
 	}))
 }
 
-// goneLookUp keeps the look-up item of an annotation that is deleted for GoneFor, so that its document is found by its id alone. Adding it again
-// writes the item anew.
+// goneLookUp returns the write that keeps a deleted annotation's look-up item for GoneFor, so that
+// its document can be found by the annotation's id. Adding the annotation again replaces it.
 func (s *Store) goneLookUp(doc collab.DocumentRef, ann string) store.Write {
 	look := store.NewItem(keys.AnnotationID(doc, ann))
 	look[keys.Expires] = store.Number((s.Millis() + GoneFor.Milliseconds()) / 1000)
 	return store.Put(look)
 }
 
-// leads reports whether a look-up item, nil for none, is that of an annotation that was not deleted.
+// leads reports whether a look-up item, which may be nil, belongs to an existing annotation.
 func leads(look store.Item) bool { return look != nil && look[keys.Expires] == nil }
 
-// narrows reports whether there may be people who saw an annotation, and do not see it as it is now.
+// narrows reports whether a change may hide an annotation from some users.
 func narrows(was, is *collab.Annotation) bool {
 	return is.Visibility != nil && (was.CreatorID != is.CreatorID || !reflect.DeepEqual(was.Visibility, is.Visibility))
 }
 
-// How many annotations that left a document are looked through.
+// Limits on reading annotations that left a document.
 const (
 	mostGoneLooked = 2000   // by FindDeleted
 	mostGone       = 10_000 // by Gone: about 300 read units
 )
 
-// FindDeleted returns when an annotation of a document was deleted, and the id of the request, as the log has it; 0 where it is not among the
-// latest 2,000 that left the document within GoneFor. Eventually consistent.
+// FindDeleted returns the time at which an annotation was deleted and the request id. It returns 0
+// if the annotation is not among the latest 2,000 that left the document within GoneFor. It reads
+// with eventual consistency.
 func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id string) (at collab.Millis, request string, err error) {
 	q := store.Scan{PK: keys.GonePartition(doc), Keys: store.Everything, Newest: true, Limit: mostGoneLooked}
 	items, _, err := s.QueryPage(ctx, q)
@@ -75,10 +77,12 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 	return 0, "", err
 }
 
-// Gone returns the annotations of a document that were deleted at a time or later, or from then on are not shown to those for whom sight is
-// asked, nil for nobody: without comments, the earliest first. Those that the people did not see before are not among them, nor those that
-// are there again. It fails with FAILED_PRECONDITION where they are more than most, very many left the document, or after is more than GoneFor
-// ago. Eventually consistent.
+// Gone returns the annotations of a document that were deleted since after, or hidden from the
+// users of sight, which is nil for nobody. They have no comments, and come earliest first.
+// Annotations that were hidden before, or exist again, are omitted.
+//
+// It returns FAILED_PRECONDITION if the result exceeds most, if too many left the document, or if
+// after is more than GoneFor ago. It reads with eventual consistency.
 func (s *Store) Gone(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
 ) ([]*collab.Thread, error) {
@@ -92,7 +96,7 @@ func (s *Store) Gone(
 		of, err := sight.Viewers(ctx, []collab.DocumentRef{doc}, time.Time{})
 		return of[doc], err
 	})
-	latest := map[string]int{} // by id, the place in list
+	latest := map[string]int{} // index in list, by id
 	var list []*collab.Thread
 	examined := 0
 	for it, err := range s.Items(ctx, store.Scan{PK: keys.GonePartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1}) {
@@ -136,7 +140,7 @@ func (s *Store) Gone(
 	return s.stillGone(ctx, doc, list, see)
 }
 
-// stillGone returns the annotations that are not there, or that not all viewers may see.
+// stillGone returns the annotations that do not exist, or that some viewer cannot see.
 func (s *Store) stillGone(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, viewers collab.Viewers) ([]*collab.Thread, error) {
 	heads, err := s.GetAll(ctx, collab.Map(list, func(t *collab.Thread) keys.Key { return headKey(doc, t.ID) }), false)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGone deletes threads, narrows them and brings them back: those who saw one and see it no more are answered its id, and nobody else.
+// TestGone deletes, narrows and restores threads: only users that lost sight of a thread receive
+// its id.
 func TestGone(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	began := time.Now().UnixMilli()
@@ -90,7 +91,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.user, diff)
 		}
 	}
-	if _, err := w.Gone(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil { // as what is hidden does not count
+	if _, err := w.Gone(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil {
 		t.Error(err)
 	}
 	if list, err := w.Gone(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {

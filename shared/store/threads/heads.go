@@ -8,8 +8,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// Heads returns at most most annotations of a document after a position ("" for the beginning), without comments, the last updated first.
-// next is the position of the rest, "" for none. It reads an index, which may lag by a second.
+// Heads returns up to most annotations of a document without comments after a position, last
+// updated first. next is the position to continue at, "" at the end. It reads an index, which may
+// lag by a second.
 func (s *Store) Heads(
 	ctx context.Context, doc collab.DocumentRef, after string, most int,
 ) (list []collab.Annotation, next string, err error) {
@@ -50,9 +51,9 @@ func (s *Store) Heads(
 	return list, next, nil
 }
 
-// DocumentsWith returns at most most documents of an organization that have an annotation of an id, had it when they were deleted, or had one
-// that was deleted within GoneFor.
-// Strongly consistent.
+// DocumentsWith returns up to most documents of an organization with an annotation of an id, also
+// if the annotation was deleted within GoneFor or with its document. It reads with strong
+// consistency.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
 	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})
 	if err != nil {
@@ -67,7 +68,8 @@ func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, a
 	return documents, nil
 }
 
-// Head reads an annotation without its comments; NOT_FOUND when it does not exist. Strongly consistent.
+// Head returns an annotation without its comments, with strong consistency. It returns NOT_FOUND if
+// the annotation does not exist.
 func (s *Store) Head(ctx context.Context, doc collab.DocumentRef, ann string) (a collab.Annotation, err error) {
 	it, err := s.Get(ctx, headKey(doc, ann))
 	if err == nil && it == nil {

@@ -6,15 +6,16 @@ import (
 	"collabdata/shared/store"
 )
 
-// head is the stored form of an annotation without its comments. Time keys and marks are set apart.
+// head is the stored form of an annotation without comments. Time keys and marks are set
+// separately.
 type head struct {
 	collab.Annotation
-	DocAnn string `dynamodbav:"da"` // from here on: keys of the indexes
+	DocAnn string `dynamodbav:"da"` // this and the following fields are index keys
 	In     string `dynamodbav:"in,omitempty"`
 	By     string `dynamodbav:"by,omitempty"`
 	St     string `dynamodbav:"st"`
 
-	Narrowed string `dynamodbav:"v,omitempty"` // which the indexes project
+	Narrowed string `dynamodbav:"v,omitempty"` // projected into the indexes
 }
 
 func headKey(doc collab.DocumentRef, ann string) keys.Key {
@@ -51,11 +52,11 @@ func commentKey(doc collab.DocumentRef, ann string, id int64) keys.Key {
 	return keys.Comment(doc, ann, id)
 }
 
-// commentItem returns the item of a comment without its marks. It fails with INVALID_ARGUMENT for one that is too large, which the message
-// calls what.
-func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, what string) (store.Item, error) {
+// commentItem returns the item of a comment without its marks. It returns INVALID_ARGUMENT if the
+// comment is too large; name is its name in the message.
+func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, name string) (store.Item, error) {
 	it := store.ItemOf(commentKey(doc, ann, c.ID), c)
-	return it, store.CheckSize(it, what)
+	return it, store.CheckSize(it, name)
 }
 
 func readComment(it store.Item) (c collab.Comment, err error) {
@@ -65,12 +66,11 @@ func readComment(it store.Item) (c collab.Comment, err error) {
 	return c, err
 }
 
-// threadSpan is the span of a head and its comments.
 func threadSpan(headSK string) store.Span {
 	return store.Span{From: headSK, To: headSK + keys.AfterComments}
 }
 
-// contentSize estimates the bytes that an item adds to an answer.
+// contentSize estimates the bytes that an item adds to a response.
 func contentSize(it store.Item) int {
 	n := 100
 	for name, v := range it {

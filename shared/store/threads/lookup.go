@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Documents that one look-up of an id reads: few at first, for all ids concurrently, then more for an id that has more.
+// Documents to read in one look-up of an id: few at first, concurrently for all ids, then more.
 const (
 	firstLookUp = 8
 	nextLookUp  = 50
@@ -19,24 +19,24 @@ const (
 // lastKey sorts after the key of every document.
 const lastKey = "\U0010FFFF"
 
-// lookUp finds the documents that have an annotation of one of q.IDs, part by part in their order.
+// lookUp finds the documents that have an annotation with one of q.IDs, in order.
 type lookUp struct {
-	n         int                  // which of q.IDs, counted from 1
-	documents []collab.DocumentRef // found by the last look
-	outside   []collab.DocumentRef // those of them that are not in the folder that the query names
-	last      string               // key of the last document read, "" for none
-	more      bool                 // there may be others after it
-	units     float64              // capacity units of the last look
+	n         int // position in q.IDs, from 1
+	documents []collab.DocumentRef
+	outside   []collab.DocumentRef // outside the query's folder
+	last      string               // last document read
+	more      bool
+	units     float64 // of the last look
 }
 
-// byID walks the annotations of q.IDs, in the named documents or all.
+// byID walks the annotations of q.IDs, in the requested documents or all.
 func (w *walk) byID(ctx context.Context) error {
 	list, err := w.beginLookUps(ctx)
 	if err != nil {
 		return err
 	}
 	var batch []entry
-	var done position // after the last id whose documents are all known
+	var done position // after the last id with all documents known
 	looked := false
 	for _, l := range list {
 		batch = append(batch, w.offers(l)...)
@@ -70,7 +70,6 @@ func (w *walk) byID(ctx context.Context) error {
 	return err
 }
 
-// beginLookUps takes the first look for each id from the walk's position on, concurrently.
 func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	first := max(w.at.Value, 1)
 	if w.at.Key == lastKey {
@@ -83,7 +82,7 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	if len(list) > 0 && w.at.Value == first && w.q.Documents == nil {
 		list[0].last = w.at.Key
 	}
-	if len(w.q.Documents) == 1 && w.q.Folder == "" { // fetching an annotation shows whether there is one
+	if len(w.q.Documents) == 1 && w.q.Folder == "" { // a fetch shows whether the annotation exists
 		for _, l := range list {
 			l.documents = w.q.Found
 		}
@@ -95,8 +94,8 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	return list, w.sieve(ctx, list...)
 }
 
-// look reads the next documents of an id, at most most of them. Where the query names documents, the second look reads all that are left of
-// those.
+// look reads up to most further documents of an id. If the query names documents, the second look
+// reads all that are left.
 func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	id := w.q.IDs[l.n-1]
 	l.documents = nil
@@ -138,7 +137,7 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	return err
 }
 
-// sieve counts what looks cost, and keeps the documents that exist.
+// sieve counts the cost of looks, and keeps the existing documents.
 func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	var documents []collab.DocumentRef
 	for _, l := range list {
@@ -173,8 +172,8 @@ func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	return nil
 }
 
-// offers returns the entries of the documents that the last look found, after the walk's position. Where there is no further one, the last
-// entry says so; it has no document where none was found.
+// offers returns the entries of the documents from the last look, after the walk's position. At the
+// end, the last entry is marked; it has no document if none was found.
 func (w *walk) offers(l *lookUp) []entry {
 	id := w.q.IDs[l.n-1]
 	var list []entry
@@ -182,7 +181,7 @@ func (w *walk) offers(l *lookUp) []entry {
 		at := position{Value: l.n, Key: keys.AnnotationID(d, id).SK}
 		e := entry{document: d, id: id, at: at, outside: slices.Contains(l.outside, d)}
 		if e.outside && w.q.Sight == nil {
-			e.thread = &threadReader{} // that it is there is enough
+			e.thread = &threadReader{} // its existence is enough
 		}
 		list = append(list, e)
 	}

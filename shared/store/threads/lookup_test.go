@@ -17,7 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLookUps walks ids that several documents have: one of many looks, one of few, and one that is in none.
+// TestLookUps walks ids that several documents have: one with many looks, one with few, and one
+// without documents.
 func TestLookUps(t *testing.T) {
 	s := newStore(t)
 	const n = 2*nextLookUp + firstLookUp + 3
@@ -69,8 +70,8 @@ func TestLookUps(t *testing.T) {
 	}
 }
 
-// TestLookUpsAreBounded walks ids that thousands of documents seem to have, their keys at their longest: a page reads at most 400 units
-// apart from the threads, and the walk goes on.
+// TestLookUpsAreBounded walks ids that thousands of documents seem to have, with the longest keys:
+// a page reads at most 400 units apart from the threads, and the walk continues.
 func TestLookUpsAreBounded(t *testing.T) {
 	s := newStore(t)
 	s.mustOrganization(t, "org")

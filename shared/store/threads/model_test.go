@@ -23,17 +23,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is what an organization holds, in memory and plain.
 type model struct {
 	documents map[string]string // folder by document
 	threads   map[string]map[string]*modelThread
 	clock     collab.Millis
 	seen      map[seenKey]collab.Seen
-	asking    []string // for whom the last query that was drawn reads; none for everything
-	known     int      // documents that its Sight knows in time of those asked about at once
+	asking    []string // users of the current query; none for everything
+	known     int      // documents that its Sight answers in time
 }
 
-// viewers are those who ask, in a document: the first user is a member, the second may not see two of the documents.
+// viewers returns the viewers of a document: the first user is a member, the second cannot see two
+// documents.
 func (m *model) viewers(document string) collab.Viewers {
 	return collab.Map(m.asking, func(user string) collab.Viewer {
 		barred := user == someUsers[1] && slices.Contains(someDocuments[1:3], document)
@@ -41,7 +41,7 @@ func (m *model) viewers(document string) collab.Viewers {
 	})
 }
 
-// sight is viewers as a query has it; nil where nobody asks.
+// sight returns m as a Sight, nil without users.
 func (m *model) sight() collab.Sight {
 	if m.asking == nil {
 		return nil
@@ -49,7 +49,7 @@ func (m *model) sight() collab.Sight {
 	return m
 }
 
-// Viewers implements collab.Sight: by a time it knows few more documents.
+// Viewers implements collab.Sight. With a time limit it answers few documents.
 func (m *model) Viewers(_ context.Context, documents []collab.DocumentRef, until time.Time) (map[collab.DocumentRef]collab.Viewers, error) {
 	if !until.IsZero() {
 		documents = documents[:min(len(documents), m.known)]
@@ -61,7 +61,6 @@ func (m *model) Viewers(_ context.Context, documents []collab.DocumentRef, until
 	return found, nil
 }
 
-// drawVisibility returns any visibility.
 func drawVisibility(t *rapid.T) *collab.Visibility {
 	v := &collab.Visibility{Type: rapid.SampledFrom([]collab.VisibilityType{
 		collab.VisibilityPublic, collab.VisibilityPublic, collab.VisibilityOrganizationPrivate, collab.VisibilityRestricted,
@@ -72,14 +71,12 @@ func drawVisibility(t *rapid.T) *collab.Visibility {
 	return v.Narrow()
 }
 
-// seenKey is what a user has said something about: a document, or an annotation in it.
 type seenKey struct{ user, document, annotation string }
 
 func (m *model) seenBefore(user string, t *collab.Thread) collab.Millis {
 	return collab.SeenBefore(m.seen[seenKey{user, t.Document, ""}], m.seen[seenKey{user, t.Document, t.ID}])
 }
 
-// see keeps what a user says of a document or an annotation in it.
 func (m *model) see(k seenKey, seen bool) {
 	v := collab.Seen{At: m.clock}
 	if seen {
@@ -88,7 +85,7 @@ func (m *model) see(k seenKey, seen bool) {
 	m.seen[k] = v
 }
 
-// answered keeps what the authors of comments have seen of a thread whose time key was key: the comments before their last.
+// answered stores read marks of comments' authors. key was the thread's time key.
 func (m *model) answered(t *collab.Thread, key collab.Millis, comments []collab.Comment) {
 	for author, last := range collab.LastOf(comments) {
 		k := seenKey{author, t.Document, t.ID}
@@ -103,10 +100,10 @@ func (m *model) answered(t *collab.Thread, key collab.Millis, comments []collab.
 
 type modelThread struct {
 	collab.Thread
-	key collab.Millis // where the time key stands
+	key collab.Millis // time key
 }
 
-// byID compares ids as keys sort them.
+// byID compares ids in key order.
 func byID(a, b string) int { return cmp.Compare(keys.Escape(a), keys.Escape(b)) }
 
 func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
@@ -116,7 +113,7 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	}
 	mentioned := q.Mentioned == nil || slices.ContainsFunc(t.Comments, func(c collab.Comment) bool {
 		var tags []struct{ UserID string }
-		_ = json.Unmarshal(c.TaggedUserContacts, &tags) // a comment that tags nobody has none
+		_ = json.Unmarshal(c.TaggedUserContacts, &tags) // absent without tags
 		return slices.ContainsFunc(tags, func(tag struct{ UserID string }) bool { return slices.Contains(q.Mentioned, tag.UserID) })
 	})
 	if !m.viewers(t.Document).See(&t.Annotation) {
@@ -128,7 +125,7 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 		in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
 }
 
-// walk returns the list that a query describes; nil stands for an id that does not exist.
+// walk returns the result of a query. nil is an id that does not exist.
 func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 	inFolder := func(d string) bool { return q.Folder == "" || m.documents[d] == q.Folder }
 	documents := slices.SortedFunc(maps.Keys(m.documents), byID)
@@ -163,7 +160,7 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 		}
 	}
 	across := q.Documents == nil && q.Folder == ""
-	if q.Order == collab.Descending { // equal times too are in the opposite order
+	if q.Order == collab.Descending { // equal times are reversed, too
 		slices.Reverse(list)
 	}
 	order := func(key func(*modelThread) int64) {
@@ -192,7 +189,6 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 	return threadsOf(list)
 }
 
-// selected returns the ids of those annotations of a document that a selector leaves, by id.
 func (m *model) selected(document string, sel collab.Selector) (ids []string) {
 	m.asking = nil
 	for _, th := range m.walk(collab.AnnotationQuery{Documents: []string{document}}) {
@@ -213,7 +209,7 @@ func threadsOf(list []*modelThread) []*collab.Thread {
 	return threads
 }
 
-// Names that the model draws from: few, so that they meet, and such that their keys are escaped.
+// Names that the model draws from: few, so that they collide, and some with escaped keys.
 var (
 	someDocuments   = []string{"d", "d ", "d#1", "d%", "é"}
 	someAnnotations = []string{"a", "a b", "a#b", "a%20b", "b", "z"}
@@ -229,7 +225,7 @@ func drawSome(t *rapid.T, from []string, label string) []string {
 	return rapid.Permutation(from).Draw(t, label)[:rapid.IntRange(1, len(from)).Draw(t, label+"s")]
 }
 
-// drawTime returns nil, or a time of an annotation, or next to one.
+// drawTime returns nil, or a time at or next to an annotation's.
 func (m *model) drawTime(t *rapid.T, label string) *collab.Millis {
 	if rapid.IntRange(0, 4).Draw(t, label) > 0 {
 		return nil
@@ -243,7 +239,7 @@ func (m *model) drawTime(t *rapid.T, label string) *collab.Millis {
 	return &v
 }
 
-// drawQuery returns any query but one whose window ends before it begins.
+// drawQuery returns any query except one with an empty window.
 func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 	q := collab.AnnotationQuery{
 		Documents: drawSome(t, someDocuments, "document"), IDs: drawSome(t, someAnnotations, "id"),
@@ -263,7 +259,7 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 	return q
 }
 
-// differ returns how what was read differs from what is wanted. Most often it does not, which DeepEqual finds in a fraction of the time.
+// differ returns the difference of two values. It tries the faster DeepEqual first.
 func differ(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
@@ -271,9 +267,10 @@ func differ(want, got any) string {
 	return gocmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
-// TestModel writes and deletes annotations and comments as it draws them, and holds that all ways to read say what the model says.
+// TestModel writes and deletes random annotations and comments, and checks that all reads agree
+// with the model.
 func TestModel(t *testing.T) {
-	storetest.FewChecks(t, 12) // others each time, plainly and through the chaos transport
+	storetest.FewChecks(t, 12) // different each time, plainly and through the chaos transport
 	storetest.OnEach(t, on, testModel)
 }
 
@@ -372,7 +369,7 @@ func testModel(t *testing.T, s *Store) {
 				r, d, ids := newRequest(), document.Draw(t, "document"), drawSome(t, someAnnotations, "annotations")
 				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
 				if ids == nil && sel.Locations == nil && sel.Creators == nil {
-					return // too little would be left
+					return // too little would remain
 				}
 				want := ids
 				if ids == nil {

@@ -8,20 +8,22 @@ import (
 	"collabdata/shared/store"
 )
 
-// A walk with several filters goes in the order of its driver: locations, else creators, else statuses. When most of the driver's entries
-// fail the other filters, the index of another filter may have so few that the walk can end with those.
+// A walk with several filters follows the index of its driver: locations, else creators, else
+// statuses. If most of the driver's entries fail the other filters, another filter's index may have
+// few enough entries to finish the walk.
 
 const (
-	firstRead   = 100 // entries of the driver that are read before the first probe
+	firstRead   = 100 // entries of the driver before the first probe
 	mostProbes  = 30  // ranges of another index
-	yieldEnough = 5   // with one entry in five taken, the driver needs no other index
+	yieldEnough = 5   // if one entry in five matches, the driver suffices
 )
 
-// probes are the moments at which a walk looks into other indexes: after how many entries of the driver, and how many it then reads of each.
+// probes are the numbers of driver entries after which a walk probes other indexes, and the maximum
+// of entries to read from each.
 var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
 
-// tryNarrow looks into other indexes when the driver yields little of what it examines. Where one has few entries for the query, it ends the
-// walk with those, in the driver's order.
+// tryNarrow probes other indexes if few of the driver's entries match. If one has few entries for
+// the query, it finishes the walk with them, in the driver's order.
 func (w *walk) tryNarrow(ctx context.Context) error {
 	if len(w.others) == 0 || w.probed == len(probes) || w.spent.entries < probes[w.probed].after || w.taken > w.spent.entries/yieldEnough {
 		return nil
@@ -46,8 +48,8 @@ func (w *walk) tryNarrow(ctx context.Context) error {
 	return nil
 }
 
-// probe returns the annotations that the index of a filter has for the query, with their places in the driver's order. few is false, and the
-// list incomplete, when there are more than most.
+// probe returns the annotations in a filter's index that match the query, with their positions in
+// the driver's order. If there are more than most, few is false and the list incomplete.
 func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, few bool, err error) {
 	documents, values := w.q.Found, f.asked(w.q)
 	if documents == nil {

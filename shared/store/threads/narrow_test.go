@@ -19,14 +19,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lagging is a transport in which an index lags: while it does, queries of the index are answered as they were before.
+// lagging is a transport with a lagging index: while it lags, queries of the index return earlier
+// answers.
 type lagging struct {
 	next  aws.HTTPClient
 	index string
 	mu    sync.Mutex
 	lags  bool
 	seen  map[string]string // answers by request
-	stale int               // answers that were given again
+	stale int               // repeated answers
 }
 
 func (l *lagging) Do(r *http.Request) (*http.Response, error) {
@@ -61,8 +62,9 @@ func (l *lagging) Do(r *http.Request) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(strings.NewReader(b.String())), r)
 }
 
-// TestNarrowByLaggingIndex narrows a walk over two locations by an index of creators that does not know yet that an annotation has moved
-// between the two. Until it does, that one may be missing; all others come once, in order, and so does that one as soon as the index knows.
+// TestNarrowByLaggingIndex narrows a walk over two locations by an index of creators that misses an
+// annotation's move between them. Until the index catches up, that annotation may be missing; all
+// others come once, in order.
 func TestNarrowByLaggingIndex(t *testing.T) {
 	for _, tt := range []struct{ from, to string }{{"l1", "l2"}, {"l2", "l1"}} {
 		l := &lagging{index: keys.IndexBy, seen: map[string]string{}}

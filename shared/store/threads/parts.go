@@ -8,9 +8,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// Parts reads what is there now of parts of threads, all in one batch: each with its head and those of the comments that are there, in
-// their order. A part is nil where its thread is gone. Unless strong is true, changes of the last second may be missing, but not what was
-// added.
+// Parts reads parts of threads in one batch: each head with the existing comments of the part, in
+// order. A part is nil if its thread does not exist. Unless strong is true, it may miss changes,
+// but not additions, of the last second.
 func (s *Store) Parts(ctx context.Context, parts []collab.ThreadPart, strong bool) ([]*collab.Thread, error) {
 	var itemKeys []keys.Key
 	for _, p := range parts {
@@ -38,7 +38,7 @@ func (s *Store) Parts(ctx context.Context, parts []collab.ThreadPart, strong boo
 	return list, nil
 }
 
-// readPart makes a part of the items that were found.
+// readPart builds a part from the items found.
 func readPart(p collab.ThreadPart, found map[keys.Key]store.Item) (*collab.Thread, error) {
 	head := found[headKey(p.Document, p.Annotation)]
 	if head == nil || p.At != 0 && !bornBefore(head, collab.EarliestID(p.At+store.ClockSkew.Milliseconds())) {

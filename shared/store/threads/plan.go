@@ -9,13 +9,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// plan says how to walk a query: through which index, in which order, by which ranges of keys. It reads nothing.
+// plan selects the index, the order and the key ranges of a query. It reads nothing.
 type plan struct {
 	org    collab.OrganizationRef
 	q      *collab.AnnotationQuery
-	index  string   // that the walk goes through; "" for the table itself
-	by     *filter  // the driver, whose index it is; nil for an index by time, or none
-	values []string // that the query asks of the driver
+	index  string   // index of the walk; "" for the table itself
+	by     *filter  // filter that owns the index; nil for an index by time, or none
+	values []string // requested values of that filter
 }
 
 func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
@@ -37,21 +37,22 @@ func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	return p
 }
 
-// acrossDocuments reports whether each range of the walk spans all documents; else it lies in one.
+// acrossDocuments reports whether each range spans all documents, rather than one.
 func (p *plan) acrossDocuments() bool {
 	return p.index != "" && p.q.Documents == nil && p.q.Folder == ""
 }
 
-// position is where a walk goes on: after a key in a range. Forged, it can name nothing that the caller may not read, as keys are built from
-// the caller's own account and filters.
+// position is a position in a walk: after a key in a range. A forged one reveals nothing, because
+// keys are built from the caller's account and filters.
 type position struct {
-	Document string `json:"d,omitempty"` // the range's document, "" where it spans documents
-	Value    int    `json:"v,omitempty"` // which of the values asked for; of the ids, counted from 1
-	Key      string `json:"k,omitempty"` // sort key of the last entry; in a walk over ids that of the document
-	Met      bool   `json:"m,omitempty"` // in a walk over ids: the id was met, see walk.meet
+	Document string `json:"d,omitempty"` // the range's document, "" if it spans documents
+	Value    int    `json:"v,omitempty"` // index of the requested value; of ids, from 1
+	// Sort key of the last entry; in a walk over ids, the document's key.
+	Key string `json:"k,omitempty"`
+	Met bool   `json:"m,omitempty"` // in a walk over ids: see walk.visit
 }
 
-// valid reports whether a walk of this query can be at the position: a caller can forge one.
+// valid reports whether a walk of this query can have the position, which may be forged.
 func (p *plan) valid(at position) bool {
 	values := max(1, len(p.values))
 	if p.q.IDs != nil {
@@ -61,7 +62,7 @@ func (p *plan) valid(at position) bool {
 		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
 }
 
-// compare orders positions as the walk reaches them, in named documents or across all.
+// compare orders positions as the walk reaches them.
 func (p *plan) compare(a, b position) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(p.q.Documents, a.Document), slices.Index(p.q.Documents, b.Document)),
@@ -70,22 +71,22 @@ func (p *plan) compare(a, b position) int {
 	)
 }
 
-// keyRange is one range of keys that a walk goes through.
 type keyRange struct {
-	document  collab.DocumentRef // the zero one for all
-	value     int                // which of the plan's values
+	document  collab.DocumentRef // zero for all
+	value     int                // index in the plan's values
 	index     string             // "" for the table itself
 	partition string
 	keys      store.Span
-	newest    bool   // it is walked from its end
-	last      string // the last key examined, "" for none
+	newest    bool   // read from its end
+	last      string // last key examined, or ""
 }
 
 func (r *keyRange) scan() store.Scan {
 	return store.Scan{Index: r.index, PK: r.partition, Keys: r.keys, Newest: r.newest}
 }
 
-// advance narrows the range to what follows a key. A range walked from its end keeps the key itself, as no key is next before another.
+// advance limits the range to keys after key. A range that is read from its end keeps key itself,
+// because no key directly precedes another.
 func (r *keyRange) advance(key string) {
 	switch r.last = key; {
 	case !r.newest:
@@ -95,14 +96,12 @@ func (r *keyRange) advance(key string) {
 	}
 }
 
-// in returns the document that the range is in, the zero one where it spans all.
 func (r *keyRange) in() collab.DocumentRef { return r.document }
 
 func (r *keyRange) position() position {
 	return position{Document: r.document.Document, Value: r.value, Key: r.last}
 }
 
-// keyRange returns the range of a document (zero for all) and the value of an index in values.
 func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	r := keyRange{document: document, value: value, index: p.index, newest: p.newest()}
 	switch {
@@ -118,7 +117,8 @@ func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	return r
 }
 
-// inDocument returns the span of a document's entries under one value of an index, of all entries for the zero document.
+// inDocument returns the span of a document's entries under one value of an index, or of all
+// entries for the zero document.
 func inDocument(document collab.DocumentRef) store.Span {
 	if document == (collab.DocumentRef{}) {
 		return store.Everything
@@ -126,8 +126,8 @@ func inDocument(document collab.DocumentRef) store.Span {
 	return store.Children(keys.Heads(document))
 }
 
-// times returns the span of an index by time that can pass the windows. A time key is never earlier than lastUpdated, nor that than
-// createdAt.
+// times returns the span of an index by time that can match the windows. A time key is never
+// earlier than lastUpdated, nor lastUpdated earlier than createdAt.
 func (p *plan) times() store.Span {
 	from := collab.Millis(0)
 	for _, w := range windows {
@@ -142,13 +142,13 @@ func (p *plan) times() store.Span {
 	return itemKeys
 }
 
-// strong reports whether threads are read strongly consistent: by ids, and by named documents alone.
+// strong reports whether threads are read with strong consistency: by id, and by documents alone.
 func (p *plan) strong() bool { return p.q.IDs != nil || p.index == "" && p.q.Documents != nil }
 
-// newest reports whether a range of an index by time is walked from its end.
+// newest reports whether a range of an index by time is read from its end.
 func (p *plan) newest() bool { return p.q.Order == collab.Descending && p.q.IDs == nil }
 
-// alternatives returns the other filters by whose indexes the walk could go, in a number of named documents.
+// alternatives returns the other filters whose indexes could serve the walk.
 func (p *plan) alternatives(documents int) []*filter {
 	if p.by == nil || p.q.Folder != "" && p.q.Documents == nil {
 		return nil
@@ -167,7 +167,7 @@ func (p *plan) place(document collab.DocumentRef, it store.Item) position {
 	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(keys.DocAnn)}
 }
 
-// latestKey returns the latest time key that an annotation which was last updated at t can have.
+// latestKey returns the latest possible time key of an annotation that was last updated at t.
 func latestKey(t collab.Millis) collab.Millis {
 	return min((t+quarter-1)/quarter*quarter+quarter, collab.MaxMillis)
 }

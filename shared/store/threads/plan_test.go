@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestManyRangesAreNotProbed holds that no other index is looked into by more than mostProbes queries.
+// TestManyRangesAreNotProbed: probing another index makes at most mostProbes queries.
 func TestManyRangesAreNotProbed(t *testing.T) {
 	q := collab.AnnotationQuery{
 		Documents: []string{"d"},
@@ -25,11 +25,11 @@ func TestManyRangesAreNotProbed(t *testing.T) {
 	}
 }
 
-// TestLatestKey holds that a window reads as far as a time key may stand: whatever the writers' rule makes of a time.
+// TestLatestKey: a window reads up to the latest time key that keyFor can return.
 func TestLatestKey(t *testing.T) {
 	for at := collab.Millis(0); at < 1_000; at++ {
 		for key := max(0, at-2*quarter); key <= at+quarter; key++ {
-			// A comment of the time at finds the key there. Where it moves it, at is the latest.
+			// A comment at the time at finds the key there. If it moves the key, at is the latest.
 			if moved := keyFor(key, at); moved > latestKey(at) && moved != key {
 				t.Fatalf("a comment of %d moves the key from %d to %d, after %d", at, key, moved, latestKey(at))
 			} else if moved < at {
@@ -42,7 +42,7 @@ func TestLatestKey(t *testing.T) {
 	}
 }
 
-// TestBudget holds when a page ends and what a walk reads next.
+// TestBudget checks the end of a page and the sizes of reads.
 func TestBudget(t *testing.T) {
 	for _, tt := range []struct {
 		name                      string

@@ -14,7 +14,7 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// operation is one call of a client: what it wrote under its name, and how it ended.
+// operation is one call of a client, and its result.
 type operation struct {
 	name string
 	n    int // comments added
@@ -22,9 +22,10 @@ type operation struct {
 	code collab.Code
 }
 
-// TestRandomWrites has clients of several processes write one thread through a network that refuses, conflicts and loses answers; each add
-// that fails is repeated under the same ids, as with an Idempotency-Key. An acknowledged write is there once. Any other
-// is there once or not at all. None is there in part, and no writer undoes another's change.
+// TestRandomWrites has clients of several processes write one thread through a network that
+// refuses, conflicts and loses answers. Failed adds are repeated with the same ids. An acknowledged
+// write exists once, any other at most once. No write is partial, and no writer undoes another's
+// change.
 func TestRandomWrites(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)

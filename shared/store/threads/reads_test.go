@@ -15,8 +15,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// pages walks the whole list in pages of most, and returns how many annotations each page had; each costs at most a number of units and lets
-// the walk end.
+// pages walks the whole list in pages of most, and returns the number of annotations on each. Each
+// page costs at most a number of units.
 func (s *Store) pages(t *testing.T, org collab.OrganizationRef, q collab.AnnotationQuery, most int, units float64) (sizes []int) {
 	t.Helper()
 	for from := []byte(nil); ; {
@@ -43,7 +43,7 @@ func (s *Store) pages(t *testing.T, org collab.OrganizationRef, q collab.Annotat
 	}
 }
 
-// TestSiftedPagesEnd walks through threads that do not pass a filter which shows only in them: pages end before they cost more than 400
+// TestSiftedPagesEnd walks threads that fail a filter without an index: pages cost at most 400
 // units.
 func TestSiftedPagesEnd(t *testing.T) {
 	t.Parallel()
@@ -94,8 +94,8 @@ func TestSiftedPagesEnd(t *testing.T) {
 	}
 }
 
-// TestWalkEndsPages walks through much that it does not take: pages end after 500 sources, after 10,000 entries, and before they cost more
-// than 400 units though all ids are at their longest.
+// TestWalkEndsPages walks much that does not match: pages end after 500 sources or 10,000 entries,
+// and cost at most 400 units even with the longest ids.
 func TestWalkEndsPages(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -113,7 +113,8 @@ func TestWalkEndsPages(t *testing.T) {
 	for i := range documents {
 		l.document(empty.Document(fmt.Sprint(i)), collab.RootFolder)
 	}
-	marked := map[int]bool{documents - 1: true, annotations - 1: true} // one in a document that is not listed
+	// One is in an unlisted document.
+	marked := map[int]bool{documents - 1: true, annotations - 1: true}
 	for i := range annotations {
 		doc := org.Document(long(i, 600))
 		th := storetest.Thread(long(i, 256), long(0, 256), 0)
@@ -156,7 +157,7 @@ func TestWalkEndsPages(t *testing.T) {
 			got := s.pages(t, org, q, 1000, 400)
 			want := 0
 			if name == "window and status" {
-				want = 1 // the other is in a document that is not there
+				want = 1 // the other document does not exist
 			}
 			if sum(got) != want || len(got) != 2 {
 				t.Error(got)
@@ -165,7 +166,7 @@ func TestWalkEndsPages(t *testing.T) {
 	}
 }
 
-// loader writes items as fast as the emulator takes them.
+// loader writes items as fast as the emulator accepts them.
 type loader struct {
 	items chan store.Item
 	wg    sync.WaitGroup
@@ -208,7 +209,7 @@ func (l *loader) document(doc collab.DocumentRef, folder string) {
 	l.items <- it
 }
 
-// head writes a head of which no comment is later.
+// head writes a head with no later comment.
 func (l *loader) head(doc collab.DocumentRef, a *collab.Annotation) {
 	it := headItem(doc, a)
 	it[keys.Upd] = store.Text(keys.UpdatedInDocument(a.LastUpdated, a.ID))
@@ -232,9 +233,10 @@ func (l *loader) wait() {
 
 const perDocument = 100 // annotations
 
-// load makes an organization of a number of documents, five in a folder, each with perDocument annotations of one comment. Of its annotations
-// every tenth is by each of ten creators, every 25th at each of 25 locations, every third in each of three statuses, but for three of
-// creator u1, which are in status rare. Comments and look-ups are left out where no test reads them.
+// load writes an organization with documents, five in a folder, each with perDocument annotations
+// of one comment. Every tenth annotation is by each of ten creators, every 25th at each of 25
+// locations, every third in each of three statuses. Three annotations of creator u1 have the status
+// rare. Comments and look-up items that no test reads are omitted.
 func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 	annotations := documents * perDocument
 	l.organization(org)
@@ -265,7 +267,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 	}
 }
 
-// many makes an organization of a number of annotations that are in the index by time alone.
+// many writes an organization whose annotations are only in the index by time.
 func (l *loader) many(org collab.OrganizationRef, annotations int) {
 	l.organization(org)
 	for n := range annotations {
@@ -278,8 +280,8 @@ func (l *loader) many(org collab.OrganizationRef, annotations int) {
 	}
 }
 
-// TestReadBudgets reads pages of an organization with 500 annotations and of one with three times as many: both within the budgets, and
-// alike.
+// TestReadBudgets reads pages of an organization with 500 annotations and of one with three times
+// as many: both stay within the budgets.
 func TestReadBudgets(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -300,10 +302,11 @@ func TestReadBudgets(t *testing.T) {
 	tests := []struct {
 		name     string
 		q        collab.AnnotationQuery
-		want     int     // annotations on the page
-		examined int     // index entries, at most
-		queries  int     // of indexes, at most
-		further  float64 // units for what else must be read: documents of a folder, look-ups of ids
+		want     int // annotations on the page
+		examined int // index entries, at most
+		queries  int // of indexes, at most
+		// Units for other reads: documents of a folder, look-ups of ids.
+		further float64
 	}{
 		{"document", collab.AnnotationQuery{Documents: []string{"doc001"}}, most, 0, 0, 0},
 		{"location", collab.AnnotationQuery{Locations: []string{"l7"}}, most, most + 1, 1, 0},
@@ -340,16 +343,17 @@ func TestReadBudgets(t *testing.T) {
 		{"all of the organization", collab.AnnotationQuery{}, most, 0, 0, 20},
 	}
 	const (
-		thread = 1_000.0 // bytes of a head and its comment, about
-		index  = 300.0   // bytes of an index entry, about
+		thread = 1_000.0 // approximate bytes of a head and its comment
+		index  = 300.0   // approximate bytes of an index entry
 
-		documents = 5.0 // in which the annotations of a page lie, at most: each is looked for
+		// At most this many documents have the annotations of a page; each is looked up.
+		documents = 5.0
 	)
 	for _, tt := range tests {
 		var figures [2]float64
 		var of [2]int
 		for i, org := range orgs {
-			s.Directory = directory.New(s.Table) // knows nothing
+			s.Directory = directory.New(s.Table) // empty cache
 			taken := 0
 			figures[i], of[i] = spent(t, func(ctx context.Context) error {
 				_, err := s.Walk(ctx, org, opened(ctx, s.Directory, org, tt.q), nil, most, func(_ string, th *collab.Thread) bool {
@@ -384,7 +388,7 @@ func TestReadBudgets(t *testing.T) {
 			t.Errorf("%s: %.1f units in the small organization, %.1f in the large one, budget %.1f", tt.name, figures[0], figures[1], budget)
 		}
 	}
-	// Nothing passes: the first page ends after 10,000 entries.
+	// Nothing matches: the first page ends after 10,000 entries.
 	if sizes := s.pages(t, many, collab.AnnotationQuery{UpdatedAfter: at(0), Creators: []string{"nobody"}}, most, 400); len(sizes) != 2 {
 		t.Errorf("%d pages", len(sizes))
 	}

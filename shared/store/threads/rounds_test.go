@@ -20,7 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestConsistency holds which reads see every acknowledged write: those by document and by id.
+// TestConsistency: reads by document and by id see every acknowledged write.
 func TestConsistency(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -41,7 +41,8 @@ func TestConsistency(t *testing.T) {
 	}))
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
-	opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: []string{"doc"}}) // known from then on
+	// Cached from then on.
+	opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: []string{"doc"}})
 	th := storetest.Thread("a", "u", 1)
 	th.LocationID = "l"
 	s.mustAdd(t, doc, th)
@@ -90,7 +91,8 @@ func TestConsistency(t *testing.T) {
 	}
 }
 
-// TestIDsTakeTwoRounds walks 20 ids without documents, in documents that are known: all look-ups go side by side, then all threads.
+// TestIDsTakeTwoRounds walks 20 ids without documents, in cached documents: all look-ups are
+// concurrent, then all threads.
 func TestIDsTakeTwoRounds(t *testing.T) {
 	table := storetest.New(t)
 	org := on(table).mustOrganization(t, "org", "d1", "d2")
@@ -105,7 +107,7 @@ func TestIDsTakeTwoRounds(t *testing.T) {
 	waves := [2]chan bool{make(chan bool), make(chan bool)}
 	s := on(storetest.Watched(t, table, func(string, string) *http.Response {
 		n := calls.Add(1)
-		if 0 < n && n <= 40 { // a wave passes when it is whole
+		if 0 < n && n <= 40 { // a wave passes when it is complete
 			wave := waves[(n-1)/20]
 			if n%20 == 0 {
 				close(wave)
@@ -117,7 +119,7 @@ func TestIDsTakeTwoRounds(t *testing.T) {
 		}
 		return nil
 	}))
-	calls.Store(-1_000) // until the documents are known
+	calls.Store(-1_000) // until the documents are cached
 	_, _, err := s.Directory.Open(ctx, org.Account, org.Organization, "", []string{"d1", "d2"})
 	must.Do(t, err)
 	calls.Store(0)

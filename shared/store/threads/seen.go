@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// SetSeen says of annotations that a user has seen their comments so far, or none of them. It writes only what is not so yet. The failures
-// are in the order of ids, nil for success: NOT_FOUND for one that does not exist.
+// SetSeen marks annotations as seen by a user until now, or as unseen. It writes only differences.
+// The errors correspond to ids: NOT_FOUND if the annotation does not exist.
 func (s *Store) SetSeen(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool, viewers collab.Viewers,
 ) ([]error, error) {
@@ -73,8 +73,9 @@ func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab
 	return s.putSeen(ctx, req, k, seenItem{}, seen)
 }
 
-// RestoreSeen says of annotations, or with none of all of a document, what a user had said at a time, unless the user has said something since.
-// The failures are those of SetSeen. It reports whether it changed anything.
+// RestoreSeen restores a user's read mark for annotations, or for the whole document if ids is
+// empty, unless the user has a later mark. It returns the errors of SetSeen, and reports whether it
+// changed anything.
 func (s *Store) RestoreSeen(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen,
 ) (changed bool, _ []error, _ error) {
@@ -107,7 +108,7 @@ func (s *Store) RestoreSeen(
 	return slices.Contains(changes, true), errs, nil
 }
 
-// restoreSeen writes an item, unless what is there was said later of the same. It reports whether
+// restoreSeen writes a read mark unless a later one exists for the same thread. It reports whether
 // it wrote it.
 func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v seenItem) (bool, error) {
 	before, err := readSeen(there)
@@ -119,8 +120,9 @@ func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Ke
 	return true, s.Put(ctx, it)
 }
 
-// ReadStates returns at most most of what a viewer, all users where there is none, has said of a document and the annotations that they see,
-// after a sort key, and the one after which others follow, "" for none. Strongly consistent.
+// ReadStates returns up to most read states for a document and its visible annotations. They belong
+// to a viewer, or to all users if there is none. after and next are sort keys, "" for the first
+// page and after the last. It reads with strong consistency.
 func (s *Store) ReadStates(
 	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
 ) (list []collab.ReadState, next string, err error) {
@@ -181,7 +183,7 @@ func (s *Store) ReadStates(
 	return list, next, nil
 }
 
-// putSeen says that what was made until now is seen, or that nothing is. v is of a document, or of a thread.
+// putSeen marks a document or a thread as seen until now, or as unseen.
 func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v seenItem, seen bool) error {
 	if v.At = req.Millis(); seen {
 		v.Before = req.Millis() + 1
@@ -191,8 +193,8 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v
 	return s.Put(ctx, it)
 }
 
-// saidBy reads what the authors of comments have said of a document and an annotation. Eventually
-// consistent; a unit an author.
+// saidBy reads the read marks of authors of comments for a document and an annotation, with
+// eventual consistency. It costs a unit for each author.
 func (s *Store) saidBy(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) (map[keys.Key]store.Item, error) {
 	var itemKeys []keys.Key
 	for author := range collab.LastOf(comments) {
@@ -201,9 +203,9 @@ func (s *Store) saidBy(ctx context.Context, doc collab.DocumentRef, ann string, 
 	return s.GetAll(ctx, itemKeys, false)
 }
 
-// answered says of the authors of comments of an annotation that they have seen the comments before
-// their last one, unless they have said something of it since. It writes nothing for an author who
-// had seen all of the annotation already, by its head before the comments and by what saidBy read.
+// answered marks an annotation as seen by the authors of comments until their last one, unless they
+// have a later mark. It writes nothing for an author that had seen all of it before, according to
+// head and said.
 func (s *Store) answered(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string,
 	head store.Item, said map[keys.Key]store.Item, comments []collab.Comment,
@@ -237,7 +239,7 @@ func (s *Store) answered(
 	})
 }
 
-// seenItem is what a user has said of a document, or of the thread that has a birth mark.
+// seenItem is a user's read mark for a document, or for the thread with a birth mark.
 type seenItem struct {
 	collab.Seen
 	Birth string `dynamodbav:"of,omitempty"`
@@ -250,8 +252,8 @@ func seenThread(doc collab.DocumentRef, user, ann, birth string) seenItem {
 	return seenItem{Birth: birth, St: keys.SeenOf(doc, ann), DocAnn: keys.SeenBy(birth, user)}
 }
 
-// withSeen yields comments of an annotation, and then the items that say what users have seen of it: with key and birth mark. It finds
-// these by an index, which may lag by a second.
+// withSeen yields comments of an annotation, then its read marks, with key and birth mark only. It
+// finds the marks by an index, which may lag by a second.
 func (s *Store) withSeen(
 	ctx context.Context, doc collab.DocumentRef, ann string, comments iter.Seq2[store.Item, error],
 ) iter.Seq2[store.Item, error] {
@@ -282,15 +284,14 @@ func readSeen(it store.Item) (v seenItem, err error) {
 	return v, err
 }
 
-// seenBy is what a user has said of a document and its threads.
 type seenBy struct {
 	document seenItem
 	threads  map[string]seenItem // by annotation id
-	all      bool                // threads has all of the document that the user has said something of
-	units    float64             // read for it
+	all      bool                // threads is complete
+	units    float64             // capacity units read
 }
 
-// threadsOf are the threads of b, none of nil.
+// threadsOf returns b.threads, nil if b is nil.
 func (b *seenBy) threadsOf() map[string]seenItem {
 	if b == nil {
 		return nil
@@ -298,7 +299,8 @@ func (b *seenBy) threadsOf() map[string]seenItem {
 	return b.threads
 }
 
-// seenBefore is collab.SeenBefore for the thread of a head. It ignores what was said of a deleted thread that had the same id.
+// seenBefore is collab.SeenBefore for the thread of a head. It ignores marks of a deleted thread
+// with the same id.
 func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
 	if thread.Birth != birth(head) {
 		thread = seenItem{}
@@ -306,12 +308,12 @@ func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
 	return collab.SeenBefore(document.Seen, thread.Seen)
 }
 
-// before returns the time before which comments of an annotation are seen. head is its item, or its entry in the index by time.
+// before returns the time before which comments of an annotation are seen. head is its item, or its
+// entry in the index by time.
 func (b *seenBy) before(id string, head store.Item) collab.Millis {
 	return seenBefore(b.document, b.threads[id], head)
 }
 
-// seenBy reads what a user has said of a document. Eventually consistent.
 func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
 	k := keys.Seen(doc, user)
 	b := &seenBy{threads: map[string]seenItem{}, all: true}
@@ -337,7 +339,7 @@ func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string)
 	return b, nil
 }
 
-// seenIn is seenBy for threads of some ids alone. An id of which the user has said nothing has a zero item.
+// seenIn is seenBy for threads with some ids. An id without a mark has a zero item.
 func (s *Store) seenIn(ctx context.Context, doc collab.DocumentRef, user string, ids []string) (*seenBy, error) {
 	itemKeys := []keys.Key{keys.Seen(doc, user)}
 	for _, id := range ids {
@@ -362,11 +364,13 @@ func (s *Store) seenIn(ctx context.Context, doc collab.DocumentRef, user string,
 // Limits of a count.
 const (
 	mostCounted = 10_000 // annotations of a document
-	mostLooked  = 3_000  // threads, in all documents of a call, whose comments alone show whether they are unread
+	// Threads, in all documents of a call, whose comments must be read.
+	mostLooked = 3_000
 )
 
-// Count counts the annotations of documents that have one of the statuses (nil for any), and those of them that are unread for a user (""
-// for no one); with a Sight those that it lets see. It reads indexes, which may lag by a second. It fails like the Sight.
+// Count counts the annotations of documents with one of statuses, nil for any, and the unread ones
+// for a user, if user is not "". If sight is not nil, it counts only visible ones, and returns its
+// errors. It reads indexes, which may lag by a second.
 func (s *Store) Count(
 	ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
 ) ([]collab.AnnotationCount, error) {
@@ -393,7 +397,7 @@ func (s *Store) countIn(
 	var seen *seenBy
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
 	if user != "" || statuses == nil {
-		q.Order = collab.Descending // the index by time, whose entries are few to look at once what is older is seen
+		q.Order = collab.Descending // few entries are newer
 	}
 	if user != "" {
 		if seen, err = s.seenBy(ctx, doc, user); err != nil {
@@ -466,8 +470,8 @@ func (s *Store) countIn(
 	return n, err
 }
 
-// unreadIn reports whether the annotation of a key and of an index entry has a comment by somebody other than the user that was made at a
-// time or later. It reads the last comments first, and gives up, not sure, after about 1 MB.
+// unreadIn reports whether an annotation has a comment since a time by anyone except the user. It
+// reads the last comments first, up to about 1 MB; sure is false if that does not suffice.
 func (s *Store) unreadIn(
 	ctx context.Context, k keys.Key, entry store.Item, user string, since collab.Millis,
 ) (unread, sure bool, err error) {
@@ -496,16 +500,16 @@ func (s *Store) unreadIn(
 	return false, false, nil
 }
 
-// fewSeen is up to how many threads of a document are looked up one by one: half a unit each, where all that a user said of the document may
-// be many.
+// fewSeen is the maximum of threads of a document that are looked up one by one, at half a unit
+// each.
 const fewSeen = 20
 
-// prepareUnread reads what the user of UnreadFor has seen of the documents and threads of entries.
+// prepareUnread reads the read marks of UnreadFor for the entries.
 func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	if w.q.UnreadFor == "" {
 		return nil
 	}
-	asked := map[collab.DocumentRef][]string{} // ids that are not known yet
+	asked := map[collab.DocumentRef][]string{} // unknown ids
 	var docs []collab.DocumentRef
 	for _, e := range entries {
 		b := w.seen[e.document]
@@ -537,7 +541,8 @@ func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	return nil
 }
 
-// isUnread marks a thread with what UnreadFor asks, and reports whether it passes UnreadOnly.
+// isUnread marks a thread as read or unread for UnreadFor, and reports whether it matches
+// UnreadOnly.
 func (w *walk) isUnread(doc collab.DocumentRef, head store.Item, t *collab.Thread) bool {
 	if w.q.UnreadFor == "" {
 		return true

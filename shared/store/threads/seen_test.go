@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestSeenBudgets holds what it costs to say what is read and to count it: what nobody opened costs nothing, and a count reads threads only
-// where the index leaves open whether they are unread.
+// TestSeenBudgets checks the cost of read marks and counts: unopened threads cost nothing, and a
+// count reads threads only if the index does not suffice.
 func TestSeenBudgets(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -63,20 +63,20 @@ func TestSeenBudgets(t *testing.T) {
 			return err
 		}
 	}
-	holds("read one", 5, set("a001")) // with the entry by which its deletion finds it
+	holds("read one", 5, set("a001")) // with the entry for deletion
 	holds("read it again", 3, set("a001"))
 	holds("of one who has seen one", 12+annotations/2+1, count("eve", nil, annotations, annotations-1))
 	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllSeen(ctx, newRequest(6_000), doc, "eve", true) })
 	holds("of one who has seen all", 12.5, count("eve", nil, annotations, 0))
 }
 
-// TestSeenNow has a user read a busy thread, whose time key is in the future, and one with a comment that says it is: what is there is seen,
-// and a comment that is added at once is not.
+// TestSeenNow reads a busy thread with a time key in the future, and one with a comment from the
+// future. Existing comments are seen, and one that is added at once is not.
 func TestSeenNow(t *testing.T) {
 	const at = 2_000_000_000_000
 	for _, comment := range []struct {
 		name string
-		made collab.Millis // of the comment before
+		made collab.Millis // of the previous comment
 	}{
 		{"of now", at + 100}, {"of tomorrow", at + 86_400_000},
 	} {
@@ -115,8 +115,9 @@ func TestSeenNow(t *testing.T) {
 	}
 }
 
-// TestAnsweredCosts holds what an answer says of its author's having seen the thread, and costs: nothing where the author had seen it, else
-// a write of two units, and of one the next time. What the author says later stays.
+// TestAnsweredCosts checks the read mark of an answer's author and its cost: nothing if the author
+// had seen the thread, otherwise two write units, and later one. A later mark of the author is
+// kept.
 func TestAnsweredCosts(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	now := collab.Millis(10_000)

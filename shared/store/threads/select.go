@@ -10,10 +10,11 @@ import (
 	"collabdata/shared/store"
 )
 
-// Select returns, by id, the annotations of a document that a selector without ids names. More than most is FAILED_PRECONDITION.
+// Select returns the annotations of a document that match a selector without ids, in id order. It
+// returns FAILED_PRECONDITION if more than most match.
 //
-// Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second: the caller checks
-// the selector once more on the heads.
+// Without a location or creator it sees every acknowledged write. Otherwise it reads an index,
+// which may lag by a second, so the caller must check the selector again on the heads.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
 	q := collab.AnnotationQuery{
 		Documents: []string{doc.Document},
@@ -33,7 +34,6 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 	return ids, err
 }
 
-// selectIndexed reads the index of a plan for its one document.
 func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most int) ([]string, error) {
 	passes := sieve(p.q, p.index)
 	var ids []string
@@ -52,14 +52,16 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most 
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(keys.Escape(a), keys.Escape(b)) })
-	return slices.Compact(ids), nil // the index may show one that moves between two values under both
+	// An annotation that moves between two values may appear under both.
+	return slices.Compact(ids), nil
 }
 
-// bornBefore reports whether a head, or its index entry with the birth mark, was added by a request with a lesser mark; "" is after all.
+// bornBefore reports whether a request with a lower mark added a head, given as an item or index
+// entry. "" is the highest mark.
 func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
 
-// selectAll reads the heads of a document from the table itself, and jumps over comments. Comments read are wasted, so reads grow while
-// threads are short, and start small after a long one.
+// selectAll reads the heads of a document from the table and skips comments. Since comments waste
+// reads, the reads grow while threads are short, and start small after a long one.
 func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before string, most int) ([]string, error) {
 	const (
 		smallest = 25     // items of a read
@@ -82,7 +84,7 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before st
 			q.Keys = q.Keys.After(sk)
 			id, comment, err := keys.ParseAnnotation(sk)
 			if err != nil {
-				continue // of a later version
+				continue // from a later version
 			}
 			if comment == 0 {
 				heads++

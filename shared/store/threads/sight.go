@@ -10,11 +10,10 @@ import (
 	"collabdata/shared/store"
 )
 
-// restrictedAtOnce is how many heads a walk reads at once to see whom their threads are for.
 const restrictedAtOnce = 100
 
-// askAhead begins to ask the query's Sight about the documents that it names, while the walk reads them. The function that it returns ends
-// that.
+// askAhead starts to query the Sight about the requested documents while the walk reads them. end
+// stops it.
 func (w *walk) askAhead(ctx context.Context) (end func()) {
 	if w.q.Sight == nil || len(w.q.Found) == 0 {
 		return func() {}
@@ -23,7 +22,7 @@ func (w *walk) askAhead(ctx context.Context) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = w.q.Sight.Viewers(ctx, w.q.Found, w.until) // the walk asks once more, and hears of the failure
+		_, _ = w.q.Sight.Viewers(ctx, w.q.Found, w.until) // the walk asks again and gets the error
 	}()
 	return func() {
 		cancel()
@@ -31,7 +30,7 @@ func (w *walk) askAhead(ctx context.Context) (end func()) {
 	}
 }
 
-// ask asks the query's Sight about documents that it was not asked about yet. After askingTime it leaves some unknown, from one on.
+// ask queries the Sight about new documents. After askingTime it leaves the remaining ones unknown.
 func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 	if w.q.Sight == nil {
 		return nil
@@ -52,7 +51,7 @@ func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
 	return err
 }
 
-// unknown returns the place of the first document of which the query's Sight has not said what is seen, -1 for none.
+// unknown returns the index of the first document whose viewers are unknown, or -1.
 func (w *walk) unknown(documents []collab.DocumentRef) int {
 	return slices.IndexFunc(documents, func(d collab.DocumentRef) bool {
 		_, known := w.viewers[d]
@@ -60,16 +59,15 @@ func (w *walk) unknown(documents []collab.DocumentRef) int {
 	})
 }
 
-// barred reports whether somebody for whom the walk reads may not see a document. It is known; of the zero one it says false.
+// barred reports whether a viewer cannot see a known document. It is false for the zero document.
 func (w *walk) barred(document collab.DocumentRef) bool { return !w.viewers[document].May() }
 
-// sees reports whether all for whom the walk reads may see a thread.
 func (w *walk) sees(document collab.DocumentRef, t *collab.Thread) bool {
 	return w.viewers[document].See(&t.Annotation)
 }
 
-// visible returns the first of the entries without those that their documents or what is known of their visibility hide, and the rest of
-// the entries. It asks about documents, and reads the heads of threads that are for some people only, as far as the page's budget goes.
+// visible returns the first part of the entries without hidden ones, and the rest of the entries.
+// It queries documents, and reads the heads of restricted threads, within the page's budget.
 func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry, err error) {
 	if w.q.Sight == nil {
 		return entries, nil, nil
@@ -113,7 +111,7 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 			return nil, nil, err
 		}
 		if hidden && e.last {
-			e.thread, hidden = &threadReader{}, false // as one that does not exist
+			e.thread, hidden = &threadReader{}, false // like a missing one
 		}
 		if !hidden {
 			part = append(part, e)
@@ -122,13 +120,13 @@ func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry
 	return part, rest, nil
 }
 
-// restricted reports whether an entry of an index is that of a thread whose head alone says whom it is for.
+// restricted reports whether only the head of an entry's thread shows its visibility.
 func (e *entry) restricted() bool {
 	return e.thread == nil && e.narrowed != "" && e.narrowed != keys.NarrowedToMembers
 }
 
-// hides reports whether an entry is hidden, as far as its document, its index and the heads that were read show that; it counts what was
-// read in vain.
+// hides reports whether an entry is hidden, according to its document, its index and the heads
+// read. It counts wasted reads.
 func (w *walk) hides(e entry, heads map[keys.Key]store.Item) (bool, error) {
 	viewers := w.viewers[e.document]
 	switch {
@@ -160,7 +158,7 @@ func (w *walk) hides(e entry, heads map[keys.Key]store.Item) (bool, error) {
 	return true, nil
 }
 
-// seenOf returns those of the index entries of heads whose threads all viewers may see.
+// seenOf returns the index entries of heads that all viewers can see.
 func (s *Store) seenOf(ctx context.Context, entries []store.Item, viewers collab.Viewers) (seen []store.Item, err error) {
 	heads, err := s.GetAll(ctx, collab.Map(entries, store.Item.Key), false)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seenAs is the sight of a user who sees every document, and is no member.
+// seenAs is the sight of a user that sees every document, and is no member.
 type seenAs string
 
 func (user seenAs) Viewers(_ context.Context, documents []collab.DocumentRef, _ time.Time) (map[collab.DocumentRef]collab.Viewers, error) {
@@ -23,7 +23,8 @@ func (user seenAs) Viewers(_ context.Context, documents []collab.DocumentRef, _ 
 	return found, nil
 }
 
-// loadHidden loads n threads of a document, one comment each, of which the user eve sees the public ones: one in each so many.
+// loadHidden loads n threads of a document, one comment each. The user eve sees one in each, the
+// public ones.
 func loadHidden(t testing.TB, s *Store, doc collab.DocumentRef, n, each int, v *collab.Visibility) {
 	l := newLoader(t, s)
 	l.organization(doc.OrganizationRef)
@@ -39,7 +40,6 @@ func loadHidden(t testing.TB, s *Store, doc collab.DocumentRef, n, each int, v *
 	l.wait()
 }
 
-// hiddenWalks are ways to read such a document.
 var hiddenWalks = map[string]collab.AnnotationQuery{
 	"by document":  {Documents: []string{"plan"}},
 	"all":          {},
@@ -48,8 +48,8 @@ var hiddenWalks = map[string]collab.AnnotationQuery{
 	"latest first": {Documents: []string{"plan"}, Order: collab.Descending},
 }
 
-// TestHiddenPagesEnd walks 700 threads as a person who sees 2 of them: pages end before they cost more than 400 units, and the walk finds
-// both. Threads for members are passed over in the index.
+// TestHiddenPagesEnd walks 700 threads as a user that sees 2 of them: pages cost at most 400 units,
+// and the walk finds both. The index suffices to skip threads for members.
 func TestHiddenPagesEnd(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]*collab.Visibility{

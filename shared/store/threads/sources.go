@@ -8,33 +8,34 @@ import (
 	"collabdata/shared/keys"
 )
 
-// source is one range of keys that a walk reads: whole threads of a document, or entries of an index.
+// source is one range of keys of a walk: whole threads of a document, or entries of an index.
 type source interface {
-	// read returns the next entries, about want if there are that many. concurrent is how many sources are read at the same time.
+	// read returns about want further entries. concurrent is the number of sources that are read at
+	// the same time.
 	read(ctx context.Context, want, concurrent int) (part, error)
-	// position returns that after the last entry examined.
+	// position returns the position after the last entry examined.
 	position() position
-	// in returns the document that the range is in, the zero one where it spans all.
+	// in returns the range's document, zero if it spans all.
 	in() collab.DocumentRef
 }
 
-// part is the result of one read of a source.
 type part struct {
 	entries []entry
 	cost    cost
 	done    bool // the source ends here
 }
 
-// sources returns a walk's sources in order, from the walk's position on.
+// sources returns a walk's sources in order, from the walk's position.
 type sources struct {
 	w         *walk
-	documents []collab.DocumentRef // known, and not walked yet; the first one may be half done
-	listing   bool                 // the folder or organization has further documents to list
-	listFrom  string               // the listing goes on with this document, inclusive
+	documents []collab.DocumentRef // to walk; the first one may be partly done
+	listing   bool                 // further documents to list
+	listFrom  string               // next document to list, inclusive
 	limit     int                  // documents in the next part of the listing
-	late      bool                 // nothing more is listed for this page, as it is not known who sees it
-	value     int                  // of the next source
-	from      position             // the walk's own, in the source that has its document and value
+	// Nothing more is listed for this page, because its viewers are unknown.
+	late  bool
+	value int      // of the next source
+	from  position // the walk's position
 }
 
 func newSources(w *walk) *sources {
@@ -53,7 +54,7 @@ func newSources(w *walk) *sources {
 	return l
 }
 
-// add appends documents. If the walk's position is in the first one, the walk goes on there.
+// add appends documents. If the walk's position is in the first one, the walk continues there.
 func (l *sources) add(documents []collab.DocumentRef) {
 	if len(l.documents) == 0 && len(documents) > 0 && documents[0].Document == l.from.Document {
 		l.value = l.from.Value
@@ -61,10 +62,8 @@ func (l *sources) add(documents []collab.DocumentRef) {
 	l.documents = append(l.documents, documents...)
 }
 
-// ended reports whether certainly no source is left.
 func (l *sources) ended() bool { return len(l.documents) == 0 && !l.listing }
 
-// next returns at most n further sources, none at the end.
 func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	var group []source
 	for len(group) < n && !l.ended() {
@@ -93,14 +92,13 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	return group, nil
 }
 
-// fill lists further documents.
 func (l *sources) fill(ctx context.Context) error {
 	documents, last, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.listFrom, l.limit)
 	if err != nil {
 		return err
 	}
 	l.w.spent.units += readUnits(bytes)
-	l.listFrom = last + "\x00" // the next text after it
+	l.listFrom = last + "\x00" // the next string after it
 	l.listing, l.limit = last != "", 100
 	if err := l.w.ask(ctx, documents); err != nil {
 		return err
@@ -116,10 +114,10 @@ func (l *sources) fill(ctx context.Context) error {
 type wholeThreads struct {
 	w *walk
 	keyRange
-	reading *threadReader // the thread that a read has begun, nil for none
+	reading *threadReader // unfinished thread, or nil
 }
 
-// read returns whole threads. The beginning of a thread that the read cuts stays in the source.
+// read returns whole threads. The source keeps the start of a thread that the read cuts.
 func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	w := src.w
 	q := src.scan()
@@ -156,7 +154,7 @@ func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	return p, nil
 }
 
-// finish ends the thread that the source is in, and skips what was not read of it.
+// finish ends the unfinished thread, and skips its unread items.
 func (src *wholeThreads) finish(p *part) {
 	r := src.reading
 	if r == nil {

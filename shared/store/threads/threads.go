@@ -1,13 +1,14 @@
-// Package threads keeps comment annotations and their comments. An annotation is a head and one item per comment, side by side in its
-// document's partition.
+// Package threads stores comment annotations and their comments. An annotation is a head and one
+// item for each comment, together in its document's partition.
 //
 // # Times
 //
-// Two indexes list heads by time. A head's time key is never earlier than a comment that can be seen: a write of a comment first moves the
-// key, then puts the comment ("touch, then put"). The key of a busy thread is the end of the current quarter of a second, so that it moves
-// four times a second and not with each comment. The head's own lastUpdated moves with the key, and is at most a quarter of a second
-// earlier. Answers and filters take the latest lastUpdated of head and comments. Comments of one thread share no item: only the transactions
-// that add, update or delete an annotation hold its head.
+// Two indexes list heads by time. A head's time key is never earlier than a visible comment: a
+// write of a comment first moves the key, then puts the comment ("touch, then put"). The key of a
+// busy thread is the end of the current quarter second, so it moves four times a second instead of
+// with each comment. The head's own lastUpdated moves with the key, and is at most a quarter second
+// earlier. Responses and filters use the latest lastUpdated of head and comments. Comments of a
+// thread share no item: only transactions on an annotation lock its head.
 package threads
 
 import (
@@ -22,15 +23,15 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Store keeps annotations and comments in the table. Safe for concurrent use.
+// Store stores annotations and comments in the table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
 	Directory *directory.Store
 	Outbox    *outbox.Store
-	busy      *cache.Cache[keys.Key, collab.Millis] // the last time keys that this process saw, by head: they may have moved since
+	busy      *cache.Cache[keys.Key, collab.Millis] // last time keys seen by this process, by head
 
-	mostDeleted int           // collab.MaxDeleted, but in tests
-	skew        time.Duration // store.ClockSkew, but in tests
+	mostDeleted int           // collab.MaxDeleted, except in tests
+	skew        time.Duration // store.ClockSkew, except in tests
 }
 
 // New returns the annotations in the table of a directory.
@@ -41,5 +42,4 @@ func New(d *directory.Store, o *outbox.Store) *Store {
 	}
 }
 
-// nameOf is an annotation as callers know it.
 func nameOf(id string) string { return "annotation " + strconv.Quote(id) }

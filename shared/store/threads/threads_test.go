@@ -21,7 +21,6 @@ func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) 
 	return ref
 }
 
-// mustFolder makes a folder and puts documents into it.
 func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder string, documents ...string) {
 	t.Helper()
 	if _, err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, folder, true); err != nil {
@@ -39,7 +38,7 @@ func (s *Store) mustAdd(t testing.TB, doc collab.DocumentRef, th *collab.Thread)
 	must.Do(t, s.AddAnnotation(t.Context(), newRequest(0), doc, th, collab.NewAnnotation{}))
 }
 
-// list walks the whole list in pages of size and returns what it gave as doc/id:number of comments.
+// list walks the whole list in pages of size, and returns doc/id:number of comments.
 func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.AnnotationQuery, size int) []string {
 	t.Helper()
 	got := []string{}
@@ -60,7 +59,6 @@ func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.Annotati
 	}
 }
 
-// spent returns what f consumed of the table.
 func spent(t testing.TB, f func(ctx context.Context) error) (units float64, calls int) {
 	t.Helper()
 	u := &collab.Usage{}
@@ -69,7 +67,7 @@ func spent(t testing.TB, f func(ctx context.Context) error) (units float64, call
 	return read + write, calls
 }
 
-// opened is a query whose documents are opened.
+// opened returns a query with opened documents.
 func opened(ctx context.Context, d *directory.Store, org collab.OrganizationRef, q collab.AnnotationQuery) collab.AnnotationQuery {
 	if q.Documents != nil {
 		var err error

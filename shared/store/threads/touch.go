@@ -14,16 +14,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// quarter is the step, in milliseconds, by which a busy thread's time key moves.
+// quarter is the step of a busy thread's time key, in milliseconds.
 const quarter = 250
 
 const (
-	mostBusy = 1000        // threads whose time keys are remembered
-	busyFor  = time.Minute // after it a thread counts as quiet
+	mostBusy = 1000        // threads with remembered time keys
+	busyFor  = time.Minute // after it, a thread counts as quiet
 )
 
-// keyFor returns the time key that a thread with a key needs for a comment of the time at: the same key, if it is late enough; at itself, if
-// the thread was quiet for a quarter of a second; else the end of that quarter.
+// keyFor returns the time key for a comment at a time. It is key if that is late enough, at if the
+// thread was quiet for a quarter second, and otherwise the end of that quarter second.
 func keyFor(key, at collab.Millis) collab.Millis {
 	switch {
 	case key >= at:
@@ -34,25 +34,25 @@ func keyFor(key, at collab.Millis) collab.Millis {
 	return min((at/quarter+1)*quarter, collab.MaxMillis)
 }
 
-// setTimeKey sets a head's time key, and the indexes' keys that hold it.
 func setTimeKey(it store.Item, doc collab.DocumentRef, ann string, key collab.Millis) {
 	it[keys.Upd] = store.Text(keys.UpdatedInDocument(key, ann))
 	it[keys.Org] = store.Text(keys.UpdatedPartition(doc.OrganizationRef))
 	it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(key, doc, ann))
 }
 
-// timeKey returns the time key of a stored head.
 func timeKey(it store.Item) collab.Millis {
 	digits, _, _ := strings.Cut(it.Text(keys.Upd), "#")
 	key, _ := strconv.ParseInt(digits, 10, 64)
 	return key
 }
 
-// touch moves a thread's time forward to a comment's time at, so that the comment can follow. The author of by, unless nil, becomes the
-// creator of a thread that has none. touch returns the head as it was; NOT_FOUND when the annotation does not exist.
+// touch moves a thread's time forward to a comment's time, so that the comment can follow. If the
+// thread has no creator, the author of by becomes it; by may be nil. touch returns the head before.
+// It returns NOT_FOUND if the annotation does not exist.
 //
-// Where this process has seen a time key that is late enough, touch only reads the head. Else it tries to move the key from what was seen,
-// or as in a quiet thread; a refusal brings the present head, and with it the key to try next.
+// If this process has seen a late enough time key, touch only reads the head. Otherwise it tries to
+// move the key it has seen, or that of a quiet thread. If that fails, it tries again with the
+// present key.
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
 	k := headKey(doc, ann)
 	key, bound := at, at-quarter
@@ -88,7 +88,8 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 	}
 }
 
-// Touch moves the time and the lastUpdated of a thread to at, before it changes without a request. A thread that is gone is no error.
+// Touch moves the time and lastUpdated of a thread to at, before a change without a request. It
+// ignores a missing thread.
 func (s *Store) Touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis) error {
 	_, err := s.touchHead(ctx, doc, ann, at)
 	if collab.CodeOf(err) == collab.NotFound {
@@ -97,10 +98,10 @@ func (s *Store) Touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 	return err
 }
 
-// touchHead is touch for a change that no comment tells the time of: the head does.
+// touchHead is touch for a change without a new comment: the head itself shows the time.
 func (s *Store) touchHead(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis) (store.Item, error) {
 	head, err := s.touch(ctx, doc, ann, at, nil)
-	if err == nil && timeKey(head) >= at { // it was left as it was
+	if err == nil && timeKey(head) >= at { // it was not moved
 		now, to := expression.Name(keys.LastUpdated), expression.Value(at)
 		itself := expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))
 		_, err = s.Write(ctx, store.Update(head.Key(), expression.Set(now, to), now.LessThan(to), itself))
@@ -108,7 +109,8 @@ func (s *Store) touchHead(ctx context.Context, doc collab.DocumentRef, ann strin
 	return head, err
 }
 
-// moveTimeKey returns the write that moves a thread's time key to key and its lastUpdated to at, if the time key is earlier than bound.
+// moveTimeKey returns the write that moves a thread's time key to key and its lastUpdated to at, if
+// the time key is earlier than bound.
 func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound collab.Millis) store.Write {
 	itemKeys := store.Item{}
 	setTimeKey(itemKeys, doc, ann, key)
@@ -125,8 +127,8 @@ func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound c
 	}}
 }
 
-// setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in every
-// touch would change every index that carries it.
+// setCreator makes the author of a comment the creator of a thread that has none. It is a separate
+// write, because naming the creator in every touch would update every index that projects it.
 func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann string, head store.Item, by *collab.Comment) error {
 	if by == nil || head[keys.Creator] != nil {
 		return nil
@@ -138,7 +140,7 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 		set = set.Set(expression.Name(name), expression.IfNotExists(expression.Name(name), expression.Value(value)))
 	}
 	itself := expression.AttributeExists(expression.Name(keys.PK))
-	if mark := head[keys.AddedBy]; mark != nil { // another may be there by now, added again
+	if mark := head[keys.AddedBy]; mark != nil { // the annotation may have been added again
 		itself = expression.Name(keys.AddedBy).Equal(expression.Value(mark))
 	}
 	refused, err := s.Write(ctx, store.Update(head.Key(), set, itself))

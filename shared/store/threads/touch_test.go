@@ -40,8 +40,8 @@ func TestKeyFor(t *testing.T) {
 	}
 }
 
-// TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is:
-// the thread's time key is never earlier than a comment that can be seen, whatever step the writers stand at.
+// TestTouchThenPut runs writers of one thread concurrently, with every order of their requests: the
+// thread's time key is never earlier than a visible comment.
 func TestTouchThenPut(t *testing.T) {
 	document := newWriting(t, storetest.New(t))
 	const now = 10_000
@@ -119,7 +119,7 @@ func TestTouchThenPut(t *testing.T) {
 		}
 	}
 	for _, group := range groups {
-		for _, gap := range []collab.Millis{1, 300} { // between one writer's time and the next one's
+		for _, gap := range []collab.Millis{1, 300} { // between the times of two writers
 			t.Run(fmt.Sprint(group, " ", gap), func(t *testing.T) {
 				t.Parallel()
 				n := 0
@@ -132,7 +132,8 @@ func TestTouchThenPut(t *testing.T) {
 			})
 		}
 	}
-	for _, group := range []string{"add add add", "add add status", "add users event"} { // some of a thousand and more
+	// Some of over a thousand.
+	for _, group := range []string{"add add add", "add add status", "add users event"} {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
@@ -143,14 +144,15 @@ func TestTouchThenPut(t *testing.T) {
 	}
 }
 
-// TestTouchNeverMovesBack adds a comment of a request that began before an update which is done already: the thread stays updated at the
-// later time, and a window from there on finds it.
+// TestTouchNeverMovesBack adds a comment of a request that began before a finished update. The
+// thread keeps the later time, and a window from there finds it.
 func TestTouchNeverMovesBack(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	const start = 10_000
 	other := on(w.Table) // another process
 	w.Table = w.At(func() time.Time { return time.UnixMilli(start) })
-	_, err := w.add("a", storetest.Comment("bob", 0, start)) // this process has seen the thread at its start
+	// This process has seen the thread at its start.
+	_, err := w.add("a", storetest.Comment("bob", 0, start))
 	w.must(err)
 	updated := collab.Millis(start + 180)
 	w.must(other.UpdateAnnotations(t.Context(), newRequest(updated), w.doc, []string{"a"}, resolve(updated))[0])
@@ -169,8 +171,8 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	w.mustHold("then")
 }
 
-// TestAddCommentsOfOneMoment holds that requests which begin at the same time, and generate the same ids at first, all add their comments:
-// thirty at once, one after another of many comments, and each again without a change.
+// TestAddCommentsOfOneMoment: requests that begin at the same time, and first generate the same
+// ids, all add their comments: thirty at once, many in sequence, and each again without a change.
 func TestAddCommentsOfOneMoment(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.AddComments(

@@ -11,19 +11,23 @@ import (
 	"collabdata/shared/store"
 )
 
-// Limits of memory of one update of many annotations.
+// Memory limits of one update of many annotations.
 const (
-	headsAtOnce   = 100 // heads read ahead of their writes
-	threadsAtOnce = 8   // threads whose comments are changed too: each takes up to about 10 MB
+	headsAtOnce = 100 // heads read ahead of their writes
+	// Threads whose comments also change; each takes up to about 10 MB.
+	threadsAtOnce = 8
 )
 
-// UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. It writes the
-// attributes that differ if nobody wrote in between; after five tries that is ABORTED. An annotation that does not exist fails with
-// NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT, others with the errors of c's functions. One that has the
-// mark of the request was changed by an earlier try: that is success.
+// UpdateAnnotations changes annotations and returns the errors in the order of ids. It writes the
+// attributes that differ if no other request wrote in between, with up to five attempts. If an
+// earlier attempt of the request changed an annotation, that is success.
 //
-// With c.Comment, one transaction writes the head and up to collab.MaxComments changed comments. More comments go first, in transactions of
-// their own, and the head last: a call that dies in between leaves changed comments, which a repeat with the same mark leaves as they are.
+// Errors are NOT_FOUND if the annotation does not exist, INVALID_ARGUMENT if its head or a comment
+// would be too large, ABORTED after five attempts, and those of c's functions.
+//
+// With c.Comment, one transaction writes the head and up to collab.MaxComments changed comments.
+// More comments go first, in separate transactions, and the head last. A call that dies in between
+// leaves changed comments, which a retry with the same mark keeps.
 func (s *Store) UpdateAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
 ) []error {
@@ -54,20 +58,20 @@ func (s *Store) UpdateAnnotations(
 	return errs
 }
 
-// update is the update of one annotation under way.
 type update struct {
 	s   *Store
 	req *request.Request
 	doc collab.DocumentRef
 	id  string
-	n   int // which of the call's annotations it is
+	n   int // index of the annotation
 	c   collab.AnnotationChange
 
-	events []*collab.Event // that the writes record
+	events []*collab.Event // recorded by the writes
 }
 
-// SetLevel sets the level of users for annotations; nothing else of these changes. The failures are in the order of ids: NOT_FOUND for one that
-// does not exist, RESOURCE_EXHAUSTED where more than collab.MaxFollows users would have set a level.
+// SetLevel sets the level of users for annotations. The errors correspond to ids: NOT_FOUND if the
+// annotation does not exist, RESOURCE_EXHAUSTED if more than collab.MaxFollows users would have a
+// level.
 func (s *Store) SetLevel(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids, users []string, level collab.Level,
 ) []error {
@@ -85,8 +89,8 @@ func (s *Store) SetLevel(
 	return errs
 }
 
-// RestoreLevels sets levels of users, in their order, for an annotation. A level that a user has
-// set stays. It returns the levels that the users had before.
+// RestoreLevels sets the levels of users that have none for an annotation. It returns the previous
+// levels.
 func (s *Store) RestoreLevels(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, users []string, levels []collab.Level,
 ) (before []collab.Level, err error) {
@@ -102,8 +106,8 @@ func (s *Store) RestoreLevels(
 	return before, err
 }
 
-// changeFollows changes who follows an annotation. change returns its argument if nothing changes.
-// It may be called several times.
+// changeFollows changes the followers of an annotation. change returns its argument if nothing
+// changes. It may be called several times.
 func (s *Store) changeFollows(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, id string, change func(*collab.Follows) *collab.Follows,
 ) error {
@@ -135,7 +139,7 @@ func (s *Store) changeFollows(
 
 func (u *update) key() keys.Key { return headKey(u.doc, u.id) }
 
-// head changes an annotation's head, which was read as found, nil where there is none.
+// head changes an annotation's head. found is the head as read, nil if there is none.
 func (u *update) head(ctx context.Context, found store.Item) error {
 	first := true
 	return u.try(ctx, func(ctx context.Context) (_ []store.Write, err error) {
@@ -152,7 +156,7 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 	})
 }
 
-// try is store.Table.Try for the update's writes; afterwards it notes the recorded events.
+// try is store.Table.Try for the update's writes. Afterwards it notes the recorded events.
 func (u *update) try(ctx context.Context, compute func(context.Context) ([]store.Write, error)) error {
 	err := u.s.Try(ctx, nameOf(u.id), u.req.Mark(), compute)
 	if err == nil {
@@ -161,7 +165,8 @@ func (u *update) try(ctx context.Context, compute func(context.Context) ([]store
 	return err
 }
 
-// changeHead returns the writes of a head, of the comments given with it, and of the events; none where an earlier try changed the head.
+// changeHead returns the writes of a head, the given comments, and the events, none if an earlier
+// attempt changed the head.
 func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []store.Write) ([]store.Write, error) {
 	if u.did(before) {
 		return nil, nil
@@ -197,7 +202,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	return append(writes, u.s.Outbox.Record(u.events...)...), nil
 }
 
-// selected returns the annotation of a head, and fails where the change does not select it.
+// selected returns the annotation of a head. It returns an error if the change does not select it.
 func (u *update) selected(head store.Item) (collab.Annotation, error) {
 	a, err := readHead(head)
 	if err == nil && u.c.Select != nil {
@@ -206,16 +211,15 @@ func (u *update) selected(head store.Item) (collab.Annotation, error) {
 	return a, err
 }
 
-// did reports whether an earlier try changed an item.
 func (u *update) did(it store.Item) bool { return it.WrittenBy(u.req.Mark()) }
 
-// write returns the store.Change of an item.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
-	return store.Change(before, after, u.req.Mark(), append(same, keys.Rev, keys.AddedBy)...) // another may be there by now, added again
+	// keys.AddedBy detects an annotation that was deleted and added again.
+	return store.Change(before, after, u.req.Mark(), append(same, keys.Rev, keys.AddedBy)...)
 }
 
-// thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes before the head what does not fit into
-// its transaction.
+// thread changes an annotation's comments and head. It reads the thread in parts, and writes
+// changes that do not fit in the head's transaction before it.
 func (u *update) thread(ctx context.Context) error {
 	return u.try(ctx, func(ctx context.Context) ([]store.Write, error) {
 		w := &threadUpdate{update: u}
@@ -232,17 +236,17 @@ func (u *update) thread(ctx context.Context) error {
 	})
 }
 
-// threadUpdate is one try to update a thread.
+// threadUpdate is one attempt to update a thread.
 type threadUpdate struct {
 	*update
 	head    store.Item
-	changes []store.Write // of comments, not written yet
+	changes []store.Write // pending changes of comments
 	size    int           // of these, in bytes
 	some    bool          // some comments changed
 	ahead   bool          // some changes were written before the head
 }
 
-// take takes the next item of the thread. done says that an earlier try changed all of it.
+// take adds the next item of the thread. done is true if an earlier attempt changed all of it.
 func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err error) {
 	switch {
 	case it.Key() == w.key():
@@ -279,7 +283,8 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 	return false, nil
 }
 
-// writeAhead writes the changes so far. It touches the head before, as readers see them at once.
+// writeAhead writes the pending changes. It touches the head first, because readers see them at
+// once.
 func (w *threadUpdate) writeAhead(ctx context.Context) error {
 	if !w.ahead {
 		if _, err := w.s.touch(ctx, w.doc, w.id, w.req.Millis(), nil); err != nil {
@@ -295,7 +300,7 @@ func (w *threadUpdate) writeAhead(ctx context.Context) error {
 	return err
 }
 
-// finish returns the writes of the rest, with the head.
+// finish returns the remaining writes, with the head.
 func (w *threadUpdate) finish(ctx context.Context) ([]store.Write, error) {
 	if w.head == nil {
 		return nil, collab.NoAnnotation(w.doc, w.id)

@@ -12,17 +12,16 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// inUse returns the bytes of the heap in use.
 func inUse() uint64 {
 	runtime.GC()
-	runtime.GC() // the first leaves what pools hold
+	runtime.GC() // the first leaves the contents of pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// TestSwapIsBounded swaps the users of a thread of 12 MB: it takes as much memory as a page that is read and a transaction, and so many
-// threads at a time are far from what a function has.
+// TestSwapIsBounded swaps the users of a thread of 12 MB. It needs the memory of a page and a
+// transaction, so that concurrent threads fit in a function.
 func TestSwapIsBounded(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)
@@ -39,7 +38,8 @@ func TestSwapIsBounded(t *testing.T) {
 		w.must(err)
 	}
 	most := uint64(0)
-	weighing := on(storetest.Watched(t, tb, func(string, string) *http.Response { // calls follow one another
+	// Calls are sequential.
+	weighing := on(storetest.Watched(t, tb, func(string, string) *http.Response {
 		most = max(most, inUse())
 		return nil
 	}))

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// resolve is a change of the status at a time.
 func resolve(now collab.Millis) collab.AnnotationChange {
 	return collab.AnnotationChange{Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 		a.StatusID, a.Status, a.LastUpdated = "DONE", collab.JSON(`{"id":"DONE"}`), max(a.LastUpdated, now)
@@ -21,7 +20,7 @@ func resolve(now collab.Millis) collab.AnnotationChange {
 	}}
 }
 
-// TestUpdateNotSelected holds that no comment of a thread changes that an update does not select.
+// TestUpdateNotSelected: comments of a thread that an update does not select are unchanged.
 func TestUpdateNotSelected(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	not := resolve(6_000)
@@ -31,7 +30,7 @@ func TestUpdateNotSelected(t *testing.T) {
 	storetest.WantCode(t, "not selected", err, collab.FailedPrecondition)
 }
 
-// TestUpdateKeepsUnknown holds that a write keeps attributes which it does not know: those of a later version.
+// TestUpdateKeepsUnknown: a write keeps attributes of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	for _, k := range []keys.Key{keys.Annotation(w.doc, "a"), keys.Comment(w.doc, "a", 1)} {
@@ -56,7 +55,6 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 	}
 }
 
-// swap puts one user in the place of another and that one in the place of the first.
 func swap(a, b string, now collab.Millis) collab.AnnotationChange {
 	other := map[string]string{a: b, b: a}
 	return collab.AnnotationChange{
@@ -77,7 +75,7 @@ func swap(a, b string, now collab.Millis) collab.AnnotationChange {
 	}
 }
 
-// swapping makes the annotation a thread of 200 comments by ann and bob in turn, the creator being ann.
+// swapping makes the annotation a thread of 200 comments by ann and bob in turn, created by ann.
 func (w *writing) swapping() {
 	w.t.Helper()
 	for first := int64(2); first <= 200; first += 90 {
@@ -90,7 +88,7 @@ func (w *writing) swapping() {
 	}
 }
 
-// mustBeSwapped holds that a thread's users were swapped, once.
+// mustBeSwapped checks that a thread's users were swapped exactly once.
 func (w *writing) mustBeSwapped() {
 	w.t.Helper()
 	head, comments := w.items(w.ann)
@@ -104,8 +102,8 @@ func (w *writing) mustBeSwapped() {
 	}
 }
 
-// TestSwapKilled kills a swap after each of its requests. Others write what it has swapped, and what not yet; then it is repeated with its
-// mark, as with an Idempotency-Key: all is swapped, and nothing twice.
+// TestSwapKilled kills a swap after each of its requests. Others then write swapped and unswapped
+// comments, and the swap is repeated with its mark: everything is swapped exactly once.
 func TestSwapKilled(t *testing.T) {
 	tb := storetest.New(t)
 	document := newWriting(t, tb)
@@ -137,7 +135,8 @@ func TestSwapKilled(t *testing.T) {
 	}
 }
 
-// TestUpdateOfAnEndedRequest holds that what an update did not come to, as the time of the request had run out, is no success.
+// TestUpdateOfAnEndedRequest: changes that did not happen because time ran out are reported as
+// errors.
 func TestUpdateOfAnEndedRequest(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	long := storetest.Thread("long", "ann", 60)

@@ -9,40 +9,46 @@ import (
 	"collabdata/shared/store"
 )
 
-// Walk calls take with at most `most` annotations of an organization after the position from (nil for the start), in the order that the
-// query implies. t is nil for one of q.IDs that does not exist. When take returns false the walk ends before that annotation. next is the
-// position after the last one taken, nil when the list is known to end there. A walk may end with fewer, even none, and a next.
+// Walk calls take with up to most annotations of an organization in the query's order, after the
+// position from, nil for the start. If one of q.IDs does not exist, its t is nil. If take returns
+// false, the walk ends before that annotation. next is the position after the last one taken, nil
+// at the end of the list. A walk may take few annotations, even none, and return a next.
 //
-// The order is that of q.IDs; else, by the first of these that the query has: a window of lastUpdated; locations, creators, statuses; a
-// window of createdAt; else by document. Windows are walked by lastUpdated, in busy threads rounded up to the end of the quarter of a
-// second, then by document, then by annotation id; everything else by annotation id. Documents come in the order asked, else by id,
-// locations, creators and statuses in the order asked.
+// The order is that of q.IDs if set. Otherwise the first of these that the query has decides: a
+// window of lastUpdated; locations, creators or statuses; a window of createdAt; documents. Windows
+// are in order of lastUpdated, which busy threads round up to a quarter second, then document, then
+// annotation id. All else is in order of annotation id. Documents come in the order requested,
+// otherwise in id order; locations, creators and statuses in the order requested.
 //
-// An annotation's lastUpdated is the latest of its own and of its comments, and windows are exact. Only where a thread is larger than a
-// page, so that not all of its comments are read, it is the time key of the head: at most a quarter of a second later.
+// An annotation's lastUpdated is the latest of its own and its comments', and windows are exact. If
+// a thread exceeds a page, so that not all comments are read, it is the head's time key, which is
+// at most a quarter second later.
 //
-// With q.Order it is by lastUpdated as in windows, and from the latest on with collab.Descending: what is written during such a walk may be
-// missing from the rest of it.
+// With q.Order the order is by lastUpdated as in windows, latest first for collab.Descending. Such
+// a walk may miss annotations written while it runs.
 //
-// Reads by id and by named documents alone are strongly consistent, and miss none that was there throughout. Others go through an index,
-// which may lag by a second. A walk over locations, creators or statuses may miss an annotation whose location, creator or status changed
-// from a second before the walk until its end; a walk over a window, one that was written in that time. A later walk has them.
+// Reads by id and by documents alone have strong consistency, and miss no annotation that exists
+// throughout. Others read an index, which may lag by a second. A walk over locations, creators or
+// statuses may miss an annotation whose value changes during the walk or up to a second before. A
+// walk over a window may miss one that is written in that time. A later walk finds them.
 //
-// With q.Sight it takes what that lets see. Where most is hidden a page may be short, or empty with a next.
+// With q.Sight it takes only visible annotations. If most are hidden, a page may be short or empty
+// and have a next.
 //
-// It fails like directory.Store.Open and q.Sight, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and
-// the documents of the query were opened.
+// It returns the errors of directory.Store.Open and q.Sight, and INVALID_ARGUMENT if from is no
+// position of this query. The organization, folder and documents of the query must have been
+// opened.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
 	w := &walk{
-		Store:  s,
-		plan:   newPlan(org, &q),
-		budget: budget{most: most},
-		take:   take,
-		sifts:  sifts(&q),
-		seen:   map[collab.DocumentRef]*seenBy{},
-		met:    -1,
+		Store:   s,
+		plan:    newPlan(org, &q),
+		budget:  budget{most: most},
+		take:    take,
+		sifts:   needsScan(&q),
+		seen:    map[collab.DocumentRef]*seenBy{},
+		visited: -1,
 
 		viewers: map[collab.DocumentRef]collab.Viewers{},
 		until:   s.Now().Add(askingTime),
@@ -51,7 +57,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		return nil, collab.PageTokenError(nil)
 	}
 	if w.at.Met {
-		w.met = w.at.Value
+		w.visited = w.at.Value
 	}
 	defer w.askAhead(ctx)()
 	if q.IDs != nil {
@@ -65,39 +71,41 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 	return json.Marshal(w.at)
 }
 
-// walk is the state of one Walk.
 type walk struct {
 	*Store
 	plan
 	budget
 	take func(string, *collab.Thread) bool
 
-	sifts  bool                           // only the threads show which annotations pass
-	seen   map[collab.DocumentRef]*seenBy // what the user of UnreadFor has seen, of the documents met so far
-	others []*filter                      // whose indexes may turn out narrower than the driver's
-	probed int                            // probes of them so far
+	sifts  bool                           // only the threads show which annotations match
+	seen   map[collab.DocumentRef]*seenBy // read marks of UnreadFor, by document
+	others []*filter                      // filters whose indexes may be narrower than the driver's
+	probed int                            // probes so far
 
-	viewers map[collab.DocumentRef]collab.Viewers // what the query's Sight has said so far
-	until   time.Time                             // when it is asked nothing more
-	met     int                                   // of q.IDs, counted from 1, the one last met: see meet; -1 for none
+	viewers map[collab.DocumentRef]collab.Viewers // results of the query's Sight
+	until   time.Time                             // when queries to the Sight end
+	// Position in q.IDs, from 1, of the last one visited, or -1.
+	visited int
 
-	at       position // after what was offered or skipped
+	at       position // after the last annotation offered or skipped
 	ended    bool     // the page ends at `at`
 	complete bool     // the list ends at `at`
 }
 
-// entry is one annotation that a walk has found: in an index, or in the table with its thread.
+// entry is an annotation that a walk has found in an index, or in the table with its thread.
 type entry struct {
-	document collab.DocumentRef // zero for an id that no document has
+	document collab.DocumentRef // zero for an id without a document
 	id       string
 	at       position
-	thread   *threadReader // nil: not read yet
-	narrowed string        // as the index says
-	last     bool          // of the documents that have an id of q.IDs: where none of them shows it, it is offered as one that does not exist
-	outside  bool          // it is not in the folder that the query names, and shows only that its id exists
+	thread   *threadReader // nil until read
+	narrowed string        // from the index
+	// Last document with an id of q.IDs: if no document shows the id, it is offered as missing.
+	last bool
+	// Outside the query's folder: it shows only that its id exists.
+	outside bool
 }
 
-// byRange walks one range of keys after the other: for each document each value that the query asks for.
+// byRange walks the ranges of keys in order: for each document, each requested value.
 func (w *walk) byRange(ctx context.Context) (err error) {
 	list := newSources(w)
 	w.others = w.alternatives(len(w.q.Found))
@@ -139,7 +147,7 @@ func (w *walk) byRange(ctx context.Context) (err error) {
 	}
 }
 
-// exhaust offers the entries of a source, whose first part was read, to its end.
+// exhaust offers the entries of a source to its end. p is the first part.
 func (w *walk) exhaust(ctx context.Context, src source, p part) error {
 	for {
 		w.count(p.cost)

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLargeThread walks past a thread that is larger than a page: it comes with as many comments as a page may hold, and says so.
+// TestLargeThread: a thread that exceeds a page comes truncated, and marked as such.
 func TestLargeThread(t *testing.T) { storetest.OnEach(t, on, testLargeThread) }
 
 func testLargeThread(t *testing.T, s *Store) {
@@ -76,8 +76,9 @@ func testLargeThread(t *testing.T, s *Store) {
 	}
 }
 
-// TestForgedPositions walks from positions that no walk gave: in documents, values and keys before, within, between, after and next to
-// those of the query. It gives annotations that pass the filters, or refuses what could be no position of the query at all.
+// TestForgedPositions walks from forged positions: in other documents, values and keys, before,
+// between and after those of the query. The walk returns only matching annotations, or refuses an
+// impossible position.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -125,7 +126,7 @@ func TestForgedPositions(t *testing.T) {
 			must.Do(t, err)
 			return string(p)
 		}
-		if err := walk("null"); err != nil { // as from the start
+		if err := walk("null"); err != nil { // from the start
 			t.Error(err)
 		}
 		for _, d := range []string{"", "d#", "d1", "d2", "other"} {
@@ -146,7 +147,7 @@ func TestForgedPositions(t *testing.T) {
 	}
 }
 
-// TestLaterVersion holds that reading passes over what a later version wrote among heads and comments.
+// TestLaterVersion: reads skip items of a later version among heads and comments.
 func TestLaterVersion(t *testing.T) { storetest.OnEach(t, on, testLaterVersion) }
 
 func testLaterVersion(t *testing.T, s *Store) {

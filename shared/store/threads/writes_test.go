@@ -21,13 +21,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// on returns the annotations of a table.
 func on(t *store.Table) *Store {
 	d := directory.New(t)
 	return New(d, outbox.New(t))
 }
 
-// writing is an annotation to write to, and its document, read back item by item.
+// writing is an annotation to write, and its document, which is read item by item.
 type writing struct {
 	*Store
 	t   testing.TB
@@ -35,7 +34,7 @@ type writing struct {
 	ann string
 }
 
-// newWriting returns a document of a table, with the annotation a of one comment.
+// newWriting returns a document with the annotation a, which has one comment.
 func newWriting(t testing.TB, tb *store.Table) *writing {
 	t.Helper()
 	w := &writing{Store: on(tb), t: t}
@@ -45,7 +44,7 @@ func newWriting(t testing.TB, tb *store.Table) *writing {
 	return w.another(t, "a")
 }
 
-// another returns a further annotation of the document, of one comment.
+// another adds another annotation with one comment.
 func (w *writing) another(t testing.TB, ann string) *writing {
 	t.Helper()
 	w = &writing{Store: w.Store, t: t, doc: w.doc, ann: ann}
@@ -67,7 +66,6 @@ func (w *writing) must(err error) {
 	must.Do(w.t, err)
 }
 
-// newRequest returns the work of a request that arrives at a time, 0 for now.
 func newRequest(at collab.Millis) *request.Request {
 	if at == 0 {
 		return storetest.Request(time.Now())
@@ -75,12 +73,10 @@ func newRequest(at collab.Millis) *request.Request {
 	return storetest.Request(time.UnixMilli(at))
 }
 
-// add adds comments with ids of their own.
 func (w *writing) add(ann string, comments ...collab.Comment) ([]int64, error) {
 	return w.AddComments(w.t.Context(), newRequest(0), w.doc, ann, collab.NewComments{Comments: comments})
 }
 
-// items returns the head of an annotation and its comments as they are stored.
 func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 	w.t.Helper()
 	k := keys.Annotation(w.doc, ann)
@@ -98,8 +94,8 @@ func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 	return items[0], comments
 }
 
-// mustHold holds the invariant of the time key: it is not earlier than a comment, nor more than a quarter of a second after the head's own
-// time.
+// mustHold checks the invariant of the time key: it is not earlier than a comment, and at most a
+// quarter second later than the head's own time.
 func (w *writing) mustHold(when string) {
 	w.t.Helper()
 	head, comments := w.items(w.ann)
@@ -114,7 +110,8 @@ func (w *writing) mustHold(when string) {
 	}
 }
 
-// TestAddCommentsAgain repeats a call whose answer its caller never saw, where others took ids that it would have generated.
+// TestAddCommentsAgain repeats a call with a lost answer, after others took ids that it would have
+// generated.
 func TestAddCommentsAgain(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	start := time.UnixMilli(1_700_000_000_000)
@@ -151,7 +148,8 @@ func TestAddCommentsAgain(t *testing.T) {
 	}
 }
 
-// TestUpdateCommentsAnew changes comments, one of which can be changed only since others wrote both in between.
+// TestUpdateCommentsAnew changes comments of which one can be changed only after a concurrent
+// write.
 func TestUpdateCommentsAnew(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", storetest.Comment("bob", 2, 1_000))
@@ -183,7 +181,7 @@ func TestUpdateCommentsAnew(t *testing.T) {
 	}
 }
 
-// TestUpdateComments500 updates the most comments that one call may, with events.
+// TestUpdateComments500 updates the maximum of comments in one call, with events.
 func TestUpdateComments500(t *testing.T) {
 	t.Parallel()
 	w := newWriting(t, storetest.New(t))
