@@ -73,7 +73,7 @@ export class ThreadElement extends Connected {
       .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
       .mention { color: var(--_accent); font-weight: 600; }
       .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
-      .waiting { opacity: .85; }
+      .waiting > :not(.soft) { opacity: .85; }
       .actions { min-height: 24px; font-size: .93em; }
       .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
       .actions button:first-child { margin-left: -4px; }
