@@ -51,7 +51,7 @@ func main() { app.Serve(%[1]s.%[2]s()) }
 `, words[1], row)
 }
 
-// TestMains holds that every endpoint has its main, which serves its own path, and that there is none of what is no endpoint.
+// TestMains checks that each endpoint has a main with its path, and that there are no others.
 func TestMains(t *testing.T) {
 	want, got := make(map[string]string), make(map[string]string)
 	for _, e := range api.Endpoints() {
@@ -79,7 +79,7 @@ func TestMains(t *testing.T) {
 	}
 }
 
-// build builds a main as it is deployed, and returns the program's path.
+// build compiles a main for Lambda and returns the path of the program.
 func build(t *testing.T, folder string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "bootstrap")
@@ -91,7 +91,7 @@ func build(t *testing.T, folder string) string {
 	return program
 }
 
-// lambdaRuntime is the runtime API of Lambda: it has one invocation for the function and takes its answer.
+// lambdaRuntime is the runtime API of Lambda, with one invocation.
 type lambdaRuntime struct {
 	event  string
 	answer chan string // the answer, or the error that the function reports
@@ -119,8 +119,8 @@ func (l *lambdaRuntime) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// invoke starts a program as Lambda does, gives it one event, and returns its answer and what it logged. Further variables are for its
-// environment.
+// invoke runs a program as Lambda does, with one event and environment variables, and returns its
+// answer and its log.
 func invoke(t *testing.T, program string, event any, variables ...string) (answer, log string) {
 	t.Helper()
 	text, err := json.Marshal(event)

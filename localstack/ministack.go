@@ -111,9 +111,9 @@ type Mail struct {
 	At      float64 `json:"Timestamp"` // time of acceptance, in seconds since epoch
 }
 
-// Mails returns the emails of an account that the MiniStack at url has accepted since its start,
+// Emails returns the emails of an account that the MiniStack at url has accepted since its start,
 // oldest first.
-func Mails(ctx context.Context, url, account string) ([]Mail, error) {
+func Emails(ctx context.Context, url, account string) ([]Mail, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_ministack/ses/messages?account="+account, nil)
 	if err != nil {
 		return nil, err

@@ -125,7 +125,7 @@ func TestMiniStackShowsMail(t *testing.T) {
 	_, err := mail.CreateEmailIdentity(t.Context(), &sesv2.CreateEmailIdentityInput{EmailIdentity: &domain})
 	must.Do(t, err)
 	must.Do(t, send("hello"))
-	mails, err := localstack.Mails(t.Context(), server, localstack.Account)
+	mails, err := localstack.Emails(t.Context(), server, localstack.Account)
 	must.Do(t, err)
 	var got []localstack.Mail
 	for _, m := range mails {

@@ -61,7 +61,7 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 
 // all returns the sent emails, oldest first.
 func (c *clouds) all(ctx context.Context) ([]localstack.Mail, error) {
-	list, err := localstack.Mails(ctx, c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
+	list, err := localstack.Emails(ctx, c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
 	return append(slices.Clip(c.earlier), list...), err
 }
 

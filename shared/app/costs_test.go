@@ -148,19 +148,19 @@ func TestCosts(t *testing.T) {
 		{"updates of one annotation, except its status", change},
 		{"updates of its status", of("update", resolved, key)},
 		{"of which the `Idempotency-Key` takes", comment.minus(of("comments/add", toThread+text+"]", ""))},
-		{"what an event adds to a comment", commentEvent},
-		{"what an event adds to an annotation", of("add", made+event+"]}]", key).minus(add)},
-		{"what an event adds to an update", of("update", updated+ofUpdates, key).minus(change)},
+		{"an event, added to a comment", commentEvent},
+		{"an event, added to an annotation", of("add", made+event+"]}]", key).minus(add)},
+		{"an event, added to an update", of("update", updated+ofUpdates, key).minus(change)},
 		{"pages of 80 KB, read by document", units{0, read.Read}},
-		{"what `asUserId` adds to one, where nobody set who sees the document", units{0, readAs.Read - read.Read}},
-		{"looks at a document as a person, where nothing changed", look("/v2/commentannotations/get", fmt.Sprintf(`{"data": {
+		{"`asUserId`, added to one of a document without access settings", units{0, readAs.Read - read.Read}},
+		{"looks at a document as a person, if nothing changed", look("/v2/commentannotations/get", fmt.Sprintf(`{"data": {
 			"organizationId": "acme", "documentId": "long", "updatedAfter": %d, "includeDeleted": true, "asUserId": "eve", "unreadFor": "eve"}}`, later))},
-		{"looks at an inbox, where nothing is new", look("/v2/notifications/get", fmt.Sprintf(`{"data": {
+		{"looks at an inbox, if nothing is new", look("/v2/notifications/get", fmt.Sprintf(`{"data": {
 			"organizationId": "acme", "userId": "eve", "createdAfter": %d}}`, later))},
 		{"events that concern nobody, worked out", nobody},
 		{"webhooks posted, of the same events", budget(t, "one webhook").minus(nobody)},
-		{"people told, with a mail at once", told.minus(nobody)},
-		{"people told, with a mail that waits for others", grouped.minus(nobody)},
+		{"users notified, with an email at once", told.minus(nobody)},
+		{"users notified, with an email that waits for others", grouped.minus(nobody)},
 	}
 	const begin, end = "<!-- costs: go test ./shared/app -run TestCosts -update writes this table -->\n", "<!-- end of costs -->\n"
 	const file = "../../infra/README.md"
@@ -197,7 +197,7 @@ func TestCosts(t *testing.T) {
 	const requests, deliveries, mails = 5.20, 5.00, 100.0
 	sum := comment.price() + commentEvent.price() + grouped.price()
 	fresh += fmt.Sprintf(
-		"| **in all: comments, of which each tells one person by a mail that waits for others** | | | **$%.0f, and $%.0f for SES** |\n",
+		"| **in all: comments, each with one user notified by an email that waits for others** | | | **$%.0f, and $%.0f for SES** |\n",
 		sum+requests+deliveries, mails,
 	)
 	if *update {

@@ -54,10 +54,10 @@ func (w *world) mailer(from string) *mail.Mailer {
 	return m
 }
 
-// mails returns the sent emails by address, oldest first.
-func (w *world) mails() map[string][]localstack.Mail {
+// sentEmails returns the sent emails by address, oldest first.
+func (w *world) sentEmails() map[string][]localstack.Mail {
 	w.Helper()
-	all, err := localstack.Mails(context.WithoutCancel(w.Context()), *w.aws.BaseEndpoint, w.cloud.account)
+	all, err := localstack.Emails(context.WithoutCancel(w.Context()), *w.aws.BaseEndpoint, w.cloud.account)
 	w.must(err)
 	to := map[string][]localstack.Mail{}
 	for _, m := range all {

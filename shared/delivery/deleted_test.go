@@ -51,7 +51,7 @@ func TestDeletedBeforeMail(t *testing.T) {
 			a.checkReached(t, evs[1], both, test.inbox, both)
 			comments := map[string]int{}
 			for _, user := range both {
-				for _, m := range w.mails()[a.address(user)] {
+				for _, m := range w.sentEmails()[a.address(user)] {
 					comments[user] += strings.Count(m.Text, "a comment")
 				}
 			}

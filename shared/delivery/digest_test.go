@@ -153,7 +153,7 @@ func TestDaily(t *testing.T) {
 	if diff := cmp.Diff([]string{"10 ungelesene Benachrichtigungen"}, a.mailsTo("bob")); diff != "" {
 		t.Fatal(diff)
 	}
-	if text := w.mails()[a.address("bob")][0].Text; !strings.Contains(text, "ann hat Sie erwähnt\n\nann, 27. März 2027, 20:00 CET:") {
+	if text := w.sentEmails()[a.address("bob")][0].Text; !strings.Contains(text, "ann hat Sie erwähnt\n\nann, 27. März 2027, 20:00 CET:") {
 		t.Error(text)
 	}
 	if at, want := w.Now(), time.Date(2027, time.March, 28, 8, 0, 0, 0, berlin); at.Before(want) || at.After(want.Add(time.Minute)) {

@@ -250,7 +250,7 @@ func TestDone(t *testing.T) {
 		a.member("cid")
 		a.webhook("late", r.URL+"/"+a.id)
 		a.prefer("cid", collab.Preferences{Email: collab.PreferAll})
-		posts, inbox, mails := len(r.posts()), a.inbox("bob"), w.mails()
+		posts, inbox, mails := len(r.posts()), a.inbox("bob"), w.sentEmails()
 		for _, ev := range evs {
 			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.ParkedWork} {
 				for _, again := range []bool{false, true} {
@@ -267,7 +267,7 @@ func TestDone(t *testing.T) {
 			t.Errorf("%d more posts, inbox %s", len(r.posts())-posts, diff)
 		}
 		for _, user := range []string{"bob", "cid"} {
-			if before, now := len(mails[a.address(user)]), len(w.mails()[a.address(user)]); now != before {
+			if before, now := len(mails[a.address(user)]), len(w.sentEmails()[a.address(user)]); now != before {
 				t.Errorf("%s had %d mails, and has %d", user, before, now)
 			}
 		}

@@ -57,7 +57,7 @@ func TestMailZone(t *testing.T) {
 	w.must(a.db.Directory.SetMailTimes(t.Context(), a.doc.OrganizationRef, []string{"dan"}, collab.MailTimes{Frequency: collab.MailInstant, Zone: "Asia/Kolkata"}))
 	w.run(a.comment("thread", a.user("bob"), a.user("cid"), a.user("dan")))
 	for user, zone := range map[string]string{"bob": "JST", "cid": "UTC", "dan": "IST"} {
-		if mails := w.mails()[a.address(user)]; len(mails) != 1 || !strings.Contains(mails[0].Text, " "+zone+":") {
+		if mails := w.sentEmails()[a.address(user)]; len(mails) != 1 || !strings.Contains(mails[0].Text, " "+zone+":") {
 			t.Errorf("%s: %+v", user, mails)
 		}
 	}
@@ -95,7 +95,7 @@ func TestAddresses(t *testing.T) {
 	ev := a.comment("thread", people...)
 	w.run(ev)
 	for user := range sent {
-		if n := len(w.mails()[mailed[user]]); n != 1 && mailed[user] != "" {
+		if n := len(w.sentEmails()[mailed[user]]); n != 1 && mailed[user] != "" {
 			t.Errorf("%s: %d mails", user, n)
 		}
 	}
@@ -183,7 +183,7 @@ func TestMailSays(t *testing.T) {
 	if diff := cmp.Diff([]string{"Ann mentioned you · The <Plan>"}, a.mailsTo("bob")); diff != "" {
 		t.Fatal(diff)
 	}
-	m := w.mails()[a.address("bob")][0]
+	m := w.sentEmails()[a.address("bob")][0]
 	for _, want := range []string{
 		"The <Plan>", "Look, @Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid", "from Ledger", "https://app.example/doc/thread/7", "“Sales grew”",
 	} {
@@ -225,7 +225,7 @@ func TestSecretNotRead(t *testing.T) {
 		t.Errorf("mails %v", got)
 	}
 	w.settle(p)
-	if got := w.mails()[a.address("bob")]; len(got) != 1 {
+	if got := w.sentEmails()[a.address("bob")]; len(got) != 1 {
 		t.Errorf("mails %v", got)
 	} else {
 		a.checkToken(got[0], "")

@@ -154,7 +154,7 @@ func TestShared(t *testing.T) {
 	if users := got(third); !slices.Equal(users, []string{"author", "creator", "dan"}) {
 		t.Errorf("of the third %q are notified", users)
 	}
-	mails := w.mails()
+	mails := w.sentEmails()
 	if n := len(mails[a.address("cid")]); n != 1 {
 		t.Errorf("cid has %d emails", n)
 	}

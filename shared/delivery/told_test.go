@@ -79,7 +79,7 @@ func TestMailShowsCurrentComments(t *testing.T) {
 			test.change(a, ids)
 			w.settle(p)
 			var got []string
-			for _, m := range w.mails()[a.address("bob")] {
+			for _, m := range w.sentEmails()[a.address("bob")] {
 				for _, text := range []string{"first", "second", "third", "the last"} {
 					for range strings.Count(m.Text, "> "+text) {
 						got = append(got, text)

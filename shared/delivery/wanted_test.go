@@ -160,7 +160,7 @@ func TestMembersOnly(t *testing.T) {
 	})
 	w.run(ev)
 	a.checkReached(t, ev, []string{"bob", "stranger"}, []string{"bob", "stranger"}, []string{"bob"})
-	if n := len(w.mails()[other]); n != 0 {
+	if n := len(w.sentEmails()[other]); n != 0 {
 		t.Errorf("%d mails to an address that no member has", n)
 	}
 }

@@ -451,15 +451,15 @@ func TestParked(t *testing.T) {
 			w.send(told)
 			before := posts.Load()
 			w.settleUntil(p, w.Now().Add(2*time.Hour))
-			if posts.Load() != before || len(a.inbox("bob")) != 0 || len(w.mails()[a.address("bob")]) != 0 {
+			if posts.Load() != before || len(a.inbox("bob")) != 0 || len(w.sentEmails()[a.address("bob")]) != 0 {
 				t.Errorf("while it is disabled: %d posts, inbox %v", posts.Load()-before, a.inbox("bob"))
 			}
 			disable(false)
 			start := w.Now()
 			w.settle(p)
 			a.checkDelivered("hook", 1, append(evs, told)...)
-			if len(a.inbox("bob")) != 1 || len(w.mails()[a.address("bob")]) != 1 {
-				t.Errorf("inbox %v, mails %v", a.inbox("bob"), w.mails()[a.address("bob")])
+			if len(a.inbox("bob")) != 1 || len(w.sentEmails()[a.address("bob")]) != 1 {
+				t.Errorf("inbox %v, mails %v", a.inbox("bob"), w.sentEmails()[a.address("bob")])
 			}
 			if took := w.Now().Sub(start); took > 15*time.Minute {
 				t.Errorf("all went on after %v", took)

@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// TestAttributes holds that the names that package keys gives are used: what only the tags of stored types name is named by them alone.
+// TestAttributes checks that code uses each attribute name of package keys.
 func TestAttributes(t *testing.T) {
 	folders, err := load(os.DirFS("../.."))
 	must.Do(t, err)

@@ -1,4 +1,4 @@
-// Package importtest holds the module to its rules on who may import whom, and on state that hides in packages.
+// Package importtest checks which package may import which, and that packages have no hidden state.
 package importtest
 
 import (
@@ -105,7 +105,8 @@ var owned = []struct {
 	{"github.com/cdklabs", []string{"infra"}},
 }
 
-// storeParts says what of the store its parts may import of one another, and what the packages may that deliver and send again.
+// storeParts lists the imports from the store that its parts, and the packages that deliver, may
+// have.
 var storeParts = map[string][]string{
 	"shared/store":             {},
 	"shared/store/accounts":    {"shared/store"},
@@ -129,7 +130,7 @@ var storeParts = map[string][]string{
 	"shared/app/relay":        {"shared/store", "shared/store/outbox", "shared/store/hooks"},
 }
 
-// check returns what breaks a rule, sorted.
+// check returns the violations, sorted.
 func check(folders map[string]*folder) []string {
 	var broken []string
 	for _, f := range folders {
@@ -185,8 +186,8 @@ func check(folders map[string]*folder) []string {
 	return broken
 }
 
-// checkState reports hidden inputs and state: init, package variables that change, and, below shared, reads of environment and clock
-// outside shared/app.
+// checkState reports hidden inputs and state: init, package variables that change, and, below
+// shared, reads of environment and clock outside shared/app.
 func (f *folder) checkState(report func(string, ...any)) {
 	variables := make(map[string]bool)
 	for _, file := range f.files {

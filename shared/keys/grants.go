@@ -80,10 +80,10 @@ func FolderTree(org collab.OrganizationRef) Key { return folderTree.Key(inOrgani
 
 // Removed returns the key of a user's removal from an organization.
 func Removed(org collab.OrganizationRef, user string) Key {
-	return removed.Key(inOrganization(org, Parts{Who: Who(org.Account, user)}))
+	return removed.Key(inOrganization(org, Parts{Who: UserHash(org.Account, user)}))
 }
 
 // RemovedFrom returns the key of a user's removal from a document.
 func RemovedFrom(doc collab.DocumentRef, user string) Key {
-	return removedFrom.Key(inDocument(doc, Parts{Who: Who(doc.Account, user)}))
+	return removedFrom.Key(inDocument(doc, Parts{Who: UserHash(doc.Account, user)}))
 }

@@ -23,7 +23,7 @@ func longest(fill string) Parts {
 	}
 	id := long(collab.MaxID)
 	return Parts{
-		Acct: id, Org: id, Doc: long(collab.MaxDocumentID), Folder: id, Ann: id, User: id, Who: Who(id, id), Group: id, ID: id, Event: id, Kind: "kind", Shard: "9",
+		Acct: id, Org: id, Doc: long(collab.MaxDocumentID), Folder: id, Ann: id, User: id, Who: UserHash(id, id), Group: id, ID: id, Event: id, Kind: "kind", Shard: "9",
 		OrgN: collab.MaxMillis, DocN: collab.MaxMillis, FolderN: collab.MaxMillis, At: collab.MaxMillis, Created: collab.MaxMillis,
 		Comment: collab.MaxCommentID,
 	}

@@ -461,7 +461,7 @@ func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok
 	bound := owner.bound()
 	bound[noField] = true
 	if user != "" {
-		p.User, p.Who, bound[fUser], bound[fWho] = user, Who(p.Acct, user), true, true
+		p.User, p.Who, bound[fUser], bound[fWho] = user, UserHash(p.Acct, user), true, true
 	}
 	all := func(steps pattern) bool {
 		return !slices.ContainsFunc(steps, func(s step) bool { return !bound[s.of] })
@@ -492,11 +492,11 @@ func (k *Kind) NamesUser() bool { return k.bound()[fUser] || k.bound()[fWho] }
 
 // Names reports whether an item's key names one of the users.
 func (k *Kind) Names(p Parts, users []string) bool {
-	return slices.ContainsFunc(users, func(u string) bool { return p.User == u || p.Who == Who(p.Acct, u) })
+	return slices.ContainsFunc(users, func(u string) bool { return p.User == u || p.Who == UserHash(p.Acct, u) })
 }
 
-// Who returns a hash of a user for keys that outlive the user's personal data.
-func Who(acct, user string) string {
+// UserHash returns a hash of a user for keys that outlive the user's personal data.
+func UserHash(acct, user string) string {
 	sum := sha256.Sum256([]byte(acct + "\x00" + user))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

@@ -85,7 +85,7 @@ func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, str
 
 func sentBy(t *testing.T, url, from string) []localstack.Mail {
 	t.Helper()
-	mails, err := localstack.Mails(t.Context(), url, localstack.Account)
+	mails, err := localstack.Emails(t.Context(), url, localstack.Account)
 	must.Do(t, err)
 	var own []localstack.Mail
 	for _, mail := range mails {

@@ -251,7 +251,7 @@ func TestLocal(t *testing.T) {
 	for !done(lost) {
 	}
 	for n := 0; n < 2; { // each email has its own message
-		mails, err := localstack.Mails(t.Context(), *c.SES.BaseEndpoint, localstack.Account)
+		mails, err := localstack.Emails(t.Context(), *c.SES.BaseEndpoint, localstack.Account)
 		must.Do(t, err)
 		n = 0
 		for _, m := range mails {

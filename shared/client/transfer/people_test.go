@@ -40,8 +40,8 @@ func refusals(t *testing.T, c *client.Client, file string) (list []string) {
 	return list
 }
 
-// mails reports which users of acme get emails, each at one address.
-func (s *service) mails(t *testing.T, account string, users ...string) (list []string) {
+// emailed reports which users of acme get emails, each at one address.
+func (s *service) emailed(t *testing.T, account string, users ...string) (list []string) {
 	t.Helper()
 	all := collab.Map(users, func(id string) collab.User { return collab.User{UserID: id, Email: new(id + "@example.com")} })
 	off, err := s.Accounts.Unsubscribed(t.Context(), collab.OrganizationRef{Account: account, Organization: "acme"}, all)
@@ -79,7 +79,7 @@ func TestMovedPeople(t *testing.T) {
 			t.Errorf("%s {%s} (- before, + after):\n%s", question[0], question[1], diff)
 		}
 	}
-	if got := s.mails(t, "two", "ann", "bob", "stranger"); !slices.Equal(got, []string{"ann"}) {
+	if got := s.emailed(t, "two", "ann", "bob", "stranger"); !slices.Equal(got, []string{"ann"}) {
 		t.Errorf("after the move %v get mails", got)
 	}
 }
@@ -118,7 +118,7 @@ func TestUnsubscribedFirst(t *testing.T) {
 	if _, err := transfer.Import(ctx, killed, strings.NewReader(file), transfer.ImportOptions{}); err == nil {
 		t.Error("the import was not ended")
 	}
-	if got := s.mails(t, "two", "ann", "bob", "cid", "stranger"); !slices.Equal(got, []string{"cid"}) {
+	if got := s.emailed(t, "two", "ann", "bob", "cid", "stranger"); !slices.Equal(got, []string{"cid"}) {
 		t.Errorf("after the requests %v, %v get mails", paths, got)
 	}
 	before := export(t, two, transfer.ExportOptions{})

@@ -1,7 +1,8 @@
 /**
  * Calls a collaboration data service, from a back end.
  *
- *     const client = new Client({baseURL: 'http://127.0.0.1:8080', apiKey: 'dev-key', authToken: 'dev-token'});
+ *     const credentials = {apiKey: 'dev-key', authToken: 'dev-token'};
+ *     const client = new Client({baseURL: 'http://127.0.0.1:8080', ...credentials});
  *     const {data} = await client.call('/v2/organizations/get', {pageSize: 10});
  *
  * The types come from the service's OpenAPI description: a misspelled field does not compile.
