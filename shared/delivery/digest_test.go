@@ -555,8 +555,8 @@ func TestGroupsAreTold(t *testing.T) {
 			t.Errorf("%s has %d notifications, want %d", user, got, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.mails()[a.address("bob")][0].Text, "Look, @Engineering") {
-		t.Errorf("%s: %v", diff, a.mails()[a.address("bob")])
+	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.sentEmails()[a.address("bob")][0].Text, "Look, @Engineering") {
+		t.Errorf("%s: %v", diff, a.sentEmails()[a.address("bob")])
 	}
 }
 

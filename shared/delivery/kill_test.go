@@ -178,7 +178,7 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 	if work := a.work(ev); work != nil {
 		t.Errorf("%s: pending %+v", title, work)
 	}
-	mails := a.mails()
+	mails := a.sentEmails()
 	for user, want := range s.mail {
 		got := len(mails[a.address(user)])
 		if got < want || got > 2*want || got-want > twice {

@@ -23,7 +23,7 @@ import (
 func (a *account) mailsTo(user string) []string {
 	a.Helper()
 	subjects := []string{}
-	for _, m := range a.mails()[a.address(user)] {
+	for _, m := range a.sentEmails()[a.address(user)] {
 		subjects = append(subjects, m.Subject)
 	}
 	return subjects

@@ -23,7 +23,7 @@ import (
 // reached returns the users with a notification of the event, and those with an email.
 func (a *account) reached(ev *collab.Event, users ...string) (inbox, mail []string) {
 	a.Helper()
-	mails := a.mails()
+	mails := a.sentEmails()
 	for _, u := range users {
 		if slices.Contains(a.inbox(u), notificationID(ev)) {
 			inbox = append(inbox, u)
