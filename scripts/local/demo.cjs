@@ -161,6 +161,7 @@ async function main() {
   await resending(browser);
   await failing(browser);
   await readded(browser);
+  await signing(browser);
   await attack(browser);
   await browser.close();
 }
@@ -720,6 +721,55 @@ async function readded(browser) {
     page.expected = false;
     await page.context().close();
   }
+}
+
+// signing has Ann leave and Cleo come without a reload, by one address of tokens. Nobody sees or writes as the other.
+async function signing(browser) {
+  const context = await contextOf(browser);
+  let who = 'ann';
+  await context.route('**/demo/ann/collab-token', async (route) => (who
+    ? route.fulfill({response: await route.fetch({url: `${url}/demo/${who}/collab-token`})})
+    : route.fulfill({status: 401})));
+  const only = (userId, commentText) => ({visibility: {type: 'restricted', userIds: [userId]}, commentData: [{commentText, from: {userId}}]});
+  await call('/v2/commentannotations/add', {commentAnnotations: [only('ann', 'For Ann alone'), only('cleo', 'For Cleo alone')]});
+  const [page, tab] = [await open(context, '/demo?as=ann'), await open(context, '/demo?as=ann')];
+  page.expected = tab.expected = true; // requests without a token
+  const [secret, hers] = [(page) => page.getByText('For Ann alone'), (page) => page.getByText('For Cleo alone')];
+  await want("Ann's thread", secret(page));
+  await tab.getByRole('button', {name: 'Comment', exact: true}).click();
+  await tab.keyboard.type('A draft of Ann');
+
+  who = 'cleo';
+  await page.evaluate(async () => {
+    const elements = [...document.querySelectorAll('collab-inbox, collab-threads')];
+    const places = elements.map((e) => [e.cloneNode(), e.parentNode, e.nextSibling]);
+    for (const e of elements) e.remove();
+    await new Promise((done) => setTimeout(done));
+    for (const [e, parent, next] of places) parent.insertBefore(e, next);
+  });
+  await want("Cleo's thread", hers(page));
+  if ((await secret(page).count()) > 0) problems.add('Cleo sees the thread of Ann, who left before');
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  await page.keyboard.type('Who wrote this?');
+  await page.keyboard.press('Control+Enter');
+  const written = async () => (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0]?.commentText === 'Who wrote this?');
+  await until(written);
+  if ((await written())?.comments[0].from.userId !== 'cleo') problems.add('Cleo wrote as another person');
+
+  who = '';
+  await page.evaluate(async () => (await import('/pages/elements.min.js')).signOut());
+  for (const p of [page, tab]) {
+    await want('that nobody is signed in', p.locator('collab-threads').getByText('You are not signed in.'));
+    if ((await secret(p).count()) + (await hers(p).count()) > 0) problems.add('a thread of a person is seen after the sign-out');
+    await p.evaluate(() => dispatchEvent(new Event('pagehide')));
+    const kept = await p.evaluate(() => JSON.stringify(sessionStorage));
+    if (kept.includes('draft of Ann')) problems.add(`a draft outlives the sign-out: ${kept}`);
+  }
+  who = 'bob';
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await page.locator('collab-thread').first().waitFor();
+  if ((await secret(page).count()) + (await hers(page).count()) > 0) problems.add('Bob sees a thread of another person');
+  await context.close();
 }
 
 // attack shows each vector in every text of the elements, in a browser without a content security

@@ -31,12 +31,16 @@ interface Source {
  */
 export type Tokens = (about: {documentId?: string}) => Promise<string | null | undefined>;
 
-let setter!: (own: Tokens) => void;
-const tokens = new Promise<Tokens>((done) => (setter = done));
+let given: Tokens | undefined;
+let setter!: () => void;
+const set = new Promise<void>((done) => (setter = done));
 
-/** Provides tokens instead of the attribute token. */
+/** Sets the source of tokens, instead of the attribute token. A second function replaces the first. */
 export function setTokens(own: Tokens): void {
-  setter(own);
+  const replaces = !!given;
+  given = own;
+  setter();
+  if (replaces) renew();
 }
 
 interface Resource {
@@ -98,10 +102,17 @@ export class Access {
   #token: Promise<Token> | undefined;
   #claims: Claims | undefined;
   #channel: BroadcastChannel | undefined;
+  #ended = false;
   #begun = 0; // requests
   #unanswered = 0; // how many had begun when one had no answer, since the last answer
 
   constructor(readonly source: Source, readonly documentId: string) {}
+
+  /** Ends its token: a request that begins later fails, as the next person may be another. */
+  end(): void {
+    this.#ended = true;
+    this.#channel?.close();
+  }
 
   /**
    * The key of the service, user and document for sharing between tabs. It is known after the first
@@ -152,6 +163,7 @@ export class Access {
 
   /** The token, or a new one if it expires soon. */
   async #current(): Promise<Token> {
+    if (this.#ended) throw new Failure('UNAUTHENTICATED');
     const held = this.#token;
     const token = held && (await held);
     if (token && Date.now() >= token.until && this.#token === held) this.#token = undefined;
@@ -174,12 +186,13 @@ export class Access {
     channel.postMessage(token);
     this.#channel?.close();
     this.#channel = channel;
+    if (this.#ended) channel.close();
   }
 
   async #fetch(): Promise<Token> {
     const from = Date.now();
     const text = await this.#ask();
-    if (!text) throw new Failure('UNAUTHENTICATED');
+    if (this.#ended || !text) throw new Failure('UNAUTHENTICATED');
     try {
       const bytes = Uint8Array.from(atob(text.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
       const claims = JSON.parse(new TextDecoder().decode(bytes)) as Claims;
@@ -200,9 +213,9 @@ export class Access {
     const about = this.documentId ? {documentId: this.documentId} : {};
     if (!address) {
       const late = setTimeout(() => tell('there are no tokens: set the attribute token, or call setTokens.'), UNSET);
-      const make = await tokens;
+      await set;
       clearTimeout(late);
-      return make(about).catch((e) => {
+      return given!(about).catch((e) => {
         console.error('collabdata: the function of setTokens failed', e);
         throw offline();
       });
@@ -258,6 +271,44 @@ export class Access {
 const organizationOf = (r: Resource): string => r.organizationId ?? r.id;
 
 const all = new Map<string, Access>();
+const connected = new Set<Connected>();
+const SIGN_OUT = 'collab sign-out'; // the channel of all tabs
+let channel: BroadcastChannel | undefined;
+
+/** Ends a cache of what the person reads. drafts tells whether the tab keeps their drafts. */
+type End = (drafts: boolean) => void;
+const caches: End[] = [];
+
+/** Registers a cache that ends with the person. */
+export function endsWithPerson(end: End): void {
+  caches.push(end);
+}
+
+/** Forgets the person: the next element asks for a token. */
+function forget(drafts: boolean): void {
+  for (const end of caches) end(drafts);
+  for (const access of all.values()) access.end();
+  all.clear();
+}
+
+/** Forgets the person, and has the elements begin again. */
+function renew(drafts = true): void {
+  const elements = [...connected];
+  for (const e of elements) e.disconnectedCallback();
+  forget(drafts);
+  for (const e of elements) if (e.isConnected) e.connectedCallback();
+}
+
+/**
+ * Ends the session of the person in all tabs: their tokens, drafts, caches and connections. Call it
+ * after your server signed them out.
+ */
+export function signOut(): void {
+  renew(false);
+  const others = new BroadcastChannel(SIGN_OUT);
+  others.postMessage('');
+  others.close();
+}
 
 /** An element that uses the service. */
 export class Connected extends LitElement implements Source {
@@ -275,6 +326,24 @@ export class Connected extends LitElement implements Source {
     let at: Element | undefined = this;
     while (at && !at.closest('[lang]')) at = (at.getRootNode() as ShadowRoot).host;
     return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
+  }
+
+  override connectedCallback(): void {
+    if (!connected.size) {
+      channel = new BroadcastChannel(SIGN_OUT);
+      channel.onmessage = () => renew(false);
+    }
+    connected.add(this);
+    super.connectedCallback();
+  }
+
+  /** The last element to leave forgets the person: another may be signed in when the next one comes. */
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    connected.delete(this);
+    if (connected.size) return;
+    channel?.close();
+    queueMicrotask(() => connected.size || forget(true));
   }
 
   /** The access to a document or the inbox, shared by all elements of a page. */

@@ -16,6 +16,18 @@ export interface Draft {
   target?: Target | undefined;
 }
 
+/** The beginning of the keys in the storage. */
+export const KEPT = 'collab-drafts ';
+
+/** Deletes the drafts of all documents in this tab. */
+function deleteAll(): void {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(KEPT)) sessionStorage.removeItem(key);
+  } catch {
+    // Storage is unavailable.
+  }
+}
+
 /** The places of drafts. */
 export const newThread = (target?: Target): string => `new ${JSON.stringify(target ?? {})}`;
 export const replyTo = (annotationId: string): string => `reply ${annotationId}`;
@@ -36,6 +48,14 @@ export class Drafts {
   constructor(readonly name: string, readonly user: () => string, readonly unsent: () => [string, Draft][]) {
     addEventListener('pagehide', this.#keep);
     document.addEventListener('visibilitychange', this.#keep);
+  }
+
+  /** Keeps the drafts in the storage, or deletes them and those of other documents. */
+  end(keep: boolean): void {
+    removeEventListener('pagehide', this.#keep);
+    document.removeEventListener('visibilitychange', this.#keep);
+    if (keep) this.#keep();
+    else deleteAll();
   }
 
   get(place: string): Draft | undefined {

@@ -3,7 +3,7 @@ export {InboxElement} from './inbox.js';
 export type {Elements} from './elements.js';
 export type {Comment, Notification, Person, Target, Thread} from './protocol.js';
 export {setTexts} from './texts.js';
-export {setTokens, type Tokens} from './access.js';
+export {setTokens, signOut, type Tokens} from './access.js';
 export {setUploads, type Upload} from './uploads.js';
 export {ThreadElement} from './thread.js';
 export {ThreadsElement} from './threads.js';

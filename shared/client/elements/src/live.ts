@@ -1,4 +1,4 @@
-import type {Access} from './access.js';
+import {endsWithPerson, type Access} from './access.js';
 import {ask, type Failure} from './protocol.js';
 
 // ms between pings; the service closes a connection after ten minutes without one
@@ -216,6 +216,8 @@ export class Live {
 }
 
 const all = new Map<Access, Live>();
+
+endsWithPerson(() => all.clear()); // their elements have ended them
 
 /** The Live of a document or an inbox, one per page. Its access must have been used. */
 export function liveOf(access: Access): Live {

@@ -1,5 +1,5 @@
-import {newId, type Access} from './access.js';
-import {draftOf, Drafts} from './drafts.js';
+import {endsWithPerson, newId, type Access} from './access.js';
+import {draftOf, Drafts, KEPT} from './drafts.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import {liveOf, type Live} from './live.js';
 import {Poll} from './poll.js';
@@ -70,7 +70,7 @@ export class Store {
 
   constructor(readonly access: Access) {
     this.#poll = new Poll(() => this.#lookAround(), () => this.#tell());
-    this.drafts = new Drafts(`collab-drafts ${access.source.api} ${access.documentId}`, () => access.user.userId, () =>
+    this.drafts = new Drafts(`${KEPT}${access.source.api} ${access.documentId}`, () => access.user.userId, () =>
       this.#unsent.flatMap((p) => draftOf(p, this.#annotationId(p.thread) ?? '')));
     addEventListener('online', this.#online);
   }
@@ -79,6 +79,12 @@ export class Store {
   readonly #online = (): void => {
     for (const p of this.#pending) if (p.failed?.status === 'OFFLINE') this.retry(p);
   };
+
+  /** Ends the store, which keeps its drafts in the tab, or deletes them. */
+  end(drafts: boolean): void {
+    removeEventListener('online', this.#online);
+    this.drafts.end(drafts);
+  }
 
   /** Changes that failed or wait, which the browser finishes when the page closes. */
   get #unsent(): Pending[] {
@@ -470,6 +476,11 @@ export class Store {
 }
 
 const stores = new Map<Access, Store>();
+
+endsWithPerson((drafts) => {
+  for (const store of stores.values()) store.end(drafts);
+  stores.clear();
+});
 
 /** The store of a document, one per page. */
 export function storeOf(access: Access): Store {
