@@ -275,7 +275,7 @@ const connected = new Set<Connected>();
 const SIGN_OUT = 'collab sign-out'; // the channel of all tabs
 let channel: BroadcastChannel | undefined;
 
-/** Ends a cache of what the person reads. drafts tells whether the tab keeps their drafts. */
+/** Ends a cache of the data of a person. drafts tells whether the tab keeps their drafts. */
 type End = (drafts: boolean) => void;
 const caches: End[] = [];
 

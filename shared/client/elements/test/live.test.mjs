@@ -663,6 +663,13 @@ test('nobody is signed in where the page has no token, and somebody once it has 
   setTokens(async (what) => (about.push(what), `x.${btoa(JSON.stringify(claims))}.x`));
   await asking;
   assert.deepEqual(about, [{}]);
+  const carol = {...claims, exp: claims.exp + 7_200, sub: 'carol'};
+  setTokens(async () => `x.${btoa(JSON.stringify(carol))}.x`);
+  const later = new Access({api: 'http://service', token: '', organization: ''}, '');
+  await later.call('/v2/users/get', {});
+  assert.equal(later.user.userId, 'carol', 'the second function replaces the first');
+  later.end();
+  await assert.rejects(later.call('/v2/users/get', {}), {status: 'UNAUTHENTICATED'}, 'a request that begins after the end fails');
   mock.method(console, 'error', () => {});
   claims = {...claims, exp: 0};
   await inbox.call('/v2/users/get', {});
