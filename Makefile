@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi update wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release clean distclean
+.PHONY: help check run seed admin openapi update packages wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -98,6 +98,9 @@ ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 # The prose of comments and Markdown. Vale needs cgo, and later versions do not resolve.
 VALE  := CGO_ENABLED=1 go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 PROSE := git ls-files '*.go' '*.ts' '*.md' | grep -v '^CHANGELOG.md\|^shared/client/generated.go'
+
+packages: check ## draw the packages by level: each imports lower ones alone
+	@go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./... | awk -f scripts/packages.awk
 
 lint: check ## look for likely mistakes: staticcheck, errcheck, vale (some minutes at the first time, then seconds)
 	@echo '== vale'; $(call timed,.vale/check "$(VALE)" && $(VALE) --output=line $$($(PROSE)))
