@@ -96,7 +96,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 
 # The prose of comments and Markdown. Vale needs cgo, and later versions do not resolve.
-VALE  := CGO_ENABLED=1 go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
+VALE  := env CGO_ENABLED=1 go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 PROSE := git ls-files '*.go' '*.ts' '*.md' | grep -v '^CHANGELOG.md\|^shared/client/generated.go'
 
 packages: check ## draw the packages by level: each imports lower ones alone
