@@ -38,7 +38,8 @@ func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list 
 		if placements[i].Email == "" {
 			return nil
 		}
-		e, due := outbox.Email{For: r.recipient(list[i]), ID: placements[i].Email}, r.emailDue(list[i])
+		e, due := r.emailFor(n.ID, list[i])
+		e.ID = placements[i].Email // an existing entry keeps its email
 		wait, send := r.bringIn(due, r.hops)
 		minute, err := r.Outbox.AddToEmail(ctx, e, inbox.Position(n), due, send, r.again)
 		if err == nil && minute != 0 && send {
@@ -65,35 +66,20 @@ func emailMessage(e outbox.Email, minute collab.Millis, hops int) queue.Event {
 	return queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: hops + 1, Due: minute}
 }
 
-func (r *eventRun) recipient(d *decision) outbox.Recipient {
-	return outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
-}
-
-// emailFor returns the email to a person for a notification: one per thread, per event, or for
-// everything.
-func (r *eventRun) emailFor(id string, d *decision) outbox.Email {
+// emailFor returns the email to a person that includes a notification, and when it is due.
+func (r *eventRun) emailFor(id string, d *decision) (outbox.Email, collab.Millis) {
+	to := outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
+	if next := d.times.Next(r.Now()); !next.IsZero() {
+		return outbox.EmailAbout(to), next.UnixMilli()
+	}
+	due := r.event.Time + r.mailDelay(r.settings).Milliseconds()
 	switch {
-	case r.settings.MailBatch == collab.BatchPerson || !d.times.Next(r.Now()).IsZero():
-		return outbox.EmailAbout(r.recipient(d))
-	case r.alone():
-		return outbox.EmailAbout(r.recipient(d), id)
+	case r.settings.MailBatch == collab.BatchPerson:
+		return outbox.EmailAbout(to), due
+	case r.settings.MailBatch == collab.BatchEvent || r.event.AnnotationID == "":
+		return outbox.EmailAbout(to, id), r.event.Time
 	}
-	return outbox.EmailAbout(r.recipient(d), r.document.Document, r.event.AnnotationID)
-}
-
-// alone reports whether an email that leaves immediately contains only this event.
-func (r *eventRun) alone() bool {
-	return r.settings.MailBatch == collab.BatchEvent || r.settings.MailBatch != collab.BatchPerson && r.event.AnnotationID == ""
-}
-
-func (r *eventRun) emailDue(d *decision) collab.Millis {
-	switch next := d.times.Next(r.Now()); {
-	case !next.IsZero():
-		return next.UnixMilli()
-	case r.alone():
-		return r.event.Time
-	}
-	return r.event.Time + r.mailDelay(r.settings).Milliseconds()
+	return outbox.EmailAbout(to, r.document.Document, r.event.AnnotationID), due
 }
 
 // mailDelay returns the delay of emails of an account.

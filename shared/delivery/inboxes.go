@@ -89,7 +89,8 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 			Hidden: d.inbox != "", Verify: r.event.VerifyAccess,
 		}
 		if d.mail == "" {
-			p.Email = r.emailFor(id, d).ID
+			e, _ := r.emailFor(id, d)
+			p.Email = e.ID
 			if d.external {
 				p.Address = collab.Deref(d.Email)
 			}
