@@ -49,8 +49,8 @@ seed: check ## fill the running local server with an organization of 200 threads
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
-openapi: check ## regenerate the functions, the reference, the Go client and the OpenAPI documents from the table of endpoints
-	@go test ./functions ./shared/api/openapi -run '^(TestMains|TestDocument|TestGoClient|TestReadme)$$' -update
+openapi: check ## regenerate the reference, the Go client and the OpenAPI documents from the table of endpoints
+	@go test ./shared/api/openapi -run '^(TestDocument|TestGoClient|TestReadme)$$' -update
 
 update: openapi ## regenerate everything that is generated: also goldens, tables of costs, and the elements' bundle (some minutes)
 	@go run ./localstack/install
@@ -141,15 +141,16 @@ destroy-local: check ## stop what deploy-local started, or remove the stack wher
 PLATFORMS := Linux-x86_64 Linux-aarch64 Darwin-x86_64 Darwin-arm64
 ARCHS     := arm64 x86_64
 
-aws: check ## build .local/aws, which deploys without Go and Python: compiled functions, CDK app, and operator's program
-	@rm -rf $(LOCAL)/aws && mkdir -p $(LOCAL)/aws/functions && $(call build_programs,deploy) && for arch in $(ARCHS); do \
-		$(LOCAL)/bin/deploy build -c arch=$$arch && cp -R $(LOCAL)/functions/$$arch $(LOCAL)/aws/functions/ || exit 1; done
+aws: check ## build .local/aws, a folder for each platform, which deploys without Go and Python: functions, CDK app, and operator's program
+	@rm -rf $(LOCAL)/aws && mkdir -p $(LOCAL)/aws && $(call build_programs,deploy) && for arch in $(ARCHS); do \
+		$(LOCAL)/bin/deploy build -c arch=$$arch || exit 1; done
 	@for platform in $(PLATFORMS); do echo "Building infra and admin for $$platform (a minute the first time) ..."; \
-		export GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/'); \
-		for program in infra scripts/admin; do \
-			go build -buildvcs=true -ldflags '-s -w' -o $(LOCAL)/aws/$${program#*/}-$$platform ./$$program || exit 1; done; done
-	@cp LICENSE infra/release/* localstack/pins/cdk/* $(LOCAL)/aws/
-	@echo 'Built $(LOCAL)/aws: see $(LOCAL)/aws/README.md'
+		made=$(LOCAL)/aws/$$platform && mkdir -p $$made/functions && \
+		export GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/') && \
+		go build -buildvcs=true -ldflags '-s -w' -o $$made/ ./infra ./scripts/admin && \
+		for arch in $(ARCHS); do cp -R $(LOCAL)/functions/$$arch $$made/functions/ || exit 1; done && \
+		cp LICENSE infra/deploy-policy.json infra/release/* localstack/pins/cdk/* $$made/ && cp infra/README.md $$made/OPERATIONS.md || exit 1; done
+	@echo 'Built $(LOCAL)/aws: see README.md in the folder of your platform'
 
 RELEASE := $(LOCAL)/release/$(VERSION)
 NOTES   := sed -n '/^\#\# $(VERSION) (20/,/^\#\# /{/^\#\# /d;p;}' CHANGELOG.md
@@ -160,8 +161,8 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@[ -z "$$(git status --porcelain)" ] || { echo 'There are changes that are not committed: see git status' >&2; exit 1; }
 	@rm -rf $(RELEASE) && mkdir -p $(RELEASE) && $(NOTES) > $(RELEASE)/NOTES.md && $(MAKE) --silent wheel && \
 	cp $(LOCAL)/wheel/collabdata-$(VERSION)-*.whl shared/api/openapi.json shared/api/openapi-clients.json $(RELEASE)/
-	@$(MAKE) --silent aws && python=$$(go run ./localstack/install python) && cd $(LOCAL)/aws && \
-	echo 'Packing (two minutes) ...' && "$$python" -m zipfile -c '$(CURDIR)/$(RELEASE)/collabdata-$(VERSION)-aws.zip' *
+	@$(MAKE) --silent aws && python=$$(go run ./localstack/install python) && for platform in $(PLATFORMS); do echo "Packing for $$platform ..."; \
+		(cd $(LOCAL)/aws/$$platform && "$$python" -m zipfile -c '$(CURDIR)/$(RELEASE)/collabdata-$(VERSION)-aws-'$$platform.zip *) || exit 1; done
 	@git archive --prefix=collabdata-$(VERSION)/ --output=$(RELEASE)/collabdata-$(VERSION).tar.gz HEAD
 	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done

@@ -26,7 +26,7 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	functions := map[string]awslambda.Function{}
 	for _, e := range endpoints {
 		f := function{
-			name: strings.TrimPrefix(e.Path, "/"), does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
+			name: strings.TrimPrefix(e.Path, "/"), program: "api", does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
 			rights: s.rights(e.Grants),
 		}
 		if !e.Public {

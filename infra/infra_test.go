@@ -47,7 +47,7 @@ type resource struct {
 }
 
 // synthesize creates the stack of the endpoints, with the given settings over the defaults. All
-// functions have the same program, except the changed ones.
+// programs are the same, except the changed ones.
 func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, changed ...string) made {
 	t.Helper()
 	settings, err := ReadSettings(context)
@@ -60,10 +60,10 @@ func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, 
 	}
 	programs := map[string]Program{}
 	usual, other := program("placeholder"), program("another")
-	for _, f := range Functions(endpoints) {
-		programs[f] = usual
-		if slices.Contains(changed, f) {
-			programs[f] = other
+	for _, name := range programNames {
+		programs[name] = usual
+		if slices.Contains(changed, name) {
+			programs[name] = other
 		}
 	}
 	stack := NewStack(app, settings, endpoints, programs)
@@ -329,7 +329,7 @@ func TestQueries(t *testing.T) {
 }
 
 // TestRelease checks that a release only changes affected resources: a version is only an output,
-// and the program of an operation its function.
+// and a program its functions.
 func TestRelease(t *testing.T) {
 	endpoints := api.Endpoints()[:2]
 	first := synthesize(t, map[string]any{"version": "1.2.3+abc"}, endpoints)
@@ -339,7 +339,8 @@ func TestRelease(t *testing.T) {
 		want    []string // types of differing resources
 	}{
 		{"version alone", nil, nil},
-		{"one operation", []string{strings.TrimPrefix(endpoints[0].Path, "/")}, []string{"AWS::Lambda::Function"}},
+		{"the program of the endpoints", []string{"api"}, []string{"AWS::Lambda::Function", "AWS::Lambda::Function"}},
+		{"another program", []string{"relay"}, []string{"AWS::Lambda::Function"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			second := synthesize(t, map[string]any{"version": "1.2.4"}, endpoints, test.changed...)
@@ -362,6 +363,10 @@ func TestRelease(t *testing.T) {
 	for id, f := range first.ofType("AWS::Lambda::Function") {
 		if got := at(f.Properties, "Environment.Variables.CODE"); got != hashOf([]byte("placeholder")) {
 			t.Errorf("%s logs %v as the hash of its program", id, got)
+		}
+		path, ok := strings.CutPrefix(f.Properties["Description"].(string), "POST /")
+		if got := f.Properties["Handler"]; ok && got != path {
+			t.Errorf("%s has the handler %v, want %s", id, got, path)
 		}
 	}
 }

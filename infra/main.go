@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<function>/bootstrap")
+	functions := flag.String("functions", "../.local/functions", "folder of the functions from `make build`: <arch>/<program>/bootstrap")
 	flag.Parse()
 	err := synth(*functions)
 	if err != nil {
@@ -38,13 +38,13 @@ func synth(functions string) error {
 	}
 	built := filepath.Join(functions, settings.Arch)
 	programs := map[string]Program{}
-	for _, function := range Functions(api.Endpoints()) {
-		folder := filepath.Join(built, filepath.FromSlash(function))
+	for _, name := range programNames {
+		folder := filepath.Join(built, name)
 		program, err := os.ReadFile(filepath.Join(folder, "bootstrap"))
 		if err != nil {
-			return fmt.Errorf("function %s is not built for %s: run `make build ARCH=%s` (%w)", function, settings.Arch, settings.Arch, err)
+			return fmt.Errorf("the program %s is not built for %s: run `make build ARCH=%s` (%w)", name, settings.Arch, settings.Arch, err)
 		}
-		programs[function] = Program{folder, hashOf(program)}
+		programs[name] = Program{folder, hashOf(program)}
 	}
 	NewStack(app, settings, api.Endpoints(), programs)
 	app.Synth(nil)

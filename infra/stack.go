@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -35,23 +36,16 @@ type service struct {
 	hints    awslambda.Function       // nil if live is off
 }
 
-// Program is a compiled function.
+// Program is a compiled program of functions.
 type Program struct {
 	Folder string // that contains it as bootstrap
 	Hash   string // for the function's log
 }
 
-// Functions returns the functions of the stack as folders below functions/, such as
-// v2/commentannotations/add.
-func Functions(endpoints []rpc.Endpoint) []string {
-	functions := []string{"deliver", "relay", "live", "hints"}
-	for _, e := range endpoints {
-		functions = append(functions, strings.TrimPrefix(e.Path, "/"))
-	}
-	return functions
-}
+// programNames are the folders below functions/. Program api serves every endpoint.
+var programNames = []string{"api", "deliver", "relay", "live", "hints"}
 
-// NewStack adds the service to the scope. programs must contain all Functions.
+// NewStack adds the service to the scope. programs must contain all programNames.
 func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, programs map[string]Program) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:                 jsii.String("Collaboration data service, stage " + settings.Stage),
@@ -74,7 +68,8 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 
 // function is a Lambda function with its own role and log group.
 type function struct {
-	name     string // its folder below functions/
+	name     string // of its log
+	program  string // name if ""
 	does     string
 	timeout  float64 // seconds
 	memoryMB float64
@@ -86,6 +81,7 @@ type function struct {
 
 // addFunction adds three resources: log group, role and function.
 func (s *service) addFunction(f function) awslambda.Function {
+	program := s.programs[cmp.Or(f.program, f.name)]
 	scope := constructs.NewConstruct(s.stack, jsii.String(strings.ReplaceAll(f.name, "/", "-")))
 	logs := s.addLogGroup(scope, "Logs", s.logGroupName(f.name))
 	s.logs = append(s.logs, logs)
@@ -113,7 +109,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"WRITES":                jsii.String(s.settings.writes()),
 		"API_KEY_HEADER":        jsii.String(s.settings.Headers.Key),
 		"AUTH_TOKEN_HEADER":     jsii.String(s.settings.Headers.Token),
-		"CODE":                  jsii.String(s.programs[f.name].Hash),
+		"CODE":                  &program.Hash,
 	}
 	maps.Copy(environment, f.environment)
 	for name, value := range environment {
@@ -125,8 +121,8 @@ func (s *service) addFunction(f function) awslambda.Function {
 		Description:  jsii.String(f.does),
 		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture: s.settings.architecture(),
-		Handler:      jsii.String("bootstrap"),
-		Code:         awslambda.Code_FromAsset(jsii.String(s.programs[f.name].Folder), nil),
+		Handler:      &f.name,
+		Code:         awslambda.Code_FromAsset(&program.Folder, nil),
 		Timeout:      awscdk.Duration_Seconds(jsii.Number(f.timeout)),
 		MemorySize:   jsii.Number(f.memoryMB),
 		Environment:  &environment,

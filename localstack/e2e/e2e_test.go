@@ -128,7 +128,7 @@ func newDeployment(t *testing.T) *deployment {
 func (d *deployment) release(t *testing.T) {
 	t.Helper()
 	d.run(t, "", os.Environ(), "make", "-C", d.root, "aws", "ARCHS="+localstack.Arch(), "PLATFORMS="+d.platform)
-	must.Do(t, os.CopyFS(d.unpacked, os.DirFS(filepath.Join(d.root, ".local", "aws"))))
+	must.Do(t, os.CopyFS(d.unpacked, os.DirFS(filepath.Join(d.root, ".local", "aws", d.platform))))
 	must.Do(t, localstack.StartLocalStack(t.Context(), d.port(), os.Stderr))
 	bin := t.TempDir()
 	for _, name := range []string{"node", "npm", "npx", "sh", "uname"} {
@@ -174,7 +174,7 @@ func (d *deployment) deploy(t *testing.T, args ...string) {
 // admin runs a command of the operator's program, and returns its result.
 func (d *deployment) admin(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(d.unpacked, "admin-"+d.platform), append([]string{"--stack", stackName}, args...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.unpacked, "admin"), append([]string{"--stack", stackName}, args...)...)
 	cmd.Env = d.env()
 	out, err := cmd.Output()
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -40,7 +40,7 @@ func (n *newcomer) release(t *testing.T) func(name string) string {
 		t.Errorf("the checksums are of %s", checked)
 	}
 	archive := func(name string) string { return filepath.Join(made.dir, name+"-"+platform.Release) }
-	aws, err := zip.OpenReader(archive("collabdata") + "-aws.zip")
+	aws, err := zip.OpenReader(archive("collabdata") + "-aws-" + uname + ".zip")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func (n *newcomer) release(t *testing.T) func(name string) string {
 			files = append(files, f.Name)
 		}
 	}
-	want := []string{"admin-" + uname, "infra-" + uname}
-	if diff := cmp.Diff(want, programs); diff != "" || !slices.Contains(files, "cdk.json") {
+	want := []string{"admin", "infra"}
+	if diff := cmp.Diff(want, programs); diff != "" || !slices.Contains(files, "cdk.json") || !slices.Contains(files, "OPERATIONS.md") {
 		t.Errorf("programs %s, other files %q", diff, files)
 	}
 	return archive

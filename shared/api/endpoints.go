@@ -1,5 +1,5 @@
-// Package api is the table of endpoints. The local server, the CDK app, the functions' mains, the
-// OpenAPI document, the README's table and the Go client are built from it.
+// Package api is the table of endpoints. The local server, the functions, the CDK app,
+// the OpenAPI document, the README's table and the Go client are built from it.
 package api
 
 import (

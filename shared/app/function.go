@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/credentials"
 
@@ -15,16 +16,30 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Serve runs the function of an endpoint. It does not return.
-func Serve(e rpc.Endpoint) {
+// Serve runs the function of the endpoint that the function's handler property names by its path
+// without the first slash. It does not return.
+func Serve() {
 	Run(func(ctx context.Context, env *Environment) (any, error) {
 		c, err := fromEnvironment(ctx, env)
 		if err != nil {
 			return nil, err
 		}
 		c.Log = NewLog(os.Stdout)
+		e, err := endpointOf(env.Get("_HANDLER"))
+		if err != nil {
+			return nil, err
+		}
 		return ProxyHandler(New(c).endpoint(e)), nil
 	})
+}
+
+func endpointOf(handler string) (rpc.Endpoint, error) {
+	for _, e := range api.Endpoints() {
+		if e.Path == "/"+handler {
+			return e, nil
+		}
+	}
+	return rpc.Endpoint{}, fmt.Errorf("the handler property of the function must be the path of an endpoint, not %q", handler)
 }
 
 // Run creates a handler from the environment and runs it as a function. It does not return.

@@ -10,10 +10,9 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Endpoint is one row of the table of endpoints. Each is a function next to its operation, so that
-// the program of one endpoint links only its own operation.
+// Endpoint is one row of the table of endpoints. Each is declared next to its operation.
 type Endpoint struct {
-	Path string // the URL's path, and the folder of its main in functions/
+	Path string // the URL's path
 
 	// Description documents the operation in Markdown: order, limits and errors. Its first sentence
 	// is the Summary, a title of at most five words. Single quotes become code font in the
