@@ -92,6 +92,8 @@ func Endpoints() []rpc.Endpoint {
 		organizations.UsergroupsGet(),
 		notifications.ConfigUsersGet(),
 		commentannotations.ReadGet(),
+		commentannotations.CommentsReactionsAdd(),
+		commentannotations.CommentsReactionsDelete(),
 	}
 }
 

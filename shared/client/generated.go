@@ -137,11 +137,12 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // checks only the comments of a thread that the page holds.
 //
 // Deleted. With includeDeleted, the first page begins with the annotations deleted at updatedAfter
-// or later. With asUserId, annotations that became hidden from this person are included. Each has
-// 'deleted: true', no content, and the time of the deletion as lastUpdated; other filters do not
-// apply. They count as items. Use this to keep a copy of a document up to date. The request fails
-// with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than pageSize
-// annotations were deleted: then read the document again.
+// or later, followed by those with a comment whose reactions changed since, which does not move
+// lastUpdated. With asUserId, annotations that became hidden from this person are included. A
+// deleted one has 'deleted: true', no content, and the time of the deletion as lastUpdated; other
+// filters do not apply. They count as items. Use this to keep a copy of a document up to date. The
+// request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than
+// pageSize annotations were deleted or changed: then read the document again.
 //
 // A person. With asUserId, the response has only the content that this person can see: see
 // [Permissions](#permissions). If the person cannot see the document of documentId alone, the
@@ -1203,6 +1204,40 @@ func (o CommentAnnotations) GetReadPage(ctx context.Context, request *CommentAnn
 	return &Page[ReadState]{Items: data, NextPageToken: next}, nil
 }
 
+// AddCommentsReactions calls POST /v2/commentannotations/comments/reactions/add: add a reaction.
+//
+// Adds an emoji of a user to a comment. A reaction that already exists is success. A comment has at
+// most 20 different emojis and 500 reactions. Responses have the first 50 users of each emoji.
+//
+// A reaction does not move lastUpdated, and marks nothing as unread. A get with includeDeleted
+// returns the annotation. With triggerNotification, the author of the comment gets one notification
+// about reactions for each annotation, in the inbox only.
+//
+// The request fails with NOT_FOUND if the organization, the document, the annotation or the comment
+// does not exist. It fails with RESOURCE_EXHAUSTED if the comment has too many reactions or emojis.
+// It fails with PERMISSION_DENIED if verifyUserPermissions is true and the user in 'from' cannot
+// write in the document or see the annotation. It fails with FAILED_PRECONDITION if the
+// organization is disabled.
+func (o CommentAnnotations) AddCommentsReactions(ctx context.Context, request *CommentAnnotationsAddCommentsReactionsRequest, options ...Option,
+) (*Reacted, error) {
+	data, _, err := call[*Reacted](ctx, o.client, "/v2/commentannotations/comments/reactions/add", request, writing(options))
+	return data, err
+}
+
+// DeleteCommentsReactions calls POST /v2/commentannotations/comments/reactions/delete: delete a
+// reaction.
+//
+// Deletes an emoji of a user from a comment. A reaction that does not exist is success. The
+// deletion notifies nobody; with triggerNotification, it is posted to webhooks. A notification
+// about the reaction disappears.
+//
+// The request fails as that of 'reactions/add'.
+func (o CommentAnnotations) DeleteCommentsReactions(ctx context.Context, request *CommentAnnotationsDeleteCommentsReactionsRequest, options ...Option,
+) (*Reacted, error) {
+	data, _, err := call[*Reacted](ctx, o.client, "/v2/commentannotations/comments/reactions/delete", request, writing(options))
+	return data, err
+}
+
 // CommentAnnotationsAddRequest is the request of CommentAnnotations.Add.
 type CommentAnnotationsAddRequest struct {
 	// The organization; required
@@ -1654,7 +1689,8 @@ type CommentAnnotationsGetRequest struct {
 	UpdatedAfter time.Time `json:"updatedAfter,omitzero"`
 	// Last updated then or earlier
 	UpdatedBefore time.Time `json:"updatedBefore,omitzero"`
-	// Also annotations deleted since updatedAfter. Requires updatedAfter and only documentId
+	// Also annotations that were deleted, or got or lost reactions, since updatedAfter. Requires
+	// updatedAfter and only documentId
 	IncludeDeleted bool `json:"includeDeleted,omitzero"`
 	// Created then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
@@ -1846,6 +1882,8 @@ type Comment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// Absent if there are none
+	Reactions []Reaction `json:"reactions,omitzero"`
 	// The agent that wrote it: free-form
 	Agent json.RawMessage `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form
@@ -1858,6 +1896,24 @@ type Comment struct {
 	LastUpdated time.Time `json:"lastUpdated"`
 	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
+}
+
+// Reaction is the value of reactions: of an import, with at most 50 users each; count is ignored.
+type Reaction struct {
+	// One emoji
+	Emoji string `json:"emoji"`
+	// Number of users
+	Count int64 `json:"count"`
+	// The first 50, earliest first; a person who reacted is always among them, as the first if not
+	// otherwise
+	Users []Reactor `json:"users"`
+}
+
+// Reactor is the value of users: the first 50, earliest first; a person who reacted is always among
+// them, as the first if not otherwise.
+type Reactor struct {
+	// The user
+	UserID string `json:"userId"`
 }
 
 // CommentAnnotationsGetV1Request is the request of CommentAnnotations.GetV1.
@@ -2104,6 +2160,8 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// Of an import, with at most 50 users each; count is ignored
+	Reactions []Reaction `json:"reactions,omitzero"`
 	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form
@@ -2218,6 +2276,8 @@ type ListedComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// Absent if there are none
+	Reactions []Reaction `json:"reactions,omitzero"`
 	// The agent that wrote it: free-form
 	Agent json.RawMessage `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form
@@ -3268,8 +3328,8 @@ type Data struct {
 	Comments []DataComment `json:"comments"`
 	// In the person's inbox
 	Notifications []Notification `json:"notifications"`
-	// Always empty
-	Reactions []string `json:"reactions"`
+	// Of the person, to any comment
+	Reactions []DataReaction `json:"reactions"`
 	// Always empty
 	Recordings []string `json:"recordings"`
 }
@@ -3368,6 +3428,8 @@ type DataComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// Absent if there are none
+	Reactions []Reaction `json:"reactions,omitzero"`
 	// The agent that wrote it: free-form
 	Agent json.RawMessage `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form
@@ -3380,6 +3442,18 @@ type DataComment struct {
 	LastUpdated time.Time `json:"lastUpdated"`
 	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
+}
+
+// DataReaction is the value of reactions: of the person, to any comment.
+type DataReaction struct {
+	// The document
+	DocumentID string `json:"documentId"`
+	// The comment annotation
+	AnnotationID string `json:"annotationId"`
+	// The comment
+	CommentID int64 `json:"commentId"`
+	// The emoji
+	Emoji string `json:"emoji"`
 }
 
 // UsersDeleteDataRequest is the request of Users.DeleteData.
@@ -3670,6 +3744,8 @@ const (
 	EventTypeCommentAnnotationAssigned      EventType = "comment_annotation.assigned"
 	EventTypeCommentAdded                   EventType = "comment.added"
 	EventTypeCommentUpdated                 EventType = "comment.updated"
+	EventTypeCommentReactionAdded           EventType = "comment.reaction_added"
+	EventTypeCommentReactionDeleted         EventType = "comment.reaction_deleted"
 	EventTypeNotificationAdded              EventType = "notification.added"
 	EventTypeNotificationClicked            EventType = "notification.clicked"
 	EventTypeWebhookDisabled                EventType = "webhook.disabled"
@@ -3978,6 +4054,55 @@ type ReadState struct {
 	ReadAt time.Time `json:"readAt"`
 }
 
+// CommentAnnotationsAddCommentsReactionsRequest is the request of
+// CommentAnnotations.AddCommentsReactions.
+type CommentAnnotationsAddCommentsReactionsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The document; required
+	DocumentID string `json:"documentId"`
+	// Fail if authors or other acting users cannot write in the document or see the annotation
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
+	// The comment annotation; required
+	AnnotationID string `json:"annotationId"`
+	// The comment; required
+	CommentID int64 `json:"commentId"`
+	// One emoji, of at most 64 bytes. A variation selector makes no difference; required
+	Emoji string `json:"emoji"`
+	// The user that reacts; required
+	From User `json:"from"`
+	// Notify the author of the comment in the app, and post the change to webhooks
+	TriggerNotification bool `json:"triggerNotification,omitzero"`
+}
+
+// Reacted is part of the responses of CommentAnnotations.AddCommentsReactions,
+// CommentAnnotations.DeleteCommentsReactions.
+type Reacted struct {
+	// The present reactions to the comment
+	Reactions []Reaction `json:"reactions"`
+}
+
+// CommentAnnotationsDeleteCommentsReactionsRequest is the request of
+// CommentAnnotations.DeleteCommentsReactions.
+type CommentAnnotationsDeleteCommentsReactionsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The document; required
+	DocumentID string `json:"documentId"`
+	// Fail if authors or other acting users cannot write in the document or see the annotation
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
+	// The comment annotation; required
+	AnnotationID string `json:"annotationId"`
+	// The comment; required
+	CommentID int64 `json:"commentId"`
+	// One emoji, of at most 64 bytes. A variation selector makes no difference; required
+	Emoji string `json:"emoji"`
+	// The user that reacts; required
+	From User `json:"from"`
+	// Notify the author of the comment in the app, and post the change to webhooks
+	TriggerNotification bool `json:"triggerNotification,omitzero"`
+}
+
 // EventData is the data of a webhook event. Its fields depend on the type of the event.
 type EventData struct {
 	// The organization; null for an event that is about the account
@@ -3990,6 +4115,8 @@ type EventData struct {
 	CommentID int64 `json:"commentId"`
 	// The folder that was deleted
 	FolderID string `json:"folderId,omitzero"`
+	// The reaction of actionUser to the comment
+	Emoji string `json:"emoji,omitzero"`
 	// The acting user, if the request named one: by id and name
 	ActionUser *User `json:"actionUser,omitzero"`
 	// The current annotation

@@ -207,10 +207,11 @@ type Comment struct {
 	TaggedUserContacts JSON    `dynamodbav:"tag,omitempty"`  // array of {userId, contact, text}
 	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
 	// Object of fields returned unchanged, or nil.
-	Kept        JSON   `dynamodbav:"kept,omitempty"`
-	CreatedAt   Millis `dynamodbav:"ca"`
-	LastUpdated Millis `dynamodbav:"lu"`
-	AddedAt     Millis `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
+	Kept        JSON      `dynamodbav:"kept,omitempty"`
+	Reactions   Reactions `dynamodbav:"rea,omitempty"`
+	CreatedAt   Millis    `dynamodbav:"ca"`
+	LastUpdated Millis    `dynamodbav:"lu"`
+	AddedAt     Millis    `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
 }
 
 // MaxLate is how many milliseconds a comment's CreatedAt can precede its addition. Older comments
@@ -254,7 +255,7 @@ func (c *Comment) Written() (text, html *string) {
 // Content returns the approximate bytes that the comment adds to a response.
 func (c *Comment) Content() int {
 	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) +
-		len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Kept)
+		len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Kept) + c.Reactions.size()
 }
 
 // Thread is an annotation with its comments by comment id.
@@ -347,7 +348,7 @@ type NewComments struct {
 
 type CommentChange struct {
 	IDs []int64 // distinct
-	At  Millis  // time of the change
+	At  Millis  // time of the change; 0 keeps the lastUpdated of the annotation: see Store.Gone
 	// Change changes a comment. It may be called several times, so it must depend only on its
 	// argument. Its error fails only that comment.
 	Change func(*Comment) error

@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -29,12 +30,14 @@ const (
 	NotificationClicked     EventType = "notification.clicked"
 	WebhookDisabled         EventType = "webhook.disabled"
 	UserErased              EventType = "user.erased"
+	ReactionAdded           EventType = "comment.reaction_added"
+	ReactionDeleted         EventType = "comment.reaction_deleted"
 )
 
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
-		CommentAdded, CommentUpdated, NotificationAdded, NotificationClicked, WebhookDisabled,
+		CommentAdded, CommentUpdated, ReactionAdded, ReactionDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
 		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted, UserErased,
 	}
 }
@@ -79,6 +82,9 @@ type Event struct {
 	NamedAlone bool `json:"namedAlone,omitempty"`
 	// Users newly named by the annotation's visibility.
 	SharedWith []string `json:"sharedWith,omitempty"`
+	Emoji      string   `json:"emoji,omitempty"` // of a reaction
+	// Id of the notification, if events share one; otherwise it is that of the event.
+	NotifiedAs string `json:"notifiedAs,omitempty"`
 
 	Before  EventFacts    `json:"before,omitzero"`   // status_changed, assigned, comment.updated
 	After   EventFacts    `json:"after,omitzero"`    // of events about an annotation
@@ -211,6 +217,9 @@ func (e *Event) Share(before, after *Annotation) {
 		return id != after.CreatorID && id != ErasedUser && !slices.Contains(were, id)
 	})
 }
+
+// Notification returns the id of the event's notification.
+func (e *Event) Notification() string { return cmp.Or(e.NotificationID, e.NotifiedAs, e.ID) }
 
 // NotifyingIDs returns the ids of the comments that notify users.
 func (e *Event) NotifyingIDs() []int64 { return e.CommentIDs[:e.Notifying] }

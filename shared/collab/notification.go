@@ -112,14 +112,16 @@ type Notification struct {
 	AssignedTo *User        `json:"assignedTo,omitempty"` // assigned: by id; nil for nobody
 	LocationID string       `json:"locationId,omitempty"` // of the annotation at the time
 	SharedWith []string     `json:"sharedWithUserIds,omitempty"`
+	Emoji      string       `json:"emoji,omitempty"` // of a reaction
 }
 
 // NotificationOf returns the notification of an event on a thread. Repeated calls differ only in
 // LocationID.
 func NotificationOf(ev *Event, locationID string) Notification {
 	n := Notification{
-		ID: ev.ID, DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], Source: "comment", CreatedAt: ev.Time,
+		ID: ev.Notification(), DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], Source: "comment", CreatedAt: ev.Time,
 		Event: ev.Type, AnnotationID: ev.AnnotationID, Status: ev.After.Status, LocationID: locationID, SharedWith: ev.SharedWith,
+		Emoji: ev.Emoji,
 	}
 	if ev.Actor != nil {
 		n.ActionUser = *ev.Actor

@@ -10,6 +10,7 @@ type PersonalData struct {
 	Preferences  *PersonalPreferences
 	Annotation   *Thread // created by or assigned to the user, without comments
 	Comment      *PersonalComment
+	Reactions    []PersonalReaction // to one comment; the only field that can be set beside Comment
 	Notification *InboxEntry
 }
 
@@ -30,6 +31,13 @@ type PersonalPreferences struct {
 type PersonalComment struct {
 	Document, Annotation string
 	Comment
+}
+
+// PersonalReaction is a reaction of the user to a comment.
+type PersonalReaction struct {
+	Document, Annotation string
+	Comment              int64
+	Emoji                string
 }
 
 // PersonalPosition is a position in a user's data: in its walk, or afterwards after a notification.

@@ -115,6 +115,7 @@ var contractNames = map[EventType]string{
 	AnnotationAdded: "comment_annotation.add", AnnotationAssigned: "comment_annotation.assign",
 	AnnotationStatusChanged: "comment_annotation.status_change", AnnotationUpdated: "comment_annotation.priority_change",
 	CommentAdded: "comment.add", CommentUpdated: "comment.update", CommentDeleted: "comment.delete",
+	ReactionAdded: "comment.reaction_add", ReactionDeleted: "comment.reaction_delete",
 }
 
 // ContractName returns the event's name in the hosted service's form, or "". An update has one if

@@ -116,8 +116,8 @@ const (
 
 // named returns the people that an event names, by id. For a notification these are its recipients.
 // For a comment event these are the users currently mentioned, also by groups, and the users its
-// thread is shared with. Unless only these are notified, named adds the assignee, the people in the
-// thread, and followers of the thread or document.
+// thread is shared with; for a reaction, the author of the comment. Unless only these are notified,
+// named adds the assignee, the people in the thread, and followers of the thread or document.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
@@ -130,7 +130,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	}
 	var followers func() ([]string, error)
 	var recent func() (*collab.Thread, error)
-	if !ev.NamedAlone {
+	if !ev.NamedAlone && ev.Type != collab.ReactionAdded {
 		followers = collab.Later(ctx, func() ([]string, error) { return r.Threads.Followers(ctx, r.document) })
 		recent = collab.Later(ctx, func() (*collab.Thread, error) { return r.commentsBefore(ctx, ownComments(ev)) })
 	}
@@ -156,6 +156,12 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	}
 	for _, id := range addressed {
 		all.add(person{User: collab.User{UserID: id}})
+	}
+	if ev.Type == collab.ReactionAdded {
+		for _, c := range r.comments {
+			all.addHint(c.from)
+		}
+		return all.sorted(), nil
 	}
 	if ev.NamedAlone {
 		return all.sorted(), nil

@@ -32,6 +32,7 @@ const (
 	badAddress   reason = "no email can reach the address"
 	unsubscribed reason = "unsubscribed"
 	muted        reason = "muted"
+	noReactions  reason = "reactions send no email"
 	seen         reason = "seen"
 	rejected     reason = "the email service rejected it"
 	whyDisabled  reason = "the organization was disabled"
@@ -66,6 +67,9 @@ func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, er
 		}
 		if r.Mailer == nil {
 			d.mail = cmp.Or(d.mail, mailOff)
+		}
+		if r.event.Type == collab.ReactionAdded {
+			d.mail = cmp.Or(d.mail, noReactions)
 		}
 	}
 	for _, row := range rules {

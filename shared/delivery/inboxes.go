@@ -65,7 +65,16 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	if len(list) == 0 {
 		return true, nil
 	}
-	id := cmp.Or(r.event.NotificationID, r.event.ID)
+	id := r.event.Notification()
+	if r.event.NotifiedAs != "" {
+		n, err := r.Inbox.Notification(ctx, r.document.OrganizationRef, id)
+		if err == nil && n.CreatedAt != r.event.Time {
+			return true, nil // an earlier event notified
+		}
+		if err != nil && collab.CodeOf(err) != collab.NotFound {
+			return false, err
+		}
+	}
 	shown := idsWhere(list, func(d *decision) bool { return d.inbox == "" })
 	if r.event.NotificationID != "" {
 		deleted, err := r.Inbox.Deleted(ctx, r.event)

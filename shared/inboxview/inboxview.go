@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"collabdata/shared/access"
@@ -45,6 +46,8 @@ type Reader struct {
 type Entry struct {
 	collab.InboxEntry
 	Thread *collab.Thread // with existing comments of the notification; nil for none
+
+	reactionsGone bool
 }
 
 // Shown holds the notifications that a reader sees.
@@ -127,12 +130,13 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		return nil, err
 	}
 	texts := words.In(r.Settings.MailLook.Texts, cmp.Or(r.Locale, shown.Member.Locale), r.Settings.MailLook.Locale)
-	for _, e := range entries {
-		of := Entry{InboxEntry: e}
-		of.DocumentName = names[e.Document(r.Org)]
-		if e.AnnotationID != "" {
-			of.Thread, list = list[0], list[1:]
-		}
+	made, err := v.present(ctx, r.Org, entries, list, users)
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range made {
+		e := &of.InboxEntry
+		e.DocumentName = names[e.Document(r.Org)]
 		var viewer collab.Viewer
 		i := slices.Index(documents, e.Document(r.Org))
 		if i >= 0 {
@@ -146,7 +150,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 			shown.Hidden[e.Position] = string(viewer.Why)
 		case e.AnnotationID == "":
 			shown.Entries = append(shown.Entries, of)
-		case t == nil || len(e.CommentIDs) > 0 && len(t.Comments) == 0:
+		case t == nil || len(e.CommentIDs) > 0 && len(t.Comments) == 0, of.reactionsGone:
 			shown.Hidden[e.Position] = WhyDeleted
 		case r.User != "" && !viewer.May:
 			shown.Hidden[e.Position] = string(viewer.Why)
@@ -160,6 +164,52 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		}
 	}
 	return shown, unanswered
+}
+
+// present returns the entries with their threads, and notifications about reactions with a present
+// reaction. It adds missing users to users. threads are those of the entries with an annotation.
+func (v *View) present(
+	ctx context.Context, org collab.OrganizationRef, entries []collab.InboxEntry, threads []*collab.Thread, users map[string]collab.User,
+) ([]Entry, error) {
+	var unknown []string
+	made := collab.Map(entries, func(e collab.InboxEntry) Entry {
+		of := Entry{InboxEntry: e}
+		if e.AnnotationID == "" {
+			return of
+		}
+		of.Thread, threads = threads[0], threads[1:]
+		if e.Event == collab.ReactionAdded && of.Thread != nil && len(of.Thread.Comments) > 0 {
+			c := &of.Thread.Comments[0]
+			of.ActionUser, of.Emoji = reaction(c, e.ActionUser)
+			of.reactionsGone = of.Emoji == ""
+			if id := of.ActionUser.UserID; id != e.ActionUser.UserID {
+				unknown = append(unknown, id)
+			}
+		}
+		return of
+	})
+	if len(unknown) == 0 {
+		return made, nil
+	}
+	more, _, err := v.Directory.Named(ctx, org, distinct(unknown), nil)
+	maps.Copy(users, more)
+	return made, err
+}
+
+// reaction returns a user that reacts to a comment and is not its author, preferably by, with the
+// emoji. The emoji is "" if there is none.
+func reaction(c *collab.Comment, by collab.User) (collab.User, string) {
+	if emoji := c.Reactions.Of(by.UserID); emoji != "" {
+		return by, emoji
+	}
+	for _, of := range c.Reactions {
+		for _, user := range of.Users {
+			if user != c.AuthorID {
+				return collab.User{UserID: user}, of.Emoji
+			}
+		}
+	}
+	return by, ""
 }
 
 func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }

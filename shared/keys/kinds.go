@@ -106,7 +106,7 @@ var kinds = compiled([]Kind{
 	{Name: ARemoval, PK: inOrg + "#GONE", SK: "{who}", Of: ofOrg, Users: "usr", Line: "removal"},
 
 	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"},
-	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"},
+	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"},
 	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"},
 	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
 	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},

@@ -47,27 +47,26 @@ func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// WithoutTexts returns a copy of an item. Its lists, also those in maps, lack the texts for which
-// drop is true.
-func WithoutTexts(it Item, drop func(text string) bool) Item {
-	after := make(Item, len(it))
-	for name, v := range it {
-		switch v := v.(type) {
-		case *types.AttributeValueMemberM:
-			after[name] = &types.AttributeValueMemberM{Value: WithoutTexts(v.Value, drop)}
-		case *types.AttributeValueMemberL:
-			kept := make([]types.AttributeValue, 0, len(v.Value))
-			for _, e := range v.Value {
-				if s, ok := e.(*types.AttributeValueMemberS); !ok || !drop(s.Value) {
-					kept = append(kept, e)
-				}
-			}
-			after[name] = &types.AttributeValueMemberL{Value: kept}
-		default:
-			after[name] = v
+// WithoutTexts returns a copy of a list or a map. Its lists, at any depth, lack the texts for which
+// drop is true. Other values are returned unchanged.
+func WithoutTexts(v types.AttributeValue, drop func(text string) bool) types.AttributeValue {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberM:
+		after := make(Item, len(v.Value))
+		for name, e := range v.Value {
+			after[name] = WithoutTexts(e, drop)
 		}
+		return &types.AttributeValueMemberM{Value: after}
+	case *types.AttributeValueMemberL:
+		kept := make([]types.AttributeValue, 0, len(v.Value))
+		for _, e := range v.Value {
+			if s, ok := e.(*types.AttributeValueMemberS); !ok || !drop(s.Value) {
+				kept = append(kept, WithoutTexts(e, drop))
+			}
+		}
+		return &types.AttributeValueMemberL{Value: kept}
 	}
-	return after
+	return v
 }
 
 // Text returns a string attribute, "" if it is absent.

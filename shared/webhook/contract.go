@@ -32,6 +32,7 @@ type contractData struct {
 	ActionUser        *collab.User        `json:"actionUser,omitempty"`
 	CommentAnnotation *contractAnnotation `json:"commentAnnotation"`
 	TargetComment     *EventComment       `json:"targetComment,omitempty"` // of comment events
+	Emoji             string              `json:"emoji,omitempty"`         // of a reaction
 	Metadata          contractMetadata    `json:"metadata"`
 	OldStatus         *collab.EventStatus `json:"oldStatus,omitempty"`
 	NewStatus         *collab.EventStatus `json:"newStatus,omitempty"`
@@ -75,7 +76,7 @@ func ContractPayload(webhookID string, ev *collab.Event, s Subject, in Surroundi
 	p := contractPayload{
 		Event: name, ActionType: action, Source: "comment", Platform: "api", WebhookID: webhookID,
 		Data: contractData{
-			ActionUser: ev.Actor, CommentAnnotation: annotation, Visibility: annotation.Visibility,
+			ActionUser: ev.Actor, Emoji: ev.Emoji, CommentAnnotation: annotation, Visibility: annotation.Visibility,
 			OldStatus: ev.Before.Status, NewStatus: ev.After.Status,
 		},
 		Users: map[string]map[string]string{},

@@ -23,6 +23,7 @@ type EventData struct {
 	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
 	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
 	FolderID       string               `json:"folderId,omitempty" doc:"The folder that was deleted"`
+	Emoji          string               `json:"emoji,omitempty" doc:"The reaction of actionUser to the comment"`
 	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"The acting user, if the request named one: by id and name"`
 	Annotation     *EventAnnotation     `json:"annotation,omitempty" doc:"The current annotation"`
 	Previous       *EventPrevious       `json:"previous,omitempty" doc:"The fields that the event changed, as they were"`
@@ -99,7 +100,7 @@ func Payload(ev *collab.Event, s Subject) ([]byte, error) {
 func render(ev *collab.Event, s Subject) (EventData, error) {
 	data := EventData{
 		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
-		FolderID: ev.FolderID, ActionUser: ev.Actor, Webhook: ev.Webhook, Erased: ev.Erased,
+		FolderID: ev.FolderID, Emoji: ev.Emoji, ActionUser: ev.Actor, Webhook: ev.Webhook, Erased: ev.Erased,
 	}
 	if len(ev.CommentIDs) == 1 {
 		data.CommentID = &ev.CommentIDs[0]
@@ -192,6 +193,8 @@ func Fields(t collab.EventType) []string {
 	switch t {
 	case collab.AnnotationAdded, collab.CommentAdded, collab.CommentUpdated:
 		return []string{"annotation", "comments", "actionUser"}
+	case collab.ReactionAdded, collab.ReactionDeleted:
+		return []string{"annotation", "comments", "actionUser", "emoji"}
 	case collab.AnnotationUpdated:
 		return []string{"annotation", "actionUser"}
 	case collab.AnnotationStatusChanged, collab.AnnotationAssigned:

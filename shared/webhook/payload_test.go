@@ -83,6 +83,14 @@ func examples() []example {
 			e.Actor = bob.Acting()
 			say(e, s, 1772366400000002, "First, corrected")
 		}),
+		event(collab.ReactionAdded, func(e *collab.Event, s *Subject) {
+			e.Actor, e.Emoji = bob.Acting(), "👍"
+			say(e, s, 1772366400000002, "First")
+		}),
+		event(collab.ReactionDeleted, func(e *collab.Event, s *Subject) {
+			e.Actor, e.Emoji = bob.Acting(), "👍"
+			say(e, s, 1772366400000002, "First")
+		}),
 		event(collab.NotificationAdded, func(e *collab.Event, s *Subject) {
 			e.AnnotationID, e.Actor, e.NotificationID = "", ada.Acting(), "n-1"
 			s.Notification, s.NotifyUsers = notification, []collab.User{bob}

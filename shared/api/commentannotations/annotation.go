@@ -218,6 +218,7 @@ type Comment struct {
 	From                   rpc.Stored[collab.User]  `json:"from" person:"out"`
 	TaggedUserContacts     rpc.Stored[[]Tag]        `json:"taggedUserContacts,omitzero" person:"out"`
 	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero" person:"out"`
+	Reactions              []Reaction               `json:"reactions,omitzero" person:"out" doc:"Absent if there are none"`
 	KeptCommentFields
 	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
 	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
@@ -285,6 +286,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 		From:                   rpc.Stored[collab.User](c.From),
 		TaggedUserContacts:     rpc.Stored[[]Tag](c.TaggedUserContacts),
 		Attachments:            rpc.Stored[[]Attachment](c.Attachments),
+		Reactions:              r.reactions(c.Reactions),
 		CreatedAt:              collab.Timestamp(c.CreatedAt),
 		AddedAt:                collab.Timestamp(c.AddedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),

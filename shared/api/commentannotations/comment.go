@@ -26,6 +26,7 @@ type NewComment struct {
 	TriggerNotification bool         `json:"triggerNotification"`
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
+	Reactions           []Reaction   `json:"reactions" rule:"max=20" doc:"Of an import, with at most 50 users each; count is ignored"`
 	Addition
 	KeptCommentFields
 }
@@ -40,7 +41,25 @@ type Addition struct {
 	AddedAt *collab.Millis `json:"addedAt" rule:"time" doc:"Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt"`
 }
 
-func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
+// Validate rejects duplicate attachment ids, and reactions that could not be added one by one.
+func (c *NewComment) Validate(m *rpc.Violations) {
+	checkAttachments(m, c.Attachments)
+	if _, err := c.reactions(); err != nil {
+		m.Add("reactions", "%s", err.Error())
+	}
+}
+
+// reactions returns the reactions of an imported comment.
+func (c *NewComment) reactions() (list collab.Reactions, err error) {
+	for _, r := range c.Reactions {
+		for _, u := range r.Users {
+			if list, err = list.Add(r.Emoji, u.UserID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
 
 // checkComments rejects duplicate ids, comments without content, and more tagged users than an
 // event allows.
@@ -106,6 +125,7 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		stored.ID = *c.CommentID
 	}
 	stored.CreatedAt, stored.LastUpdated = c.Times.inherit(around).resolve(now)
+	stored.Reactions, _ = c.reactions() // validated
 	added := now
 	if c.AddedAt != nil {
 		added = min(*c.AddedAt, now)

@@ -32,7 +32,7 @@ type GetRequest struct {
 	Order             *collab.Order  `json:"order" rule:"notnull" person:"in" doc:"By lastUpdated, earliest first (asc) or latest first (desc). Default: see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" person:"in" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
-	IncludeDeleted    bool           `json:"includeDeleted" person:"in" doc:"Also annotations deleted since updatedAfter. Requires updatedAfter and only documentId"`
+	IncludeDeleted    bool           `json:"includeDeleted" person:"in" doc:"Also annotations that were deleted, or got or lost reactions, since updatedAfter. Requires updatedAfter and only documentId"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
 	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time" doc:"Created then or earlier"`
 	rpc.PageRequest
@@ -132,11 +132,12 @@ thread is alone on its page, with commentsTruncated: read the rest with 'comment
 mentionedUserIds checks only the comments of a thread that the page holds.
 
 **Deleted.** With includeDeleted, the first page begins with the annotations deleted at
-updatedAfter or later. With asUserId, annotations that became hidden from this person are
-included. Each has 'deleted: true', no content, and the time of the deletion as lastUpdated; other
+updatedAfter or later, followed by those with a comment whose reactions changed since, which does
+not move lastUpdated. With asUserId, annotations that became hidden from this person are
+included. A deleted one has 'deleted: true', no content, and the time of the deletion as lastUpdated; other
 filters do not apply. They count as items. Use this to keep a copy of a document up to date. The
 request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than
-pageSize annotations were deleted: then read the document again.
+pageSize annotations were deleted or changed: then read the document again.
 
 **A person.** With asUserId, the response has only the content that this person can see: see
 [Permissions](#permissions). If the person cannot see the document of documentId alone, the request
@@ -178,13 +179,27 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if q.Sight != nil && len(q.Found) > 0 {
 		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // Viewers caches its result
 	}
-	gone := func() ([]*collab.Thread, error) { return nil, nil }
+	first := func() error { return nil }
 	if req.IncludeDeleted && from == nil {
-		gone = collab.Later(ctx, func() ([]*collab.Thread, error) {
-			return s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
+		type found struct {
+			gone    []*collab.Thread
+			changed []string
+		}
+		later := collab.Later(ctx, func() (f found, err error) {
+			f.gone, f.changed, err = s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
+			return f, err
+		})
+		first = sync.OnceValue(func() error {
+			f, err := later()
+			if err == nil {
+				err = p.addGone(f.gone)
+			}
+			if err != nil {
+				return err
+			}
+			return s.addChanged(ctx, &p, org, q, f.changed)
 		})
 	}
-	first := sync.OnceValue(func() error { return addGone(&p, gone) })
 	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
 	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
@@ -200,15 +215,40 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return p.GroupedPage, nil
 }
 
+var errFull = collab.Errorf(
+	collab.FailedPrecondition, "more annotations were deleted or changed since updatedAfter than one response can hold: read the document again",
+)
+
 // addGone adds deleted annotations to a page.
-func addGone(p *page, gone func() ([]*collab.Thread, error)) error {
-	list, err := gone()
+func (p *page) addGone(list []*collab.Thread) error {
 	for _, t := range list {
 		if !p.take(t.ID, t) {
-			return collab.Errorf(collab.FailedPrecondition, "more annotations were deleted since updatedAfter than one response can hold: read the document again")
+			return errFull
 		}
 	}
-	return err
+	return nil
+}
+
+// addChanged adds the existing annotations among ids to a page, except those that the query finds
+// by their lastUpdated.
+func (s *Service) addChanged(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	whole := true
+	changed := collab.AnnotationQuery{Documents: q.Documents, Found: q.Found, IDs: ids, UnreadFor: q.UnreadFor, Sight: q.Sight}
+	for from := []byte(nil); ; {
+		next, err := s.Threads.Walk(ctx, org, changed, from, p.Most(), func(id string, t *collab.Thread) bool {
+			whole = t == nil || t.Latest() >= *q.UpdatedAfter || p.take(id, t)
+			return whole
+		})
+		if err != nil || !whole {
+			return cmp.Or[error](err, errFull)
+		}
+		if from = next; next == nil {
+			return nil
+		}
+	}
 }
 
 type GetV1Request struct {

@@ -21,7 +21,7 @@ type Data struct {
 	Annotations   []*commentannotations.Annotation `json:"annotations" doc:"Created by or assigned to the person, without comments"`
 	Comments      []DataComment                    `json:"comments" doc:"Written by the person, or with a tag of the person"`
 	Notifications []notifications.Notification     `json:"notifications" doc:"In the person's inbox"`
-	Reactions     []string                         `json:"reactions" doc:"Always empty"`
+	Reactions     []DataReaction                   `json:"reactions" doc:"Of the person, to any comment"`
 	Recordings    []string                         `json:"recordings" doc:"Always empty"`
 }
 
@@ -51,6 +51,14 @@ type DataComment struct {
 	DocumentID   string `json:"documentId"`
 	AnnotationID string `json:"annotationId"`
 	commentannotations.Comment
+}
+
+// DataReaction is a reaction and the location of its comment.
+type DataReaction struct {
+	DocumentID   string `json:"documentId"`
+	AnnotationID string `json:"annotationId"`
+	CommentID    int64  `json:"commentId"`
+	Emoji        string `json:"emoji" doc:"The emoji"`
 }
 
 // DataGet is POST /v2/users/data/get.
@@ -83,7 +91,7 @@ func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetReque
 	page := &Data{
 		Profile:     Profile{UserID: req.UserID, Grants: []DataGrant{}, GroupIDs: []string{}, Preferences: []DataPreferences{}},
 		Annotations: []*commentannotations.Annotation{}, Comments: []DataComment{}, Notifications: []notifications.Notification{},
-		Reactions: []string{}, Recordings: []string{},
+		Reactions: []DataReaction{}, Recordings: []string{},
 	}
 	left := rpc.MaxPage
 	next, err := s.Erasure.Collect(ctx, org, req.UserID, at, func(d collab.PersonalData) bool {
@@ -126,13 +134,28 @@ func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) a
 		return onto(&p.Profile.Preferences, DataPreferences{d.Preferences.Document, d.Preferences.Channels()})
 	case d.Annotation != nil:
 		return onto(&p.Annotations, commentannotations.Answered(call, req.OrganizationID, d.Annotation))
-	case d.Comment != nil:
-		c := DataComment{d.Comment.Document, d.Comment.Annotation, commentannotations.AnsweredComment(&d.Comment.Comment)}
-		return onto(&p.Comments, c)
+	case d.Comment != nil || d.Reactions != nil:
+		return p.addComment(d)
 	case d.Notification != nil:
 		return onto(&p.Notifications, notifications.Answered(call, req.OrganizationID, *d.Notification, req.UserID))
 	}
 	return onto(&p.Profile.GroupIDs, d.Group)
+}
+
+// addComment returns the addition of a comment, with the person's reactions to it.
+func (p *Data) addComment(d collab.PersonalData) addition {
+	reactions := collab.Map(d.Reactions, func(r collab.PersonalReaction) DataReaction {
+		return DataReaction{r.Document, r.Annotation, r.Comment, r.Emoji}
+	})
+	var comments []DataComment
+	if c := d.Comment; c != nil {
+		comments = append(comments, DataComment{c.Document, c.Annotation, commentannotations.AnsweredComment(&c.Comment)})
+	}
+	return addition{
+		item: []any{comments, reactions},
+		take: func() { p.Comments, p.Reactions = append(p.Comments, comments...), append(p.Reactions, reactions...) },
+		full: len(p.Comments)+len(comments) > maxData || len(p.Reactions)+len(reactions) > maxData,
+	}
 }
 
 // onto returns the addition of an item to a list of the page.

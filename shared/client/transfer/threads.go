@@ -100,14 +100,15 @@ func (i *importer) fewThreads(list []*thread) error {
 }
 
 // fitsInline reports whether a comment can be added with its annotation. Such a request accepts no
-// attachments and no texts of tags. Until an update sets the creator, the author of the first
+// attachments, reactions and texts of tags. Until an update sets the creator, the author of the first
 // comment could see a restricted thread.
 func fitsInline(t *thread, c *line) bool {
 	_, attachments := c.Get("attachments")
+	_, reactions := c.Get("reactions")
 	_, narrowed := t.Get("visibility")
 	author, _ := c.Get("from")
 	creator, _ := t.Get("from")
-	if attachments || narrowed && len(t.inline) == 0 && textOf(parse(author), "userId") != textOf(parse(creator), "userId") {
+	if attachments || reactions || narrowed && len(t.inline) == 0 && textOf(parse(author), "userId") != textOf(parse(creator), "userId") {
 		return false
 	}
 	tags, _ := c.Get("taggedUserContacts")

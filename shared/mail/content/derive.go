@@ -74,6 +74,9 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 		if key = "commentChanged"; to.Mentioned {
 			key = "mentioned"
 		}
+	case collab.ReactionAdded:
+		key = "reacted"
+		set("emoji", n.Emoji)
 	case collab.AnnotationStatusChanged:
 		key = "statusChanged"
 		switch name, word := StatusName(n.Status, head), defaultStatus(n.Status, head); {

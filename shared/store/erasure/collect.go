@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -135,10 +136,18 @@ func (c *collection) show(ctx context.Context, f store.Found) error {
 		if err := f.Decode(&of.Comment); err != nil {
 			return err
 		}
-		if of.ID = f.Parts.Comment; of.AuthorID != c.user && !names(of.TaggedUserContacts, c.user) {
+		of.ID = f.Parts.Comment
+		if of.AuthorID == c.user || names(of.TaggedUserContacts, c.user) {
+			d.Comment = &of
+		}
+		for _, r := range of.Reactions {
+			if slices.Contains(r.Users, c.user) {
+				d.Reactions = append(d.Reactions, collab.PersonalReaction{Document: document, Annotation: of.Annotation, Comment: of.ID, Emoji: r.Emoji})
+			}
+		}
+		if d.Comment == nil && d.Reactions == nil {
 			return nil
 		}
-		d.Comment = &of
 	}
 	c.full = !c.take(d)
 	return nil

@@ -195,6 +195,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged.HTML = new("<p>ask {{" + person + "}}</p>")
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
 	tagged.Kept = collab.JSON(`{"actions":[{"by":` + string(user) + `}],"progress":{"state":"x","visibleToUserIds":["` + person + `","bob"]}}`)
+	tagged.Reactions = collab.Reactions{{Emoji: "👍", Users: []string{person, "cid"}}, {Emoji: "🎉", Users: []string{person}}}
 	w.thread(doc, "of bob", func(th *collab.Thread) { th.AssignedTo = user }, tagged)
 	_, err := w.threads.Follow(w.Context(), w.request(), doc, []string{person, "cid"}, collab.LevelAll)
 	w.must(err)
@@ -384,7 +385,7 @@ func (w *world) left() {
 	_, err := w.threads.Walk(w.Context(), doc.OrganizationRef, collab.AnnotationQuery{}, nil, 10, func(id string, th *collab.Thread) bool {
 		shown = append(shown, fmt.Sprintf("%s of %s to %s for %v", id, th.From, th.AssignedTo, th.Visibility))
 		for _, c := range th.Comments {
-			shown = append(shown, fmt.Sprintf("  %d by %s: %s %s %s", c.ID, c.AuthorID, collab.Deref(c.Text), collab.Deref(c.HTML), c.TaggedUserContacts))
+			shown = append(shown, fmt.Sprintf("  %d by %s: %s %s %s %v", c.ID, c.AuthorID, collab.Deref(c.Text), collab.Deref(c.HTML), c.TaggedUserContacts, c.Reactions))
 		}
 		return true
 	})
@@ -393,10 +394,10 @@ func (w *world) left() {
 	want := []string{
 		"alone of " + erased + " to  for &{restricted  []}",
 		`of bob of {"userId":"bob"} to ` + erased + " for <nil>",
-		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}]`,
+		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}] [{👍 [cid]} {🎉 []}]`,
 		"of the person of " + erased + " to " + erased + " for &{restricted  [bob]}",
-		"  1 by erased-user:   ",
-		"  2 by bob: fine, {{erased-user}}  ",
+		"  1 by erased-user:    []",
+		"  2 by bob: fine, {{erased-user}}   []",
 	}
 	if diff := cmp.Diff(want, shown); diff != "" {
 		w.Errorf("threads (- want, + got):\n%s", diff)
@@ -612,7 +613,7 @@ func TestFollowed(t *testing.T) {
 	if err != nil || !slices.Equal(changed, []string{"blanked", "mentions", "shorter"}) {
 		t.Errorf("changed are %v, %v", changed, err)
 	}
-	if gone, err := w.threads.Gone(t.Context(), doc, since, nil, 10); err != nil || len(gone) != 1 || gone[0].CreatorID != collab.ErasedUser {
+	if gone, _, err := w.threads.Gone(t.Context(), doc, since, nil, 10); err != nil || len(gone) != 1 || gone[0].CreatorID != collab.ErasedUser {
 		t.Errorf("gone are %+v, %v", gone, err)
 	}
 }

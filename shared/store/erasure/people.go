@@ -37,7 +37,7 @@ func (p *people) attribute(v types.AttributeValue, name, member string) types.At
 			return store.Text(collab.ErasedUser)
 		}
 	case *types.AttributeValueMemberL, *types.AttributeValueMemberM:
-		return store.WithoutTexts(store.Item{name: v}, func(text string) bool { return p.ids[text] })[name]
+		return store.WithoutTexts(v, func(text string) bool { return p.ids[text] })
 	}
 	return v
 }

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -151,7 +150,7 @@ func (s *Store) Recipients(ctx context.Context, ev *collab.Event) (users []colla
 
 // Deleted reports whether the notification of an event was deleted for everyone.
 func (s *Store) Deleted(ctx context.Context, ev *collab.Event) (bool, error) {
-	it, err := s.Get(ctx, keys.Notification(ev.Document().OrganizationRef, cmp.Or(ev.NotificationID, ev.ID)))
+	it, err := s.Get(ctx, keys.Notification(ev.Document().OrganizationRef, ev.Notification()))
 	if ev.NotificationID != "" {
 		return it.Text(keys.AddedBy) != ev.ID, err
 	}

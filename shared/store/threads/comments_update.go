@@ -14,7 +14,8 @@ import (
 
 // UpdateComments changes comments of an annotation, with up to five attempts against concurrent
 // writes. With c.Event, each transaction changes as many comments as fit, all or none, with one
-// event. The annotation's lastUpdated moves to c.At, never back.
+// event. The annotation's lastUpdated moves to c.At, never back. If c.At is 0, it stays, and Gone
+// reports the change.
 //
 // It returns errors by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT if the comment would be too
 // large, and those of c.Change. It returns NOT_FOUND, and changes nothing, if the annotation does
@@ -24,6 +25,9 @@ func (s *Store) UpdateComments(
 ) (map[int64]error, error) {
 	u := &commentUpdate{s: s, req: req, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
 	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.At, nil) })
+	if c.At == 0 {
+		u.touch = sync.OnceValues(func() (store.Item, error) { return s.Get(ctx, headKey(doc, ann)) })
+	}
 	group := collab.MaxComments
 	if c.Event == nil {
 		group = 1
@@ -142,6 +146,9 @@ func (u *commentUpdate) compute(
 		return nil, len(ids), nil, nil
 	}
 	itself, err := u.touch()
+	if err == nil && itself == nil {
+		err = collab.NoAnnotation(u.doc, u.ann)
+	}
 	if err != nil {
 		return nil, len(ids), nil, err
 	}
@@ -151,12 +158,15 @@ func (u *commentUpdate) compute(
 			writes, were, changed = slices.Delete(writes, i, i+1), slices.Delete(were, i, i+1), slices.Delete(changed, i, i+1)
 		}
 	}
-	if len(writes) == 0 || u.c.Event == nil {
-		return writes, len(ids), nil, nil
-	}
 	head, err := readHead(itself)
 	if err != nil {
 		return nil, 0, nil, err
+	}
+	if len(writes) > 0 && u.c.At == 0 {
+		writes = append(writes, u.s.changedWrite(u.doc, &head))
+	}
+	if len(writes) == 0 || u.c.Event == nil {
+		return writes, len(ids), nil, nil
 	}
 	ev = u.c.Event(&head, were, changed)
 	return append(writes, u.s.Outbox.Record(ev)...), len(ids), ev, nil

@@ -13,8 +13,8 @@ import (
 // GoneFor is how long the table remembers annotations that left a document.
 const GoneFor = 24 * time.Hour
 
-// gone records an annotation that was deleted, or shown to fewer users: its previous head without
-// content.
+// gone records an annotation that was deleted, shown to fewer users, or changed without a new
+// lastUpdated: its previous head without content.
 type gone struct {
 	Status     collab.JSON        `dynamodbav:"sts"`
 	CreatedAt  collab.Millis      `dynamodbav:"ca"`
@@ -22,6 +22,7 @@ type gone struct {
 	StatusID   string             `dynamodbav:"si"`
 	Visibility *collab.Visibility `dynamodbav:"vis,omitempty"` // previous visibility
 	Deleted    bool               `dynamodbav:"del,omitempty"`
+	Changed    bool               `dynamodbav:"chg,omitempty"` // and neither deleted nor narrowed
 	Request    string             `dynamodbav:"rid,omitempty"` // request id as in the log
 	Expires    int64              `dynamodbav:"ttl"`
 }
@@ -33,6 +34,16 @@ func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *coll
 	return store.Put(store.ItemOf(keys.AnnotationGone(doc, now, was.ID), gone{
 		Status: was.Status, CreatedAt: was.CreatedAt, CreatorID: was.CreatorID, StatusID: was.StatusID, Visibility: was.Visibility,
 		Deleted: deleted, Request: collab.RequestIDOf(ctx), Expires: (now + GoneFor.Milliseconds()) / 1000,
+	}))
+}
+
+// changedWrite returns the write that records that an annotation changed now without a new
+// lastUpdated. It belongs in the same transaction. It fails if another record has its time, and
+// does not replace that.
+func (s *Store) changedWrite(doc collab.DocumentRef, a *collab.Annotation) store.Write {
+	now := s.Millis()
+	return store.Create(store.ItemOf(keys.AnnotationGone(doc, now, a.ID), gone{
+		Status: a.Status, CreatedAt: a.CreatedAt, StatusID: a.StatusID, Changed: true, Expires: (now + GoneFor.Milliseconds()) / 1000,
 	}))
 }
 
@@ -79,15 +90,17 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 
 // Gone returns the annotations of a document that were deleted since after, or hidden from the
 // users of sight, which is nil for nobody. They have no comments, and come earliest first.
-// Annotations that were hidden before, or exist again, are omitted.
+// Annotations that were hidden before, or exist again, are omitted. changed holds the ids of
+// annotations that changed since after without a new lastUpdated; the users may not see them, and
+// they may not exist.
 //
 // It returns FAILED_PRECONDITION if the result exceeds most, if too many left the document, or if
 // after is more than GoneFor ago. It reads with eventual consistency.
 func (s *Store) Gone(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
-) ([]*collab.Thread, error) {
+) (list []*collab.Thread, changed []string, err error) {
 	if after < s.Millis()-GoneFor.Milliseconds() {
-		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is too long ago: read the document again")
+		return nil, nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is too long ago: read the document again")
 	}
 	viewers := collab.Later(ctx, func() (v collab.Viewers, err error) {
 		if sight == nil {
@@ -97,11 +110,11 @@ func (s *Store) Gone(
 		return of[doc], err
 	})
 	latest := map[string]int{} // index in list, by id
-	var list []*collab.Thread
+	moved := map[string]bool{}
 	examined := 0
 	for it, err := range s.Items(ctx, store.Scan{PK: keys.GonePartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1}) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var g gone
 		err = it.Decode(&g)
@@ -112,14 +125,23 @@ func (s *Store) Gone(
 			t.LastUpdated, t.ID, err = keys.ParseAnnotationGone(it.Text(keys.SK))
 		}
 		if err != nil {
-			return nil, store.Unreadable(it.Key(), err)
+			return nil, nil, store.Unreadable(it.Key(), err)
 		}
 		if examined++; examined > mostGone {
-			return nil, collab.Errorf(collab.FailedPrecondition, "too much was deleted since updatedAfter: read the document again")
+			return nil, nil, collab.Errorf(collab.FailedPrecondition, "too much was deleted since updatedAfter: read the document again")
+		}
+		if g.Changed {
+			if !moved[t.ID] {
+				moved[t.ID], changed = true, append(changed, t.ID)
+			}
+			if len(changed) > most {
+				return nil, nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations changed since updatedAfter: read the document again", most)
+			}
+			continue
 		}
 		see, err := viewers()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !see.See(&t.Annotation) {
 			continue
@@ -130,14 +152,15 @@ func (s *Store) Gone(
 		}
 		latest[t.ID] = len(list)
 		if list = append(list, t); len(list) > most {
-			return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read the document again", most)
+			return nil, nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read the document again", most)
 		}
 	}
 	see, err := viewers()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.stillGone(ctx, doc, list, see)
+	list, err = s.stillGone(ctx, doc, list, see)
+	return list, changed, err
 }
 
 // stillGone returns the annotations that do not exist, or that some viewer cannot see.

@@ -77,7 +77,7 @@ func TestGone(t *testing.T) {
 		{"cleo", seenAs("cleo"), []string{"deleted", "narrowed, deleted"}},
 		{"ann, who began them", seenAs("ann"), []string{"creator replaced", "deleted", "deleted, bob's", "narrowed, deleted"}},
 	} {
-		list, err := w.Gone(t.Context(), w.doc, began, test.sight, 20)
+		list, _, err := w.Gone(t.Context(), w.doc, began, test.sight, 20)
 		w.must(err)
 		ids := []string{}
 		for _, th := range list {
@@ -91,14 +91,14 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.user, diff)
 		}
 	}
-	if _, err := w.Gone(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil {
+	if _, _, err := w.Gone(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil {
 		t.Error(err)
 	}
-	if list, err := w.Gone(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {
+	if list, _, err := w.Gone(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {
 		t.Errorf("later: %v, %v", list, err)
 	}
 	for name, after := range map[string]collab.Millis{"more than asked for": began, "longer ago": began - GoneFor.Milliseconds() - 1} {
-		if _, err := w.Gone(t.Context(), w.doc, after, nil, 5); collab.CodeOf(err) != collab.FailedPrecondition {
+		if _, _, err := w.Gone(t.Context(), w.doc, after, nil, 5); collab.CodeOf(err) != collab.FailedPrecondition {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,0 +1,199 @@
+package commentannotations
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Reaction is an emoji in a response.
+type Reaction struct {
+	Emoji string    `json:"emoji" rule:"required" person:"out" doc:"One emoji"`
+	Count int64     `json:"count" person:"out" doc:"Number of users"`
+	Users []Reactor `json:"users" rule:"required,max=50" person:"out" doc:"The first 50, earliest first; a person who reacted is always among them, as the first if not otherwise"`
+}
+
+func (r *Reaction) Validate(m *rpc.Violations) { checkEmoji(m, r.Emoji) }
+
+// checkEmoji requires one emoji.
+func checkEmoji(m *rpc.Violations, text string) {
+	if text != "" && !collab.IsEmoji(text) {
+		m.Add("emoji", "must be one emoji")
+	}
+}
+
+// Reactor is a user that reacted.
+type Reactor struct {
+	UserID string `json:"userId" rule:"required,id" person:"out"`
+}
+
+// maxReactors is the number of users that a response lists for each emoji.
+const maxReactors = 50
+
+// reactions returns reactions as the reader receives them.
+func (r reader) reactions(stored collab.Reactions) []Reaction {
+	var list []Reaction
+	for _, of := range stored {
+		if len(of.Users) == 0 {
+			continue
+		}
+		users := of.Users[:min(len(of.Users), maxReactors)]
+		if r.person != "" && slices.Contains(of.Users[len(users):], r.person) {
+			users = append([]string{r.person}, users[:maxReactors-1]...)
+		}
+		shown := collab.Map(users, func(id string) Reactor { return Reactor{id} })
+		list = append(list, Reaction{of.Emoji, int64(len(of.Users)), shown})
+	}
+	return list
+}
+
+// ReactionRequest adds or deletes a reaction of a user to a comment.
+type ReactionRequest struct {
+	Target
+	VerifyFlag
+	AnnotationID        string      `json:"annotationId" rule:"required,id" person:"in"`
+	CommentID           *int64      `json:"commentId" rule:"required,commentid" person:"in"`
+	Emoji               string      `json:"emoji" rule:"required" person:"in" doc:"One emoji, of at most 64 bytes. A variation selector makes no difference"`
+	From                collab.User `json:"from" rule:"required" doc:"The user that reacts"`
+	TriggerNotification bool        `json:"triggerNotification" doc:"Notify the author of the comment in the app, and post the change to webhooks"`
+}
+
+func (r *ReactionRequest) Validate(m *rpc.Violations) { checkEmoji(m, r.Emoji) }
+
+// Fill makes the person the one that reacts, and turns notifications on.
+func (r *ReactionRequest) Fill(p *collab.Person, _ *rpc.Violations) {
+	r.From, r.TriggerNotification = p.User(), true
+}
+
+// Reacted is the outcome of a reaction.
+type Reacted struct {
+	Reactions []Reaction `json:"reactions" person:"out" doc:"The present reactions to the comment"`
+}
+
+// CommentsReactionsAdd is POST /v2/commentannotations/comments/reactions/add.
+func CommentsReactionsAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/reactions/add",
+		Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents, Person: rpc.PersonWrites,
+		Operation: rpc.Method((*Service).AddReaction), Description: `
+Add a reaction.
+
+Adds an emoji of a user to a comment. A reaction that already exists is success. A comment has at
+most 20 different emojis and 500 reactions. Responses have the first 50 users of each emoji.
+
+A reaction does not move lastUpdated, and marks nothing as unread. A get with includeDeleted returns
+the annotation. With triggerNotification, the author of the comment gets one notification about
+reactions for each annotation, in the inbox only.
+
+The request fails with NOT_FOUND if the organization, the document, the annotation or the comment
+does not exist. It fails with RESOURCE_EXHAUSTED if the comment has too many reactions or emojis.
+It fails with PERMISSION_DENIED if verifyUserPermissions is true and the user in 'from' cannot write
+in the document or see the annotation. It fails with FAILED_PRECONDITION if the organization is
+disabled.`}
+}
+
+// CommentsReactionsDelete is POST /v2/commentannotations/comments/reactions/delete.
+func CommentsReactionsDelete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/reactions/delete",
+		Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents, Person: rpc.PersonWrites,
+		Operation: rpc.Method((*Service).DeleteReaction), Description: `
+Delete a reaction.
+
+Deletes an emoji of a user from a comment. A reaction that does not exist is success. The deletion
+notifies nobody; with triggerNotification, it is posted to webhooks. A notification about the
+reaction disappears.
+
+The request fails as that of 'reactions/add'.`}
+}
+
+// AddReaction adds a reaction of a user to a comment.
+func (s *Service) AddReaction(ctx context.Context, call *rpc.Call, req *ReactionRequest) (Reacted, error) {
+	return s.react(ctx, call, req, collab.ReactionAdded, func(r collab.Reactions) (collab.Reactions, error) {
+		if r.Has(req.Emoji, req.From.UserID) {
+			return r, errUnchanged
+		}
+		return r.Add(req.Emoji, req.From.UserID)
+	})
+}
+
+// DeleteReaction deletes a reaction of a user from a comment.
+func (s *Service) DeleteReaction(ctx context.Context, call *rpc.Call, req *ReactionRequest) (Reacted, error) {
+	return s.react(ctx, call, req, collab.ReactionDeleted, func(r collab.Reactions) (collab.Reactions, error) {
+		if !r.Has(req.Emoji, req.From.UserID) {
+			return r, errUnchanged
+		}
+		return r.Remove(req.Emoji, req.From.UserID), nil
+	})
+}
+
+// react changes the reactions to a comment.
+func (s *Service) react(
+	ctx context.Context, call *rpc.Call, req *ReactionRequest, kind collab.EventType, change func(collab.Reactions) (collab.Reactions, error),
+) (Reacted, error) {
+	raise := req.TriggerNotification || call.Settings.AllEvents
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)
+	if err != nil {
+		return Reacted{}, err
+	}
+	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
+		return Reacted{}, err
+	}
+	if err := s.mayReact(ctx, call, doc, req); err != nil {
+		return Reacted{}, err
+	}
+	id := *req.CommentID
+	var now collab.Reactions
+	written := false
+	c := collab.CommentChange{IDs: []int64{id}, Change: func(c *collab.Comment) (err error) {
+		now, err = change(c.Reactions)
+		c.Reactions, written = now, err == nil
+		return err
+	}}
+	if raise {
+		c.Event = func(head *collab.Annotation, _, comments []collab.Comment) *collab.Event {
+			ev := newEvent(call, doc, 0, strconv.FormatInt(id, 10))
+			ev.Actor = req.From.Acting()
+			ev.React(kind, head, &comments[0], req.Emoji)
+			ev.AddComments(req.TriggerNotification && kind == collab.ReactionAdded, comments...)
+			return &ev
+		}
+	}
+	failures, err := s.Threads.UpdateComments(ctx, call.Request, doc, req.AnnotationID, c)
+	if err == nil && failures[id] != errUnchanged {
+		err = failures[id]
+	}
+	if err == nil && !written {
+		var found map[int64]collab.Comment
+		found, err = s.Threads.Comments(ctx, doc, req.AnnotationID, []int64{id})
+		c, there := found[id]
+		if now = c.Reactions; err == nil && !there {
+			err = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, req.AnnotationID)
+		}
+	}
+	if err != nil {
+		return Reacted{}, err
+	}
+	call.Items, call.Message = 1, "the comment has "+rpc.Count(len(now), "emoji")
+	shown := reader{person: collab.Deref(call.Person).UserID}.reactions(now)
+	return Reacted{append([]Reaction{}, shown...)}, nil
+}
+
+// mayReact returns PERMISSION_DENIED if the request verifies permissions and the user cannot write
+// in the document or see the annotation.
+func (s *Service) mayReact(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *ReactionRequest) error {
+	if !req.VerifyUserPermissions {
+		return nil
+	}
+	user := []string{req.From.UserID}
+	allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, user)
+	if err != nil {
+		return err
+	}
+	a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
+	if err != nil {
+		return err
+	}
+	return allowed.check(&a, user)
+}

@@ -1,0 +1,121 @@
+package collab
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// Limits of the reactions to one comment.
+const (
+	MaxEmojis     = 20  // distinct emojis
+	MaxReactions  = 500 // of all users
+	maxEmojiBytes = 64
+)
+
+// Reaction is an emoji with the users that reacted with it, earliest first.
+type Reaction struct {
+	Emoji string   `dynamodbav:"e"`
+	Users []string `dynamodbav:"u,omitempty"`
+}
+
+// Reactions are the reactions to a comment, in the order in which their emojis were first used. One
+// without users is left by the deletion of personal data, and counts as none.
+type Reactions []Reaction
+
+// IsEmoji reports whether a text is one emoji.
+func IsEmoji(text string) bool {
+	symbol := func(r rune) bool { return r == '\uFE0F' || unicode.In(r, unicode.So, unicode.Me) }
+	return len(text) <= maxEmojiBytes && uniseg.GraphemeClusterCount(text) == 1 && strings.ContainsFunc(text, symbol)
+}
+
+// sameEmoji ignores the variation selector, which some keyboards omit.
+func sameEmoji(a, b string) bool {
+	plain := func(text string) string { return strings.ReplaceAll(text, "\uFE0F", "") }
+	return plain(a) == plain(b)
+}
+
+func (r Reactions) find(emoji string) int {
+	return slices.IndexFunc(r, func(of Reaction) bool { return sameEmoji(of.Emoji, emoji) })
+}
+
+// Has reports whether a user reacted with an emoji.
+func (r Reactions) Has(emoji, user string) bool {
+	i := r.find(emoji)
+	return i >= 0 && slices.Contains(r[i].Users, user)
+}
+
+// Of returns the first emoji with which a user reacted, or "".
+func (r Reactions) Of(user string) string {
+	for _, of := range r {
+		if slices.Contains(of.Users, user) {
+			return of.Emoji
+		}
+	}
+	return ""
+}
+
+// Add returns the reactions with that of a user added. It returns RESOURCE_EXHAUSTED if they exceed
+// MaxEmojis or MaxReactions.
+func (r Reactions) Add(emoji, user string) (Reactions, error) {
+	added := r.without(emoji, user)
+	i := added.find(emoji)
+	if i < 0 {
+		i = len(added)
+		added = append(added, Reaction{Emoji: emoji})
+	}
+	added[i].Users = append(added[i].Users, user)
+	total := 0
+	for _, of := range added {
+		total += len(of.Users)
+	}
+	switch {
+	case len(added) > MaxEmojis:
+		return nil, Errorf(ResourceExhausted, "a comment can have at most %d different emojis", MaxEmojis)
+	case total > MaxReactions:
+		return nil, Errorf(ResourceExhausted, "a comment can have at most %d reactions", MaxReactions)
+	}
+	return added, nil
+}
+
+// Remove returns the reactions without that of a user.
+func (r Reactions) Remove(emoji, user string) Reactions { return r.without(emoji, user) }
+
+// without returns a deep copy without a user's reaction, and without emojis that nobody uses.
+func (r Reactions) without(emoji, user string) Reactions {
+	var left Reactions
+	for _, of := range r {
+		users := slices.Clone(of.Users)
+		if sameEmoji(of.Emoji, emoji) {
+			users = slices.DeleteFunc(users, func(id string) bool { return id == user })
+		}
+		if len(users) > 0 {
+			left = append(left, Reaction{of.Emoji, users})
+		}
+	}
+	return left
+}
+
+// size returns the approximate bytes of the reactions in a response.
+func (r Reactions) size() (bytes int) {
+	for _, of := range r {
+		bytes += len(of.Emoji)
+		for _, id := range of.Users {
+			bytes += len(id)
+		}
+	}
+	return bytes
+}
+
+// React describes a reaction to a comment. Its events share one notification of the comment's
+// author for each thread.
+func (e *Event) React(kind EventType, a *Annotation, c *Comment, emoji string) {
+	e.Describe(kind, a)
+	e.Emoji = emoji
+	sum := sha256.Sum256([]byte(strings.Join([]string{e.DocumentID, a.ID, c.AuthorID}, "\x00")))
+	e.NotifiedAs = "reactions-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+}
