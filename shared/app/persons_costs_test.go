@@ -120,6 +120,8 @@ func TestPersonCosts(t *testing.T) {
 		{"users/get", plan + `"searchKey": "no"`},
 		{"live/tickets/add", `"inbox": true, "documentIds": ["plan", ` + list(29, `"d%d"`) + `]`},
 		{"commentannotations/comments/update", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `], "updatedData": {"commentText": "` + text(100_000) + `"}`},
+		{"commentannotations/comments/reactions/add", plan + `"annotationId": "long", "commentId": 10, "emoji": "👍"`},
+		{"commentannotations/comments/reactions/delete", plan + `"annotationId": "long", "commentId": 10, "emoji": "👍"`},
 		{"commentannotations/comments/delete", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `]`},
 		{"commentannotations/delete", plan + `"annotationIds": [` + list(30, `"a%d"`) + `]`},
 	} {
