@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -33,10 +32,17 @@ func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	return it
 }
 
-// IsRemoved reports whether a user was removed from an opened organization. It reads nothing unless
-// this process knows of removals there.
+// mayRemove reports whether an organization or document had removals when this process opened it.
+// It is true if the process does not know.
+func (s *Store) mayRemove(k keys.Key) bool {
+	last, known := s.cached.Last(k)
+	return last.removals || !known
+}
+
+// IsRemoved reports whether a user was removed from an opened organization. It reads nothing if
+// there were no removals when the organization was opened.
 func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
-	if _, known := s.removals.Get(keys.Organization(org.Account, org.Organization), s.Now()); !known {
+	if !s.mayRemove(keys.Organization(org.Account, org.Organization)) {
 		return false, nil
 	}
 	it, err := s.Get(ctx, keys.Removed(org, user))
@@ -143,29 +149,20 @@ func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	}
 	_, err = s.Write(ctx, store.Update(k, expression.Set(expression.Name(keys.Removals), expression.Value(true)),
 		expression.Name(keys.PK).AttributeExists()))
-	s.noteRemovals(k)
+	s.cached.Put(k, opened{incarnation, true}, s.Now()) // the next request reads the item
 	return err
 }
 
-// knownRemovals is how long a process remembers the flag: longer than it trusts that the item
-// exists.
-const knownRemovals = CacheTTL + time.Minute
-
-func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
-
-// BringBack restores access of users that were removed from a document or its organization and have
-// written something since. wrote has the time of the last comment of each. It reads nothing unless
-// this process knows of removals; it learns of the first within CacheTTL of opening the document.
+// BringBack restores access of users that were removed from an opened document or its organization
+// and have written something since. wrote has the time of the last comment of each. It reads
+// nothing if there were no removals when the document was opened.
 func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map[string]collab.Millis) error {
-	now := s.Now()
-	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)
-	_, ofDocument := s.removals.Get(documentKey(doc), now)
 	marks := map[keys.Key]collab.Millis{}
 	for u, at := range wrote {
-		if ofOrganization {
+		if s.mayRemove(keys.Organization(doc.Account, doc.Organization)) {
 			marks[keys.Removed(doc.OrganizationRef, u)] = at
 		}
-		if ofDocument {
+		if s.mayRemove(documentKey(doc)) {
 			marks[keys.RemovedFrom(doc, u)] = at
 		}
 	}
