@@ -56,14 +56,6 @@ func SeenThread(doc collab.DocumentRef, user, ann string) Key {
 	return seenThread.Key(inDocument(doc, Parts{User: user, Ann: ann}))
 }
 
-// SeenOf returns the partition of all users' SeenThread items of an annotation in index st.
-// Deleting the annotation finds them there.
-func SeenOf(doc collab.DocumentRef, ann string) string { return SeenPartition(doc) + "#" + Escape(ann) }
-
-// SeenBy returns the sort key of a SeenThread item in index st. birth is the birth mark of its
-// head.
-func SeenBy(birth, user string) string { return Join(birth, user) }
-
 // Followers returns the key of a document's list of followers.
 func Followers(doc collab.DocumentRef) Key { return followers.Key(inDocument(doc, Parts{})) }
 

@@ -71,7 +71,6 @@ func TestKinds(t *testing.T) {
 		for name, k := range map[string]Key{
 			"FolderGranted":     {PK: FolderGranted(collab.FolderRef{OrganizationRef: doc.OrganizationRef, Folder: p.Folder}), SK: Members + Escape(p.User)},
 			"DocumentGranted":   {PK: DocumentGranted(doc), SK: Members + Escape(p.User)},
-			"SeenOf":            {PK: SeenOf(doc, p.Ann), SK: SeenBy(p.ID, p.User)},
 			"LocationPartition": {PK: LocationPartition(doc.OrganizationRef, p.User), SK: InDocument(doc, p.Ann)},
 			"FolderPartition":   {PK: FolderPartition(doc.OrganizationRef, p.Folder), SK: Document(doc.OrganizationRef, p.Doc).SK},
 			"CreatorPartition":  {PK: CreatorPartition(doc.OrganizationRef, p.User), SK: Heads(doc)},

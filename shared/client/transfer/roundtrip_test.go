@@ -77,8 +77,7 @@ var own = map[string][]string{
 	keys.AnOrganizationPreference: {keys.LastUpdated},
 	keys.APreference:              {keys.LastUpdated},
 	// the file has the latest of the thread and its comments
-	keys.AThread:       {keys.LastUpdated, "upd", "orgu"},
-	"seen of a thread": {"da"}, // mark of the request that added the thread
+	keys.AThread: {keys.LastUpdated, "upd", "orgu"},
 }
 
 // TestRoundTrip exports an organization with every kind of item, every field of a line and every

@@ -2,7 +2,6 @@ package threads
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -56,7 +55,7 @@ func (s *Store) SetSeen(
 		}
 		before := seenBefore(document, thread, head)
 		if seen && before <= timeKey(head) || !seen && before > 0 {
-			errs[i] = s.putSeen(ctx, req, k, seenThread(doc, user, ids[i], birth(head)), seen)
+			errs[i] = s.putSeen(ctx, req, k, seenItem{Birth: birth(head)}, seen)
 		}
 	})
 	return errs, nil
@@ -101,9 +100,7 @@ func (s *Store) RestoreSeen(
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 			return
 		}
-		v := seenThread(doc, user, ids[i], birth(head))
-		v.Seen = said
-		changes[i], errs[i] = s.restoreSeen(ctx, req, k, found[k], v)
+		changes[i], errs[i] = s.restoreSeen(ctx, req, k, found[k], seenItem{said, birth(head)})
 	})
 	return slices.Contains(changes, true), errs, nil
 }
@@ -222,8 +219,7 @@ func (s *Store) answered(
 		if err != nil || seenBefore(document, thread, head) > timeKey(head) {
 			return err
 		}
-		v := seenThread(doc, authors[i], ann, birth(head))
-		v.Seen = collab.SeenAt(last[authors[i]]-1, true)
+		v := seenItem{collab.SeenAt(last[authors[i]]-1, true), birth(head)}
 		it := store.ItemOf(k, v)
 		it[keys.AddedBy] = store.Text(req.Mark())
 		update := expression.UpdateBuilder{}
@@ -239,42 +235,11 @@ func (s *Store) answered(
 	})
 }
 
-// seenItem is a user's read mark for a document, or for the thread with a birth mark.
+// seenItem is a user's read mark for a document, or for the thread with a birth mark. Marks of a
+// deleted thread remain until the user reads another one with its id, or the document is deleted.
 type seenItem struct {
 	collab.Seen
 	Birth string `dynamodbav:"of,omitempty"`
-
-	St     string `dynamodbav:"st,omitempty"` // of a thread: lists the item for withSeen
-	DocAnn string `dynamodbav:"da,omitempty"`
-}
-
-func seenThread(doc collab.DocumentRef, user, ann, birth string) seenItem {
-	return seenItem{Birth: birth, St: keys.SeenOf(doc, ann), DocAnn: keys.SeenBy(birth, user)}
-}
-
-// withSeen yields comments of an annotation, then its read marks, with key and birth mark only. It
-// finds the marks by an index, which may lag by a second.
-func (s *Store) withSeen(
-	ctx context.Context, doc collab.DocumentRef, ann string, comments iter.Seq2[store.Item, error],
-) iter.Seq2[store.Item, error] {
-	return func(yield func(store.Item, error) bool) {
-		for it, err := range comments {
-			if !yield(it, err) || err != nil {
-				return
-			}
-		}
-		for it, err := range s.Items(ctx, store.Scan{Index: keys.IndexSt, PK: keys.SeenOf(doc, ann), Keys: store.Everything}) {
-			if err == nil {
-				var parts []string
-				if parts, err = keys.Split(it.Text(keys.DocAnn)); err == nil && parts[0] != "" {
-					it[keys.Birth] = store.Text(parts[0])
-				}
-			}
-			if !yield(it, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 func readSeen(it store.Item) (v seenItem, err error) {
