@@ -116,7 +116,7 @@ func TestBelow(t *testing.T) {
 		"grant on a document":       {In: true, PK: DocumentGranted(doc)},
 		"preference for a document": {PK: PreferencePartition(doc.OrganizationRef), Prefix: "d#"},
 		AThread:                     {PK: DocumentPartition(doc), Prefix: Annotations},
-		"seen of a thread":          {PK: SeenPartition(doc), Prefix: "u#"},
+		"seen of a thread":          {PK: ReadStatePartition(doc), Prefix: "u#"},
 	} {
 		user := ""
 		if name == "seen of a thread" {

@@ -178,13 +178,13 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if q.Sight != nil && len(q.Found) > 0 {
 		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // Viewers caches its result
 	}
-	gone := func() ([]*collab.Thread, error) { return nil, nil }
+	left := func() ([]*collab.Thread, error) { return nil, nil }
 	if req.IncludeDeleted && from == nil {
-		gone = collab.Later(ctx, func() ([]*collab.Thread, error) {
-			return s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
+		left = collab.Later(ctx, func() ([]*collab.Thread, error) {
+			return s.Threads.Left(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
 		})
 	}
-	first := sync.OnceValue(func() error { return addGone(&p, gone) })
+	first := sync.OnceValue(func() error { return addLeft(&p, left) })
 	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
 	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
@@ -200,9 +200,9 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return p.GroupedPage, nil
 }
 
-// addGone adds deleted annotations to a page.
-func addGone(p *page, gone func() ([]*collab.Thread, error)) error {
-	list, err := gone()
+// addLeft adds deleted annotations to a page.
+func addLeft(p *page, left func() ([]*collab.Thread, error)) error {
+	list, err := left()
 	for _, t := range list {
 		if !p.take(t.ID, t) {
 			return collab.Errorf(collab.FailedPrecondition, "more annotations were deleted since updatedAfter than one response can hold: read the document again")

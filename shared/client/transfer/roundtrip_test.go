@@ -59,8 +59,8 @@ var stored = map[string][]reflect.Type{
 	keys.APreference:              {reflect.TypeFor[collab.Preferences]()},
 	keys.AThread:                  {reflect.TypeFor[collab.Annotation]()},
 	keys.AComment:                 {reflect.TypeFor[collab.Comment]()},
-	"seen of a document":          {reflect.TypeFor[collab.Seen]()},
-	"seen of a thread":            {reflect.TypeFor[collab.Seen]()},
+	"seen of a document":          {reflect.TypeFor[collab.ReadState]()},
+	"seen of a thread":            {reflect.TypeFor[collab.ReadState]()},
 }
 
 // own are attributes that a file omits, by kind ("" for all): they concern the writing of an item,

@@ -63,10 +63,10 @@ func (s *Store) seek(
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
 	itself, now := keys.Organization(acct, id), s.Now()
 	_, cached := s.cached.Get(itself, now)
-	likely, seen := s.cached.Last(itself)
+	likely, known := s.cached.Last(itself)
 	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely.incarnation}
 	var ask []keys.Key
-	if seen {
+	if known {
 		ask = itemKeys(org)
 	}
 	if !cached {
@@ -76,7 +76,7 @@ func (s *Store) seek(
 		return org, found, err
 	}
 	incarnation, err := s.open(found[itself], organizationNamed(id), now)
-	if err != nil || seen && incarnation == likely.incarnation {
+	if err != nil || known && incarnation == likely.incarnation {
 		return org, found, err
 	}
 	org.Incarnation = incarnation

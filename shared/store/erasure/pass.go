@@ -70,7 +70,7 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 	return r.change(ctx, f, nil)
 }
 
-// forget removes the user id from a removal mark. A mark of the erasure itself expires after 48
+// forget removes the user id from a removal. A removal of the erasure itself expires after 48
 // hours.
 func (r *pass) forget(ctx context.Context, f store.Found) error {
 	if f.Text(keys.RemovedUser) == "" {
@@ -79,7 +79,7 @@ func (r *pass) forget(ctx context.Context, f store.Found) error {
 	r.written.Add(1)
 	update := expression.Remove(expression.Name(keys.RemovedUser))
 	if f.Item[keys.Expires] != nil {
-		update = update.Set(expression.Name(keys.Expires), expression.Value(r.MarkExpiry()))
+		update = update.Set(expression.Name(keys.Expires), expression.Value(r.RemovalExpiry()))
 	}
 	_, err := r.Write(ctx, store.Update(f.Key(), update,
 		expression.Name(keys.LastUpdated).Equal(expression.Value(f.Number(keys.LastUpdated)))))

@@ -169,7 +169,7 @@ func (s *Store) deleteHead(
 		ev = &of
 	}
 	refused, err := s.Outbox.Commit(ctx, req, []store.Write{
-		store.DeleteRead(head, same...), s.goneLookUp(doc, a.ID), s.goneWrite(ctx, doc, &a, true),
+		store.DeleteRead(head, same...), s.leftLookUp(doc, a.ID), s.leftWrite(ctx, doc, &a, true),
 	}, ev)
 	if err != nil || refused == nil || !d.Unanswered {
 		return err

@@ -162,10 +162,10 @@ func TestDeleteLatestComment(t *testing.T) {
 	}
 }
 
-// TestSeenOfDeleted deletes a read thread and an unread thread of a read document, and adds others
-// with their ids and equally old comments. The old marks do not apply, and unswept comments do not
-// count.
-func TestSeenOfDeleted(t *testing.T) {
+// TestReadStatesOfDeleted deletes a read thread and an unread thread of a read document, and adds
+// others with their ids and equally old comments. The old marks do not apply, and unswept comments
+// do not count.
+func TestReadStatesOfDeleted(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	unread := func(user string) (ids []string, counted int64) {
 		t.Helper()
@@ -179,12 +179,12 @@ func TestSeenOfDeleted(t *testing.T) {
 		w.must(err)
 		return ids, n[0].Unread
 	}
-	set := func(user string, seen bool) {
-		errs, err := w.SetSeen(t.Context(), newRequest(0), w.doc, user, []string{"a"}, seen, nil)
+	set := func(user string, read bool) {
+		errs, err := w.SetRead(t.Context(), newRequest(0), w.doc, user, []string{"a"}, read, nil)
 		w.must(errors.Join(append(errs, err)...))
 	}
 	set("reader", true)
-	w.must(w.SetAllSeen(t.Context(), newRequest(0), w.doc, "other", true))
+	w.must(w.SetAllRead(t.Context(), newRequest(0), w.doc, "other", true))
 	set("other", false)
 	if ids, n := unread("reader"); len(ids) != 0 || n != 0 {
 		t.Errorf("read: %v, %d", ids, n)
