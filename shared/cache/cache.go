@@ -41,10 +41,13 @@ func (c *Cache[K, V]) Last(k K) (value V, ok bool) {
 	return e.value, ok
 }
 
-func (c *Cache[K, V]) Forget(k K) {
+// Expire ends the validity of a key's value. Last still returns it.
+func (c *Cache[K, V]) Expire(k K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.entries, k)
+	if e, ok := c.entries[k]; ok {
+		c.entries[k] = entry[V]{value: e.value}
+	}
 }
 
 // Put stores the value of a key until a time.

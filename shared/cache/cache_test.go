@@ -30,4 +30,9 @@ func TestCache(t *testing.T) {
 	want("a", start, 0, false)
 	want("c", start, 0, false)
 	want("d", start, 5, true)
+	c.Expire("d")
+	want("d", start, 0, false)
+	if last, ok := c.Last("d"); last != 5 || !ok {
+		t.Errorf("the last value of an expired key: %d, %v", last, ok)
+	}
 }

@@ -291,8 +291,8 @@ type AnnotationQuery struct {
 	Statuses      []string
 	Mentioned     []string // tagged in a comment
 	ResolvedBy    []string
-	UnreadFor     string  // user id: threads report whether they have comments unseen by this user
-	UnreadOnly    bool    // only threads with unseen comments
+	UnreadFor     string  // user id: threads report whether they have comments unread by this user
+	UnreadOnly    bool    // only threads with unread comments
 	Order         Order   // by lastUpdated; "" is the order implied by the other fields
 	UpdatedAfter  *Millis // bounds are inclusive
 	UpdatedBefore *Millis
@@ -333,7 +333,7 @@ type NewAnnotation struct {
 	Field    string // path such as data.commentAnnotations[0], for errors
 	Comments string // field in it with the comments, for errors
 	Event    *Event // to record; nil for none
-	Moved    bool   // comments were added elsewhere: does not mark them as seen
+	Moved    bool   // comments were added elsewhere: does not mark them as read
 }
 
 // NewComments is the input of adding 1 to MaxComments comments to an annotation.
@@ -348,7 +348,7 @@ type NewComments struct {
 
 type CommentChange struct {
 	IDs []int64 // distinct
-	At  Millis  // time of the change; 0 keeps the lastUpdated of the annotation: see Store.Gone
+	At  Millis  // time of the change; 0 keeps the lastUpdated of the annotation: see Store.Left
 	// Change changes a comment. It may be called several times, so it must depend only on its
 	// argument. Its error fails only that comment.
 	Change func(*Comment) error

@@ -42,10 +42,10 @@ func (a *account) group(id string, users ...string) {
 func (a *account) see(user string, threads ...string) {
 	a.Helper()
 	if threads == nil {
-		a.must(a.db.Threads.SetAllSeen(a.Context(), a.request(), a.doc, user, true))
+		a.must(a.db.Threads.SetAllRead(a.Context(), a.request(), a.doc, user, true))
 		return
 	}
-	a.did(a.db.Threads.SetSeen(a.Context(), a.request(), a.doc, user, threads, true, nil))
+	a.did(a.db.Threads.SetRead(a.Context(), a.request(), a.doc, user, threads, true, nil))
 }
 
 // level sets a user's level for a thread.

@@ -43,43 +43,38 @@ func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 	return "", 0, fmt.Errorf("not the sort key of an annotation: %q", sk)
 }
 
-// SeenPartition returns the partition of users' read marks in a document.
-func SeenPartition(doc collab.DocumentRef) string { return seen.Partition(inDocument(doc, Parts{})) }
+// ReadStatePartition returns the partition of users' read states in a document.
+func ReadStatePartition(doc collab.DocumentRef) string {
+	return seen.Partition(inDocument(doc, Parts{}))
+}
 
-// Seen returns the key of a user's read mark for a document.
-func Seen(doc collab.DocumentRef, user string) Key {
+// ReadState returns the key of a user's read state for a document.
+func ReadState(doc collab.DocumentRef, user string) Key {
 	return seen.Key(inDocument(doc, Parts{User: user}))
 }
 
-// SeenThread returns the key of a user's read mark for an annotation.
-func SeenThread(doc collab.DocumentRef, user, ann string) Key {
+// ThreadReadState returns the key of a user's read state for an annotation.
+func ThreadReadState(doc collab.DocumentRef, user, ann string) Key {
 	return seenThread.Key(inDocument(doc, Parts{User: user, Ann: ann}))
 }
-
-// SeenOf returns the partition of all users' SeenThread items of an annotation in index st.
-// Deleting the annotation finds them there.
-func SeenOf(doc collab.DocumentRef, ann string) string { return SeenPartition(doc) + "#" + Escape(ann) }
-
-// SeenBy returns the sort key of a SeenThread item in index st. birth is the birth mark of its
-// head.
-func SeenBy(birth, user string) string { return Join(birth, user) }
 
 // Followers returns the key of a document's list of followers.
 func Followers(doc collab.DocumentRef) Key { return followers.Key(inDocument(doc, Parts{})) }
 
-// GonePartition returns the partition of the AnnotationGone items of a document.
-func GonePartition(doc collab.DocumentRef) string {
+// LeftPartition returns the partition of the AnnotationLeft items of a document. It ends in LEFT;
+// partitions that end in GONE have the removals of users.
+func LeftPartition(doc collab.DocumentRef) string {
 	return goneThread.Partition(inDocument(doc, Parts{}))
 }
 
-// AnnotationGone returns the key of the record that an annotation was deleted, or shown to fewer
-// users, at a time.
-func AnnotationGone(doc collab.DocumentRef, ms int64, ann string) Key {
+// AnnotationLeft returns the key of the record that an annotation left the document at a time: it
+// was deleted, or shown to fewer users.
+func AnnotationLeft(doc collab.DocumentRef, ms int64, ann string) Key {
 	return goneThread.Key(inDocument(doc, Parts{At: ms, Ann: ann}))
 }
 
-// ParseAnnotationGone parses the sort key of an AnnotationGone item.
-func ParseAnnotationGone(sk string) (ms int64, ann string, err error) {
+// ParseAnnotationLeft parses the sort key of an AnnotationLeft item.
+func ParseAnnotationLeft(sk string) (ms int64, ann string, err error) {
 	p, err := goneThread.ParseSK(sk)
 	return p.At, p.Ann, err
 }

@@ -30,7 +30,6 @@
 //	       …#O#<org>#G#F#<folder>, …#G#D#<doc>  USR#<user>               grants
 //	by     …#O#<org>#U#<creator>                <doc>#<ann>              heads
 //	st     …#O#<org>#S#<status>                 <doc>#<ann>              heads
-//	       …#O#<org>#D#<doc>#SEEN#<ann>         <birth>#<user>           read marks
 //	upd    the document's                       <updated>#<ann>          heads
 //	org    …#O#<org>#T                          <updated>#<doc>#<ann>    heads
 //

@@ -71,7 +71,6 @@ func TestKinds(t *testing.T) {
 		for name, k := range map[string]Key{
 			"FolderGranted":     {PK: FolderGranted(collab.FolderRef{OrganizationRef: doc.OrganizationRef, Folder: p.Folder}), SK: Members + Escape(p.User)},
 			"DocumentGranted":   {PK: DocumentGranted(doc), SK: Members + Escape(p.User)},
-			"SeenOf":            {PK: SeenOf(doc, p.Ann), SK: SeenBy(p.ID, p.User)},
 			"LocationPartition": {PK: LocationPartition(doc.OrganizationRef, p.User), SK: InDocument(doc, p.Ann)},
 			"FolderPartition":   {PK: FolderPartition(doc.OrganizationRef, p.Folder), SK: Document(doc.OrganizationRef, p.Doc).SK},
 			"CreatorPartition":  {PK: CreatorPartition(doc.OrganizationRef, p.User), SK: Heads(doc)},
@@ -117,7 +116,7 @@ func TestBelow(t *testing.T) {
 		"grant on a document":       {In: true, PK: DocumentGranted(doc)},
 		"preference for a document": {PK: PreferencePartition(doc.OrganizationRef), Prefix: "d#"},
 		AThread:                     {PK: DocumentPartition(doc), Prefix: Annotations},
-		"seen of a thread":          {PK: SeenPartition(doc), Prefix: "u#"},
+		"seen of a thread":          {PK: ReadStatePartition(doc), Prefix: "u#"},
 	} {
 		user := ""
 		if name == "seen of a thread" {

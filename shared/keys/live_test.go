@@ -21,8 +21,8 @@ func TestParseChange(t *testing.T) {
 		for k, want := range map[Key]Change{
 			Annotation(doc, "a"):                     threads,
 			Comment(doc, "a", 1):                     threads,
-			Seen(doc, user):                          change(ThreadsChanged, id, user),
-			SeenThread(doc, user, "a"):               change(ThreadsChanged, id, user),
+			ReadState(doc, user):                     change(ThreadsChanged, id, user),
+			ThreadReadState(doc, user, "a"):          change(ThreadsChanged, id, user),
 			UserNotification(org, user, 1<<40, "n"):  change(InboxChanged, "", user),
 			NotificationState(org, user, 1<<40, "n"): change(InboxChanged, "", user),
 			AllNotification(org, 1<<40, "n"):         change(InboxChanged, "", ""),

@@ -37,7 +37,7 @@ func TestWalk(t *testing.T) {
 			doc := org.Document(strings.Repeat(fill, collab.MaxDocumentID/collab.IDLen(fill)))
 			doc.Incarnation = collab.MaxMillis
 			put(keys.Document(org, doc.Document), doc.Incarnation)
-			put(keys.Seen(doc, id), 0)
+			put(keys.ReadState(doc, id), 0)
 			put(keys.Followers(doc), 0)
 			for _, ann := range []string{id, "t"} {
 				put(keys.AnnotationID(doc, ann), 0)

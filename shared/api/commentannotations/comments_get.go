@@ -75,9 +75,9 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
-	seen := s.checkAnnotation(ctx, call, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
+	visible := s.checkAnnotation(ctx, call, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
 	err = s.fillComments(ctx, req, doc, after, page)
-	if hidden := seen(); hidden != nil {
+	if hidden := visible(); hidden != nil {
 		err = hidden
 	}
 	if err != nil {

@@ -49,13 +49,13 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return nil, err
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	seen, creators, err := s.seen(ctx, call, doc, ids)
+	visible, creators, err := s.visible(ctx, call, doc, ids)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	if ids == nil || len(seen) > 0 {
-		seen, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, seen, collab.AnnotationDeletion{
+	if ids == nil || len(visible) > 0 {
+		visible, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, visible, collab.AnnotationDeletion{
 			Selector:   collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)},
 			Unanswered: call.Person != nil, Notify: call.Settings.AllEvents,
 		})
@@ -64,9 +64,9 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return nil, err
 	}
 	if ids == nil {
-		ids = seen
+		ids = visible
 	}
-	errs = outcomes(doc, ids, seen, errs)
+	errs = outcomes(doc, ids, visible, errs)
 	for i, err := range errs {
 		if creator, there := creators[ids[i]]; collab.CodeOf(err) == collab.NotFound && there && creator != call.Person.UserID {
 			errs[i] = collab.Errorf(collab.PermissionDenied, "only its author can delete an annotation")

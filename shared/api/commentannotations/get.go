@@ -182,17 +182,17 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	first := func() error { return nil }
 	if req.IncludeDeleted && from == nil {
 		type found struct {
-			gone    []*collab.Thread
+			left    []*collab.Thread
 			changed []string
 		}
 		later := collab.Later(ctx, func() (f found, err error) {
-			f.gone, f.changed, err = s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
+			f.left, f.changed, err = s.Threads.Left(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
 			return f, err
 		})
 		first = sync.OnceValue(func() error {
 			f, err := later()
 			if err == nil {
-				err = p.addGone(f.gone)
+				err = p.addLeft(f.left)
 			}
 			if err != nil {
 				return err
@@ -219,8 +219,8 @@ var errFull = collab.Errorf(
 	collab.FailedPrecondition, "more annotations were deleted or changed since updatedAfter than one response can hold: read the document again",
 )
 
-// addGone adds deleted annotations to a page.
-func (p *page) addGone(list []*collab.Thread) error {
+// addLeft adds deleted annotations to a page.
+func (p *page) addLeft(list []*collab.Thread) error {
 	for _, t := range list {
 		if !p.take(t.ID, t) {
 			return errFull

@@ -127,16 +127,16 @@ func (s *Service) viewers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	return found[doc], err
 }
 
-// seen returns the ids without annotations hidden from the call's person, and the creators of the
-// visible ones. For a back end it returns all ids.
-func (s *Service) seen(
+// visible returns the ids without annotations hidden from the call's person, and the creators of
+// the visible ones. For a back end it returns all ids.
+func (s *Service) visible(
 	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, ids []string,
-) (seen []string, creators map[string]string, err error) {
+) (visible []string, creators map[string]string, err error) {
 	viewers, err := s.viewers(ctx, call, doc)
 	if err != nil || viewers == nil || ids == nil {
 		return ids, nil, err
 	}
-	seen, creators = []string{}, map[string]string{}
+	visible, creators = []string{}, map[string]string{}
 	for _, id := range ids {
 		a, err := s.Threads.Head(ctx, doc, id)
 		switch {
@@ -148,15 +148,16 @@ func (s *Service) seen(
 		default:
 			creators[id] = a.CreatorID
 		}
-		seen = append(seen, id)
+		visible = append(visible, id)
 	}
-	return seen, creators, nil
+	return visible, creators, nil
 }
 
-// outcomes returns one error for each id, given the errors of the seen ones. Others are NOT_FOUND.
-func outcomes(doc collab.DocumentRef, ids, seen []string, errs []error) []error {
+// outcomes returns one error for each id, given the errors of the visible ones. Others are
+// NOT_FOUND.
+func outcomes(doc collab.DocumentRef, ids, visible []string, errs []error) []error {
 	for i, id := range ids {
-		if !slices.Contains(seen, id) {
+		if !slices.Contains(visible, id) {
 			errs = slices.Insert(errs, i, collab.NoAnnotation(doc, id))
 		}
 	}

@@ -62,12 +62,12 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	var errs []error
 	switch {
 	case req.ReadAt != nil:
-		said := collab.SeenAt(min(*req.ReadAt, call.Millis()), *req.Read)
-		_, errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, ids, said)
+		said := collab.ReadStateAt(min(*req.ReadAt, call.Millis()), *req.Read)
+		_, errs, err = s.Threads.RestoreRead(ctx, call.Request, doc, req.UserID, ids, said)
 	case ids == nil:
-		err = s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read)
+		err = s.Threads.SetAllRead(ctx, call.Request, doc, req.UserID, *req.Read)
 	default:
-		errs, err = s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, ids, *req.Read, viewers)
+		errs, err = s.Threads.SetRead(ctx, call.Request, doc, req.UserID, ids, *req.Read, viewers)
 	}
 	if _, failed := read(); err == nil {
 		err = failed

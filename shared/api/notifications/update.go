@@ -204,8 +204,8 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	}
 	if call.Person != nil {
 		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
-			seen, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, req.UserID, "")
-			if err == nil && len(seen) == 0 {
+			visible, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, req.UserID, "")
+			if err == nil && len(visible) == 0 {
 				err = collab.Errorf(collab.NotFound, "the notification is hidden")
 			}
 			return err

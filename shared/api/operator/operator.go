@@ -46,12 +46,12 @@ func Endpoints() []rpc.Endpoint {
 }
 
 // reading returns the endpoint of a read operation.
-func reading(path string, operation rpc.Rule, description string) rpc.Endpoint {
+func reading(path string, operation rpc.Implementation, description string) rpc.Endpoint {
 	return rpc.Endpoint{Path: "/operator/" + path, Audience: rpc.Operator, Operation: operation, Description: description}
 }
 
 // changing returns the endpoint of a write operation. question is the warning before it.
-func changing(path string, operation rpc.Rule, question, description string) rpc.Endpoint {
+func changing(path string, operation rpc.Implementation, question, description string) rpc.Endpoint {
 	e := reading(path, operation, description)
 	e.Changes, e.Question = true, question
 	return e

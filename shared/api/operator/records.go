@@ -361,8 +361,8 @@ func (r restorer) readState(state ReadStateRecord) restore {
 		if state.AnnotationID != nil {
 			ids = []string{*state.AnnotationID}
 		}
-		said := collab.SeenAt(min(state.ReadAt, r.call.Millis()), *state.Read)
-		added, errs, err := r.Threads.RestoreSeen(ctx, r.call.Request, doc, state.UserID, ids, said)
+		said := collab.ReadStateAt(min(state.ReadAt, r.call.Millis()), *state.Read)
+		added, errs, err := r.Threads.RestoreRead(ctx, r.call.Request, doc, state.UserID, ids, said)
 		if err == nil && errs != nil {
 			err = errs[0]
 		}

@@ -20,7 +20,7 @@ type Endpoint struct {
 	Description  string
 	Grants       Grants
 	Requires     collab.Feature // requests fail with FAILED_PRECONDITION if the account has it off; "" for none
-	Operation    Rule
+	Operation    Implementation
 	CountsUnread bool // the response has unreadCount
 	LeavesJob    bool // the response can have a job: see jobs/get
 	Accepted     bool // the response precedes the work: see Status
@@ -103,8 +103,8 @@ func find[S any](services Services) S {
 	panic(fmt.Sprintf("rpc: there is no %v among the services", reflect.TypeFor[S]()))
 }
 
-// Rule is the operation of an endpoint as a value.
-type Rule struct {
+// Implementation is the operation of an endpoint as a value.
+type Implementation struct {
 	Request reflect.Type // of the request's data
 	Data    reflect.Type // of the response's data
 
@@ -113,7 +113,7 @@ type Rule struct {
 }
 
 // Method returns the operation that is a method of a service.
-func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data, error)) Rule {
+func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data, error)) Implementation {
 	return MethodAhead(nil, method)
 }
 
@@ -121,8 +121,8 @@ func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data
 // the request's key is claimed. The operation gets their results from Call.Ahead.
 func MethodAhead[S, Req, Data any](
 	ahead func(S, context.Context, *Call, *Req), method func(S, context.Context, *Call, *Req) (Data, error),
-) Rule {
-	return Rule{
+) Implementation {
+	return Implementation{
 		Request: reflect.TypeFor[Req](),
 		Data:    reflect.TypeFor[Data](),
 		runner: func(server *Server, services Services, o Options) run {
@@ -138,8 +138,8 @@ func MethodAhead[S, Req, Data any](
 
 // PageOf returns the operation of a Public endpoint: a handler of the service, outside the
 // envelope.
-func PageOf[S any](handler func(S, *Server) http.Handler) Rule {
-	return Rule{page: func(server *Server, services Services) http.Handler {
+func PageOf[S any](handler func(S, *Server) http.Handler) Implementation {
+	return Implementation{page: func(server *Server, services Services) http.Handler {
 		return handler(find[S](services), server)
 	}}
 }

@@ -57,12 +57,12 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	call.Items = 1
 	call.Message = "the webhook was added: keep its secret, which is not shown again"
 	if call.Again {
-		return s.showMade(ctx, call, w.ID, w.Secrets[0].ID)
+		return s.showCreated(ctx, call, w.ID, w.Secrets[0].ID)
 	}
 	err = s.Store.AddWebhook(ctx, call.Account, call.Settings.Webhooks(), w)
 	if collab.CodeOf(err) == collab.AlreadyExists {
-		if made, gone := s.showMade(ctx, call, w.ID, w.Secrets[0].ID); gone == nil {
-			return made, nil // by an earlier attempt of this request
+		if created, missing := s.showCreated(ctx, call, w.ID, w.Secrets[0].ID); missing == nil {
+			return created, nil // by an earlier attempt of this request
 		}
 	}
 	if err != nil {
@@ -71,16 +71,16 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	return showWithSecret(call, w, w.Secrets[0]), nil
 }
 
-// showMade shows the secret that an earlier attempt created. It returns NOT_FOUND if the endpoint
-// or the secret was deleted.
-func (s *Service) showMade(ctx context.Context, call *rpc.Call, webhook, secret string) (WebhookWithSecret, error) {
+// showCreated shows the secret that an earlier attempt created. It returns NOT_FOUND if the
+// endpoint or the secret was deleted.
+func (s *Service) showCreated(ctx context.Context, call *rpc.Call, webhook, secret string) (WebhookWithSecret, error) {
 	w, err := s.Store.Webhook(ctx, call.Account, webhook)
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	made, ok := w.Secret(secret)
+	created, ok := w.Secret(secret)
 	if !ok {
 		return WebhookWithSecret{}, collab.Errorf(collab.NotFound, "the secret that this request created was deleted")
 	}
-	return showWithSecret(call, w, made), nil
+	return showWithSecret(call, w, created), nil
 }

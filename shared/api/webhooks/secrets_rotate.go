@@ -33,10 +33,10 @@ func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateS
 	call.Items = 1
 	call.Message = "the secret was rotated: keep the new one, which is not shown again; the previous one also signs for 24 h"
 	if call.Again {
-		return s.showMade(ctx, call, req.WebhookID, id)
+		return s.showCreated(ctx, call, req.WebhookID, id)
 	}
 	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
-		if _, made := w.Secret(id); made {
+		if _, created := w.Secret(id); created {
 			return nil // by an earlier attempt of this request
 		}
 		w.LastUpdated = call.Now.UnixMilli()
@@ -45,6 +45,6 @@ func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateS
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	made, _ := w.Secret(id)
-	return showWithSecret(call, w, made), nil
+	created, _ := w.Secret(id)
+	return showWithSecret(call, w, created), nil
 }

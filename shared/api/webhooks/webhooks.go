@@ -65,7 +65,7 @@ func show(w collab.Webhook, now time.Time) Webhook {
 }
 
 // showWithSecret is show with the text of a new secret. The response is not stored.
-func showWithSecret(call *rpc.Call, w collab.Webhook, made collab.WebhookSecret) WebhookWithSecret {
+func showWithSecret(call *rpc.Call, w collab.Webhook, created collab.WebhookSecret) WebhookWithSecret {
 	call.Secret = true
-	return WebhookWithSecret{show(w, call.Now), made.Secret}
+	return WebhookWithSecret{show(w, call.Now), created.Secret}
 }

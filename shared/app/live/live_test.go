@@ -657,7 +657,7 @@ func TestUnits(t *testing.T) {
 	doc := org.Document("plan")
 	for what, written := range map[string][]keys.Key{
 		"a comment":  {keys.Annotation(doc, "a"), keys.Comment(doc, "a", 1), keys.Event("acme", "e"), keys.AnnotationID(doc, "a")},
-		"read state": {keys.Seen(doc, "ann")},
+		"read state": {keys.ReadState(doc, "ann")},
 		"an inbox":   {keys.UserNotification(org, "ann", 1<<40, "n")},
 		"a document": {keys.Document(org, "plan")},
 		"a user":     {keys.Member(org, "ann")},

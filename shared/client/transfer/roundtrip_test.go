@@ -59,8 +59,8 @@ var stored = map[string][]reflect.Type{
 	keys.APreference:              {reflect.TypeFor[collab.Preferences]()},
 	keys.AThread:                  {reflect.TypeFor[collab.Annotation]()},
 	keys.AComment:                 {reflect.TypeFor[collab.Comment]()},
-	"seen of a document":          {reflect.TypeFor[collab.Seen]()},
-	"seen of a thread":            {reflect.TypeFor[collab.Seen]()},
+	"seen of a document":          {reflect.TypeFor[collab.ReadState]()},
+	"seen of a thread":            {reflect.TypeFor[collab.ReadState]()},
 }
 
 // own are attributes that a file omits, by kind ("" for all): they concern the writing of an item,
@@ -77,8 +77,7 @@ var own = map[string][]string{
 	keys.AnOrganizationPreference: {keys.LastUpdated},
 	keys.APreference:              {keys.LastUpdated},
 	// the file has the latest of the thread and its comments
-	keys.AThread:       {keys.LastUpdated, "upd", "orgu"},
-	"seen of a thread": {"da"}, // mark of the request that added the thread
+	keys.AThread: {keys.LastUpdated, "upd", "orgu"},
 }
 
 // TestRoundTrip exports an organization with every kind of item, every field of a line and every

@@ -124,17 +124,17 @@ func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *o
 	default:
 		ev.Type, ev.DocumentID = collab.DocumentDeleted, th.ID
 	}
-	marked, err := s.mark(ctx, job, th, nil, &ev)
+	marked, err := s.markDeleted(ctx, job, th, nil, &ev)
 	if marked {
 		req.Recorded(&ev)
 	}
 	return err
 }
 
-// mark marks a thing as deleted by a job, removes it from folder lists, and records ev unless it is
-// nil. It does nothing if the thing is deleted, has another incarnation, or is in none of the
-// folders in; a nil in means any folder.
-func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, in map[string]bool, ev *collab.Event) (marked bool, err error) {
+// markDeleted marks a thing as deleted by a job, removes it from folder lists, and records ev
+// unless it is nil. It does nothing if the thing is deleted, has another incarnation, or is in none
+// of the folders in; a nil in means any folder.
+func (s *Store) markDeleted(ctx context.Context, job *outbox.Job, th outbox.JobThing, in map[string]bool, ev *collab.Event) (marked bool, err error) {
 	k, mark := keys.Thing(job.In, th.Kind, th.ID), s.NewMark()
 	err = s.Try(ctx, string(th.Kind)+" "+th.ID, mark, func(ctx context.Context) ([]store.Write, error) {
 		before, of, err := s.lifetime(ctx, k)

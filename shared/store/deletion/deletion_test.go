@@ -187,9 +187,9 @@ func (p *process) fill(doc collab.DocumentRef) {
 		p.must(p.thread(doc, id))
 	}
 	p.must(p.SetPreferences(p.Context(), org, []string{"ann"}, []string{doc.Document}, collab.Preferences{Inbox: collab.PreferNone}))
-	_, err := p.threads.SetSeen(p.Context(), storetest.Request(p.Now()), doc, "ann", []string{"a"}, true, nil)
+	_, err := p.threads.SetRead(p.Context(), storetest.Request(p.Now()), doc, "ann", []string{"a"}, true, nil)
 	p.must(err)
-	p.must(p.threads.SetAllSeen(p.Context(), storetest.Request(p.Now()), doc, "bob", true))
+	p.must(p.threads.SetAllRead(p.Context(), storetest.Request(p.Now()), doc, "bob", true))
 	in := collab.Resource{OrganizationRef: org, Document: doc}
 	for _, err := range p.ChangeMembers(p.Context(), storetest.Request(p.Now()), in, []string{"ann", "cid"}, true, func(int, *collab.Member) {}) {
 		p.must(err)

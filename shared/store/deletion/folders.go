@@ -150,7 +150,7 @@ func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outb
 			return err
 		}
 		err := store.Each(ctx, len(part), func(ctx context.Context, i int) error {
-			_, err := s.mark(ctx, job, part[i], folders, nil)
+			_, err := s.markDeleted(ctx, job, part[i], folders, nil)
 			return err
 		})
 		if err != nil {

@@ -19,16 +19,13 @@ import (
 // Store stores the directory in a table. It is safe for concurrent use.
 type Store struct {
 	*store.Table
-	cached *cache.Cache[keys.Key, int64] // incarnations of enabled organizations and documents
-
-	removals *cache.Cache[keys.Key, bool] // organizations and documents with removed users
-
-	disabled bool // see WithDisabled
+	cached   *cache.Cache[keys.Key, opened] // enabled organizations and documents
+	disabled bool                           // see WithDisabled
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, cached: cache.New[keys.Key, int64](mostCached), removals: cache.New[keys.Key, bool](mostCached)}
+	return &Store{Table: t, cached: cache.New[keys.Key, opened](mostCached)}
 }
 
 // WithDisabled returns a directory that treats disabled organizations and documents as enabled. It

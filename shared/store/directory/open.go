@@ -36,10 +36,7 @@ func (s *Store) open(it store.Item, subject string, at time.Time) (incarnation i
 	case of.Disabled:
 		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", subject)
 	}
-	s.cached.Put(it.Key(), of.Incarnation, at.Add(CacheTTL))
-	if it[keys.Removals] != nil {
-		s.noteRemovals(it.Key())
-	}
+	s.cached.Put(it.Key(), opened{of.Incarnation, it[keys.Removals] != nil}, at.Add(CacheTTL))
 	return of.Incarnation, nil
 }
 
@@ -49,8 +46,14 @@ func (s *Store) readState(it store.Item) (of state, err error) {
 	return of, err
 }
 
-// Forget removes an organization or document from the cache.
-func (s *Store) Forget(k keys.Key) { s.cached.Forget(k) }
+// opened holds data that a process remembers about an enabled organization or document.
+type opened struct {
+	incarnation int64
+	removals    bool // it has the flag Removals
+}
+
+// Forget makes the next request read an organization or document.
+func (s *Store) Forget(k keys.Key) { s.cached.Expire(k) }
 
 // seek reads items in an organization, and the organization itself unless it is cached. It makes
 // one round trip, and a second, strongly consistent one if something is missing. itemKeys returns
@@ -60,10 +63,10 @@ func (s *Store) seek(
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
 	itself, now := keys.Organization(acct, id), s.Now()
 	_, cached := s.cached.Get(itself, now)
-	likely, seen := s.cached.Last(itself)
-	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely}
+	likely, known := s.cached.Last(itself)
+	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely.incarnation}
 	var ask []keys.Key
-	if seen {
+	if known {
 		ask = itemKeys(org)
 	}
 	if !cached {
@@ -73,7 +76,7 @@ func (s *Store) seek(
 		return org, found, err
 	}
 	incarnation, err := s.open(found[itself], organizationNamed(id), now)
-	if err != nil || seen && incarnation == likely {
+	if err != nil || known && incarnation == likely.incarnation {
 		return org, found, err
 	}
 	org.Incarnation = incarnation
@@ -158,7 +161,8 @@ func (s *Store) openDocuments(
 	list := make([]collab.DocumentRef, 0, len(ids))
 	for _, id := range ids {
 		k := keys.Document(org, id)
-		incarnation, known := s.cached.Get(k, now)
+		last, known := s.cached.Get(k, now)
+		incarnation := last.incarnation
 		if it := found[k]; folder != "" || !known {
 			if it != nil && folder != "" && it.Text(keys.Parent) != folder {
 				continue

@@ -95,8 +95,8 @@ func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []stri
 	for i, id := range ids {
 		list[i] = org.Document(id)
 		k := documentKey(list[i])
-		if n, known := s.cached.Get(k, s.Now()); known {
-			list[i].Incarnation = n
+		if last, known := s.cached.Get(k, s.Now()); known {
+			list[i].Incarnation = last.incarnation
 		} else {
 			itemKeys = append(itemKeys, k)
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -15,10 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// Removing a user from an organization or document leaves a mark, so that threads that name the
-// user stay hidden and the user's tokens stop working. The mark's key has a hash of the user's id,
-// so that the mark can outlive personal data: see package erasure. The item of the organization or
-// document has a flag if such marks exist; without it, nobody reads them.
+// Removing a user from an organization or document leaves a removal, so that threads that name the
+// user stay hidden and the user's tokens stop working. Its key has a hash of the user's id, so that
+// it can outlive personal data: see package erasure. The item of the organization or document has a
+// flag if removals exist; without it, nobody reads them.
 
 func removedKey(in collab.Resource, user string) keys.Key {
 	if in.Document.Document != "" {
@@ -33,10 +32,17 @@ func (s *Store) removedItem(in collab.Resource, user string) store.Item {
 	return it
 }
 
-// IsRemoved reports whether a user was removed from an opened organization. It reads nothing unless
-// this process knows of removals there.
+// mayRemove reports whether an organization or document had removals when this process opened it.
+// It is true if the process does not know.
+func (s *Store) mayRemove(k keys.Key) bool {
+	last, known := s.cached.Last(k)
+	return last.removals || !known
+}
+
+// IsRemoved reports whether a user was removed from an opened organization. It reads nothing if
+// there were no removals when the organization was opened.
 func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
-	if _, known := s.removals.Get(keys.Organization(org.Account, org.Organization), s.Now()); !known {
+	if !s.mayRemove(keys.Organization(org.Account, org.Organization)) {
 		return false, nil
 	}
 	it, err := s.Get(ctx, keys.Removed(org, user))
@@ -45,7 +51,7 @@ func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user 
 
 // EndAccess removes users from an organization, members or not, with their grants and groups, and
 // ends their notifications. It keeps data written after at, because the users were added again. The
-// marks expire with the users' last tokens, except marks of users that had been removed before.
+// removals expire with the users' last tokens, except removals that existed before.
 func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users []string, at collab.Millis) error {
 	in := collab.Resource{OrganizationRef: org}
 	if err := s.flagRemovals(ctx, in); err != nil {
@@ -62,12 +68,12 @@ func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users
 		if m.Number(keys.LastUpdated) > at {
 			return nil
 		}
-		mark := s.removedItem(in, users[i])
-		mark[keys.LastUpdated] = store.Number(max(at, earlier.Number(keys.LastUpdated)))
+		removal := s.removedItem(in, users[i])
+		removal[keys.LastUpdated] = store.Number(max(at, earlier.Number(keys.LastUpdated)))
 		if earlier == nil || earlier[keys.Expires] != nil {
-			mark[keys.Expires] = store.Number(s.MarkExpiry())
+			removal[keys.Expires] = store.Number(s.RemovalExpiry())
 		}
-		if err := s.Put(ctx, mark); err != nil {
+		if err := s.Put(ctx, removal); err != nil {
 			return err
 		}
 		if _, err := s.deleteGrants(ctx, org, users[i], at, func() error { return nil }); err != nil || m == nil {
@@ -78,9 +84,9 @@ func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users
 	})
 }
 
-// MarkExpiry returns the expiry of a mark for a user whose data is erased now, in Unix seconds: no
-// token of the user is valid then.
-func (s *Store) MarkExpiry() int64 {
+// RemovalExpiry returns the expiry of the removal of a user whose data is erased now, in Unix
+// seconds: no token of the user is valid then.
+func (s *Store) RemovalExpiry() int64 {
 	return s.Now().Add(collab.MaxTokenLife+store.ClockSkew).Unix() + 1
 }
 
@@ -95,7 +101,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 		return errs
 	}
 	flag := sync.OnceValue(func() error { return s.flagRemovals(ctx, in) })
-	mark := func(user string) error {
+	record := func(user string) error {
 		if in.Folder.Folder != "" {
 			return nil // the access type decides about its documents
 		}
@@ -107,12 +113,12 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	remove := func(i int) error {
 		user, found := users[i], there[memberKey(in, users[i])] != nil
 		if found {
-			if err := mark(user); err != nil {
+			if err := record(user); err != nil {
 				return err
 			}
 		}
 		if in.Folder.Folder == "" && in.Document.Document == "" {
-			n, err := s.deleteGrants(ctx, in.OrganizationRef, user, collab.MaxMillis, func() error { return mark(user) })
+			n, err := s.deleteGrants(ctx, in.OrganizationRef, user, collab.MaxMillis, func() error { return record(user) })
 			if found = found || n > 0; err != nil {
 				return err
 			}
@@ -143,33 +149,24 @@ func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	}
 	_, err = s.Write(ctx, store.Update(k, expression.Set(expression.Name(keys.Removals), expression.Value(true)),
 		expression.Name(keys.PK).AttributeExists()))
-	s.noteRemovals(k)
+	s.cached.Put(k, opened{incarnation, true}, s.Now()) // the next request reads the item
 	return err
 }
 
-// knownRemovals is how long a process remembers the flag: longer than it trusts that the item
-// exists.
-const knownRemovals = CacheTTL + time.Minute
-
-func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
-
-// BringBack restores access of users that were removed from a document or its organization and have
-// written something since. wrote has the time of the last comment of each. It reads nothing unless
-// this process knows of removals; it learns of the first within CacheTTL of opening the document.
+// BringBack restores access of users that were removed from an opened document or its organization
+// and have written something since. wrote has the time of the last comment of each. It reads
+// nothing if there were no removals when the document was opened.
 func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map[string]collab.Millis) error {
-	now := s.Now()
-	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)
-	_, ofDocument := s.removals.Get(documentKey(doc), now)
-	marks := map[keys.Key]collab.Millis{}
+	removals := map[keys.Key]collab.Millis{}
 	for u, at := range wrote {
-		if ofOrganization {
-			marks[keys.Removed(doc.OrganizationRef, u)] = at
+		if s.mayRemove(keys.Organization(doc.Account, doc.Organization)) {
+			removals[keys.Removed(doc.OrganizationRef, u)] = at
 		}
-		if ofDocument {
-			marks[keys.RemovedFrom(doc, u)] = at
+		if s.mayRemove(documentKey(doc)) {
+			removals[keys.RemovedFrom(doc, u)] = at
 		}
 	}
-	return s.lift(ctx, marks)
+	return s.lift(ctx, removals)
 }
 
 // bringBack is BringBack for users that get a grant on resources. It reads the items of the
@@ -186,30 +183,30 @@ func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resou
 	if err != nil {
 		return err
 	}
-	marks := map[keys.Key]collab.Millis{}
+	removals := map[keys.Key]collab.Millis{}
 	for _, in := range on {
 		for _, u := range users {
 			if found[itself(in)][keys.Removals] != nil {
-				marks[keys.Removed(in.OrganizationRef, u)] = collab.MaxMillis
+				removals[keys.Removed(in.OrganizationRef, u)] = collab.MaxMillis
 			}
 			if in.Document.Document != "" && found[documentKey(in.Document)][keys.Removals] != nil {
-				marks[keys.RemovedFrom(in.Document, u)] = collab.MaxMillis
+				removals[keys.RemovedFrom(in.Document, u)] = collab.MaxMillis
 			}
 		}
 	}
-	return s.lift(ctx, marks)
+	return s.lift(ctx, removals)
 }
 
-// lift deletes the marks that are older than their times.
-func (s *Store) lift(ctx context.Context, marks map[keys.Key]collab.Millis) error {
-	if len(marks) == 0 {
+// lift deletes the removals that are older than their times.
+func (s *Store) lift(ctx context.Context, removals map[keys.Key]collab.Millis) error {
+	if len(removals) == 0 {
 		return nil
 	}
-	found, err := s.GetAll(ctx, slices.Collect(maps.Keys(marks)), true)
+	found, err := s.GetAll(ctx, slices.Collect(maps.Keys(removals)), true)
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(found, func(k keys.Key, it store.Item) bool { return it.Number(keys.LastUpdated) >= marks[k] })
+	maps.DeleteFunc(found, func(k keys.Key, it store.Item) bool { return it.Number(keys.LastUpdated) >= removals[k] })
 	lifted := slices.Collect(maps.Values(found))
 	return store.Each(ctx, len(lifted), func(ctx context.Context, i int) error {
 		_, err := s.Write(ctx, store.DeleteRead(lifted[i], keys.LastUpdated))

@@ -43,8 +43,8 @@ func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after stri
 func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []string) (list []Removal, err error) {
 	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) }), true)
 	for _, u := range users {
-		if mark := found[removedKey(in, u)]; mark != nil {
-			list = append(list, Removal{u, mark.Number(keys.LastUpdated)})
+		if removal := found[removedKey(in, u)]; removal != nil {
+			list = append(list, Removal{u, removal.Number(keys.LastUpdated)})
 		}
 	}
 	return list, err
@@ -64,9 +64,9 @@ func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef
 // RestoreRemoval records the removal of a user from an organization or document, unless a later
 // removal is known. It fails if the user has a grant there: the user was added again.
 func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Removal) (bool, error) {
-	mark, member := removedKey(in, r.User), memberKey(in, r.User)
-	found, err := s.GetAll(ctx, []keys.Key{mark, member}, true)
-	if err != nil || found[mark] != nil && found[mark].Number(keys.LastUpdated) >= r.At {
+	removal, member := removedKey(in, r.User), memberKey(in, r.User)
+	found, err := s.GetAll(ctx, []keys.Key{removal, member}, true)
+	if err != nil || found[removal] != nil && found[removal].Number(keys.LastUpdated) >= r.At {
 		return false, err
 	}
 	granted := found[member] != nil

@@ -16,7 +16,7 @@ const (
 	// Up to this number, grants on folders are read one by one.
 	fewFolders = collab.MaxFolderDepth
 	// The same without default access, so that a user costs at most two read units.
-	fewFoldersSeen = 1
+	fewFoldersUnset = 1
 	// Grants on folders of each user that are read at once instead.
 	listedGrants = 100
 	// Grants on folders that are read one by one for users with more grants than that.
@@ -126,7 +126,7 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 			}
 		}
 	}
-	few := fewFoldersSeen
+	few := fewFoldersUnset
 	if full {
 		few = fewFolders
 	}

@@ -205,9 +205,9 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	}, comment(1, person, words))
 	_, errs, err := w.threads.DeleteAnnotations(w.Context(), w.request(), doc, []string{"deleted"}, collab.AnnotationDeletion{})
 	w.must(errors.Join(append(errs, err)...))
-	_, err = w.threads.SetSeen(w.Context(), w.request(), doc, person, []string{"of bob"}, true, nil)
+	_, err = w.threads.SetRead(w.Context(), w.request(), doc, person, []string{"of bob"}, true, nil)
 	w.must(err)
-	w.must(w.threads.SetAllSeen(w.Context(), w.request(), doc, person, true))
+	w.must(w.threads.SetAllRead(w.Context(), w.request(), doc, person, true))
 }
 
 func (w *world) plantNotifications(doc collab.DocumentRef) {
@@ -613,7 +613,7 @@ func TestFollowed(t *testing.T) {
 	if err != nil || !slices.Equal(changed, []string{"blanked", "mentions", "shorter"}) {
 		t.Errorf("changed are %v, %v", changed, err)
 	}
-	if gone, _, err := w.threads.Gone(t.Context(), doc, since, nil, 10); err != nil || len(gone) != 1 || gone[0].CreatorID != collab.ErasedUser {
+	if gone, _, err := w.threads.Left(t.Context(), doc, since, nil, 10); err != nil || len(gone) != 1 || gone[0].CreatorID != collab.ErasedUser {
 		t.Errorf("gone are %+v, %v", gone, err)
 	}
 }

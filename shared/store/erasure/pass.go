@@ -70,7 +70,7 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 	return r.change(ctx, f, nil)
 }
 
-// forget removes the user id from a removal mark. A mark of the erasure itself expires after 48
+// forget removes the user id from a removal. A removal of the erasure itself expires after 48
 // hours.
 func (r *pass) forget(ctx context.Context, f store.Found) error {
 	if f.Text(keys.RemovedUser) == "" {
@@ -79,7 +79,7 @@ func (r *pass) forget(ctx context.Context, f store.Found) error {
 	r.written.Add(1)
 	update := expression.Remove(expression.Name(keys.RemovedUser))
 	if f.Item[keys.Expires] != nil {
-		update = update.Set(expression.Name(keys.Expires), expression.Value(r.MarkExpiry()))
+		update = update.Set(expression.Name(keys.Expires), expression.Value(r.RemovalExpiry()))
 	}
 	_, err := r.Write(ctx, store.Update(f.Key(), update,
 		expression.Name(keys.LastUpdated).Equal(expression.Value(f.Number(keys.LastUpdated)))))
@@ -139,7 +139,7 @@ func (r *pass) inThread(ctx context.Context, f store.Found) error {
 		return nil
 	case f.Kind.Name == keys.AThread && theirs:
 		return r.change(ctx, f, r.head)
-	case !theirs || f.Kind.Name == keys.AThread:
+	case !theirs:
 		return r.change(ctx, f, nil)
 	}
 	answered, err := r.thread(f).lastAnswer(ctx, r, f)
@@ -215,8 +215,8 @@ func (th *thread) deleteEnd(ctx context.Context, r *pass, f store.Found) (string
 		PK: f.Text(keys.PK), Keys: store.Span{From: head + "#", To: head + keys.AfterComments}, Limit: 100, Newest: true, Strong: true,
 		Project: []string{keys.PK, keys.SK, keys.Creator, keys.AddedBy, keys.LastUpdated},
 	}
-	for more := true; more; {
-		items, goesOn, err := r.QueryPage(ctx, q)
+	for {
+		items, more, err := r.QueryPage(ctx, q)
 		if err != nil {
 			return "", err
 		}
@@ -224,10 +224,10 @@ func (th *thread) deleteEnd(ctx context.Context, r *pass, f store.Found) (string
 			return !r.ids[it.Text(keys.Creator)] || !r.old(store.Found{Item: it, Kind: f.Kind})
 		})
 		answered := ""
-		if more = goesOn; end < 0 {
+		if end < 0 {
 			end = len(items)
 		} else {
-			answered, more = items[end].Text(keys.SK), false
+			answered = items[end].Text(keys.SK)
 		}
 		if end > 0 {
 			if err := th.touch(ctx, r, f); err != nil {
@@ -240,11 +240,10 @@ func (th *thread) deleteEnd(ctx context.Context, r *pass, f store.Found) (string
 			_, err := r.Write(ctx, store.DeleteRead(items[i], keys.AddedBy))
 			return err
 		})
-		if err != nil || answered != "" {
+		if err != nil || answered != "" || !more {
 			return answered, err
 		}
 	}
-	return "", nil
 }
 
 // without removes the users from the attributes that the table of kinds lists.

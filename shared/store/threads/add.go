@@ -15,7 +15,7 @@ import (
 
 // AddAnnotation adds an annotation with its comments, which have distinct ids, and records the
 // event in one transaction. It succeeds if an earlier attempt of the request added the annotation.
-// It marks the thread as seen by the authors of comments, unless add.Moved.
+// It marks the thread as read by the authors of comments, unless add.Moved.
 //
 // It returns ALREADY_EXISTS if another annotation has the id, and INVALID_ARGUMENT if an item
 // exceeds collab.MaxItemBytes or all of them exceed a transaction.
@@ -118,7 +118,7 @@ func tooMuch(field string) error {
 // given id. It returns INVALID_ARGUMENT if a comment exceeds collab.MaxItemBytes, or if all of them
 // exceed a transaction.
 //
-// It marks the thread as seen by the authors, unless add.Moved, or an author has since marked it
+// It marks the thread as read by the authors, unless add.Moved, or an author has since marked it
 // differently.
 //
 // It looks for given ids first, so that a call that fails or repeats leaves the thread unchanged.
@@ -129,7 +129,7 @@ func (s *Store) AddComments(
 	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
 	var said func() (map[keys.Key]store.Item, error)
 	if !add.Moved {
-		said = collab.Later(ctx, func() (map[keys.Key]store.Item, error) { return s.saidBy(ctx, doc, ann, add.Comments) })
+		said = collab.Later(ctx, func() (map[keys.Key]store.Item, error) { return s.authorsRead(ctx, doc, ann, add.Comments) })
 	}
 	head, err := a.run(ctx)
 	if err != nil || add.Moved {
@@ -138,9 +138,9 @@ func (s *Store) AddComments(
 	if head == nil { // added by an earlier attempt
 		head, err = s.Get(ctx, headKey(doc, ann))
 	}
-	seen, failed := said()
+	read, failed := said()
 	if err = cmp.Or(err, failed); err == nil && head != nil {
-		err = s.answered(ctx, req, doc, ann, head, seen, a.comments)
+		err = s.answered(ctx, req, doc, ann, head, read, a.comments)
 	}
 	return a.ids(), err
 }

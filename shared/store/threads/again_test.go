@@ -199,7 +199,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 }
 
 // TestCommentOfLongAgo adds a comment at the earliest time to a deleted thread that this process
-// has seen.
+// has read.
 func TestCommentOfLongAgo(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", storetest.Comment("bob", 0, 9_000))

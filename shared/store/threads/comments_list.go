@@ -117,12 +117,12 @@ func (s *Store) RecentComments(
 }
 
 // Latest returns the annotation of a part with up to most of its last comments, in id order. It
-// also returns the time until which a user has seen it, 0 for never. The thread is nil if it does
-// not exist. Latest reads at most 1 MB of comments, and may miss read marks of the last second.
+// also returns the time until which a user has read it, 0 for never. The thread is nil if it does
+// not exist. Latest reads at most 1 MB of comments, and may miss read states of the last second.
 func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, most int) (*collab.Thread, collab.Millis, error) {
 	var head store.Item
 	var items []store.Item
-	var seen *seenBy
+	var states *readStates
 	p.Comments = nil
 	k := headKey(p.Document, p.Annotation)
 	err := store.Each(ctx, 3, func(ctx context.Context, i int) (err error) {
@@ -135,7 +135,7 @@ func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, mo
 				PK: first.PK, Keys: store.Span{From: first.SK, To: threadSpan(k.SK).To}, Newest: true, Limit: most, Strong: true,
 			})
 		default:
-			seen, err = s.seenIn(ctx, p.Document, user, []string{p.Annotation})
+			states, err = s.readStatesIn(ctx, p.Document, user, []string{p.Annotation})
 		}
 		return err
 	})
@@ -155,7 +155,7 @@ func (s *Store) Latest(ctx context.Context, p collab.ThreadPart, user string, mo
 			t.Comments = append(t.Comments, c)
 		}
 	}
-	return t, seen.before(p.Annotation, head), nil
+	return t, states.before(p.Annotation, head), nil
 }
 
 // commentOf decodes a comment of a head, or returns failed. is is false for items to skip: from a

@@ -169,7 +169,7 @@ func (s *Store) deleteHead(
 		ev = &of
 	}
 	refused, err := s.Outbox.Commit(ctx, req, []store.Write{
-		store.DeleteRead(head, same...), s.goneLookUp(doc, a.ID), s.goneWrite(ctx, doc, &a, true),
+		store.DeleteRead(head, same...), s.leftLookUp(doc, a.ID), s.leftWrite(ctx, doc, &a, true),
 	}, ev)
 	if err != nil || refused == nil || !d.Unanswered {
 		return err
@@ -378,8 +378,8 @@ func (d *commentDeletion) try(ctx context.Context, planned []outbox.JobComment) 
 	})
 }
 
-// Sweep deletes the remains of a thread whose head was deleted or added again: comments of other
-// heads, and read marks. It deletes up to most items, and reports whether none is left.
+// Sweep deletes comments of earlier heads of a thread, which was deleted or added again. It deletes
+// up to most comments, and reports whether none is left.
 func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, most int) (swept int, done bool, err error) {
 	k := headKey(doc, ann)
 	head, err := s.Get(ctx, k)
@@ -389,7 +389,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 	var gone []store.Item
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Strong: true, Project: []string{keys.PK, keys.SK, keys.Birth}}
 	done = true
-	for it, err := range s.withSeen(ctx, doc, ann, s.Items(ctx, q)) {
+	for it, err := range s.Items(ctx, q) {
 		if err != nil {
 			return 0, false, err
 		}

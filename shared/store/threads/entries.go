@@ -28,8 +28,8 @@ func (src *entries) read(ctx context.Context, want, concurrent int) (p part, err
 	}
 	scan := src.scan()
 	scan.Limit = min(limit, w.allowance(concurrent))
-	seen := src.last // reading from the end sees it again
-	if src.newest && seen != "" {
+	previous := src.last // reading from the end sees it again
+	if src.newest && previous != "" {
 		scan.Limit++
 	}
 	items, more, err := w.QueryPage(ctx, scan)
@@ -40,7 +40,7 @@ func (src *entries) read(ctx context.Context, want, concurrent int) (p part, err
 	p.done = !more
 	sortKey := keys.IndexOf(src.index).SortKey
 	for _, it := range items {
-		if it.Text(sortKey) == seen {
+		if it.Text(sortKey) == previous {
 			continue
 		}
 		src.last = it.Text(sortKey)

@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// deliver offers the entries that match, in order, in parts if many may be hidden.
+// deliver yields the entries that match, in order, in parts if many may be hidden.
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	entries, err := w.current(ctx, entries)
 	for err == nil && len(entries) > 0 {
@@ -17,7 +17,7 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		if part, entries, err = w.visible(ctx, examined); err != nil || w.ended {
 			return err
 		}
-		if err = w.offer(ctx, part); err != nil || w.ended {
+		if err = w.emit(ctx, part); err != nil || w.ended {
 			return err
 		}
 		w.move(examined[len(examined)-len(entries)-1].at)
@@ -28,9 +28,9 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	return err
 }
 
-// offer offers the entries that match, in order. It fetches threads concurrently, but reads the
+// emit yields the entries that match, in order. It fetches threads concurrently, but reads the
 // rest of a long thread only in its turn, so that memory holds one long thread at a time.
-func (w *walk) offer(ctx context.Context, entries []entry) error {
+func (w *walk) emit(ctx context.Context, entries []entry) error {
 	if err := w.prepareUnread(ctx, entries); err != nil {
 		return err
 	}
@@ -63,15 +63,15 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 		if hidden {
 			t = nil
 		}
-		offered := t == nil && e.last && w.visited != e.at.Value
+		matched := t == nil && e.last && w.visited != e.at.Value
 		if t != nil {
 			w.visit(e)
 			// an annotation that moved to another requested value is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
-			offered = !moved && !e.outside && matches(w.q, t) && w.isUnread(e.document, r.head, t)
+			matched = !moved && !e.outside && matches(w.q, t) && w.isUnread(e.document, r.head, t)
 		}
-		if offered {
-			if !w.take(e.id, t) {
+		if matched {
+			if !w.yield(e.id, t) {
 				w.ended = true
 				return nil
 			}
@@ -86,7 +86,7 @@ func (w *walk) offer(ctx context.Context, entries []entry) error {
 	return nil
 }
 
-// visit records that a document has the id of an entry, or that the id was offered as missing.
+// visit records that a document has the id of an entry, or that the id was matched as missing.
 func (w *walk) visit(e entry) {
 	if w.q.IDs != nil {
 		w.visited = e.at.Value

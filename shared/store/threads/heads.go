@@ -52,7 +52,7 @@ func (s *Store) Heads(
 }
 
 // DocumentsWith returns up to most documents of an organization with an annotation of an id, also
-// if the annotation was deleted within GoneFor or with its document. It reads with strong
+// if the annotation was deleted within LeftFor or with its document. It reads with strong
 // consistency.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
 	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})

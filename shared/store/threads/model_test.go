@@ -27,7 +27,7 @@ type model struct {
 	documents map[string]string // folder by document
 	threads   map[string]map[string]*modelThread
 	clock     collab.Millis
-	seen      map[seenKey]collab.Seen
+	states    map[readKey]collab.ReadState
 	asking    []string // users of the current query; none for everything
 	known     int      // documents that its Sight answers in time
 }
@@ -71,29 +71,29 @@ func drawVisibility(t *rapid.T) *collab.Visibility {
 	return v.Narrow()
 }
 
-type seenKey struct{ user, document, annotation string }
+type readKey struct{ user, document, annotation string }
 
-func (m *model) seenBefore(user string, t *collab.Thread) collab.Millis {
-	return collab.SeenBefore(m.seen[seenKey{user, t.Document, ""}], m.seen[seenKey{user, t.Document, t.ID}])
+func (m *model) readBefore(user string, t *collab.Thread) collab.Millis {
+	return collab.ReadBefore(m.states[readKey{user, t.Document, ""}], m.states[readKey{user, t.Document, t.ID}])
 }
 
-func (m *model) see(k seenKey, seen bool) {
-	v := collab.Seen{At: m.clock}
-	if seen {
+func (m *model) setRead(k readKey, read bool) {
+	v := collab.ReadState{At: m.clock}
+	if read {
 		v.Before = m.clock + 1
 	}
-	m.seen[k] = v
+	m.states[k] = v
 }
 
-// answered stores read marks of comments' authors. key was the thread's time key.
+// answered stores read states of comments' authors. key was the thread's time key.
 func (m *model) answered(t *collab.Thread, key collab.Millis, comments []collab.Comment) {
 	for author, last := range collab.LastOf(comments) {
-		k := seenKey{author, t.Document, t.ID}
-		if m.seenBefore(author, t) > key {
+		k := readKey{author, t.Document, t.ID}
+		if m.readBefore(author, t) > key {
 			continue
 		}
-		if v, said := m.seen[k]; !said || v.At < last-1 {
-			m.seen[k] = collab.Seen{At: last - 1, Before: last}
+		if v, said := m.states[k]; !said || v.At < last-1 {
+			m.states[k] = collab.ReadState{At: last - 1, Before: last}
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	if !m.viewers(t.Document).See(&t.Annotation) {
 		return false
 	}
-	unread := !q.UnreadOnly || t.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, t))
+	unread := !q.UnreadOnly || t.UnreadBy(q.UnreadFor, m.readBefore(q.UnreadFor, t))
 	return unread && mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
 		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) &&
 		in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
@@ -279,7 +279,7 @@ func testModel(t *testing.T, s *Store) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := t.Context()
 		org := collab.OrganizationRef{Account: "acct#", Organization: fmt.Sprint("org ", orgs.Add(1))}
-		m := &model{documents: map[string]string{}, threads: map[string]map[string]*modelThread{}, clock: 1_000, seen: map[seenKey]collab.Seen{}}
+		m := &model{documents: map[string]string{}, threads: map[string]map[string]*modelThread{}, clock: 1_000, states: map[readKey]collab.ReadState{}}
 		err := storetest.ChangeOrganization(ctx, s.Directory, org, func(*collab.Organization) {})
 		must.Do(t, err)
 		_, err = s.Directory.OpenFolder(ctx, storetest.Request(time.Now()), org, "f", true)
@@ -389,7 +389,7 @@ func testModel(t *testing.T, s *Store) {
 					}
 					must.Do(t, errs[i])
 					delete(m.threads[d], id)
-					maps.DeleteFunc(m.seen, func(k seenKey, _ collab.Seen) bool { return k.document == d && k.annotation == id })
+					maps.DeleteFunc(m.states, func(k readKey, _ collab.ReadState) bool { return k.document == d && k.annotation == id })
 				}
 			},
 			"show to others": func(t *rapid.T) {
@@ -456,7 +456,7 @@ func testModel(t *testing.T, s *Store) {
 					next, err := s.Walk(ctx, org, opened(ctx, s.Directory, org, q), from, rapid.SampledFrom([]int{1, 2, 3, 10, 1000}).Draw(t, "page"),
 						func(id string, th *collab.Thread) bool {
 							if th != nil {
-								if want := th.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, th)); (th.Unread != nil) != (q.UnreadFor != "") || th.Unread != nil && *th.Unread != want {
+								if want := th.UnreadBy(q.UnreadFor, m.readBefore(q.UnreadFor, th)); (th.Unread != nil) != (q.UnreadFor != "") || th.Unread != nil && *th.Unread != want {
 									t.Fatalf("%+v: %q says that unread is %v, want %v", q, id, th.Unread, want)
 								}
 								th.Unread = nil
@@ -475,13 +475,13 @@ func testModel(t *testing.T, s *Store) {
 			},
 			"see": func(t *rapid.T) {
 				r, d, user := newRequest(), document.Draw(t, "document"), rapid.SampledFrom(someUsers).Draw(t, "user")
-				seen, ids := rapid.Bool().Draw(t, "seen"), drawSome(t, someAnnotations, "annotations")
+				read, ids := rapid.Bool().Draw(t, "read"), drawSome(t, someAnnotations, "annotations")
 				if ids == nil {
-					must.Do(t, s.SetAllSeen(ctx, r, org.Document(d), user, seen))
-					m.see(seenKey{user, d, ""}, seen)
+					must.Do(t, s.SetAllRead(ctx, r, org.Document(d), user, read))
+					m.setRead(readKey{user, d, ""}, read)
 					return
 				}
-				errs, err := s.SetSeen(ctx, r, org.Document(d), user, ids, seen, nil)
+				errs, err := s.SetRead(ctx, r, org.Document(d), user, ids, read, nil)
 				must.Do(t, err)
 				for i, id := range ids {
 					th := m.threads[d][id]
@@ -492,8 +492,8 @@ func testModel(t *testing.T, s *Store) {
 						continue
 					}
 					must.Do(t, errs[i])
-					if before := m.seenBefore(user, &th.Thread); seen && before <= th.key || !seen && before > 0 {
-						m.see(seenKey{user, d, id}, seen)
+					if before := m.readBefore(user, &th.Thread); read && before <= th.key || !read && before > 0 {
+						m.setRead(readKey{user, d, id}, read)
 					}
 				}
 			},
@@ -507,7 +507,7 @@ func testModel(t *testing.T, s *Store) {
 				for _, th := range m.threads[d] {
 					if m.matches(&th.Thread, &q) {
 						want.Total++
-						if user != "" && th.UnreadBy(user, m.seenBefore(user, &th.Thread)) {
+						if user != "" && th.UnreadBy(user, m.readBefore(user, &th.Thread)) {
 							want.Unread++
 						}
 					}

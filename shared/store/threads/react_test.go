@@ -11,7 +11,7 @@ import (
 )
 
 // TestReact changes a comment without a time, concurrently: no change is lost, lastUpdated stays,
-// and Gone names the thread once.
+// and Left names the thread once.
 func TestReact(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	began := time.Now().UnixMilli()
@@ -47,11 +47,11 @@ func TestReact(t *testing.T) {
 	if w.must(err); after.LastUpdated != before.LastUpdated {
 		t.Errorf("lastUpdated moved from %d to %d", before.LastUpdated, after.LastUpdated)
 	}
-	gone, changed, err := w.Gone(t.Context(), w.doc, began, nil, 1)
+	gone, changed, err := w.Left(t.Context(), w.doc, began, nil, 1)
 	if w.must(err); gone != nil || len(changed) != 1 || changed[0] != "reacted" {
 		t.Errorf("gone %v, changed %v; want thread reacted changed", gone, changed)
 	}
-	if _, _, err := w.Gone(t.Context(), w.doc, began, nil, 0); collab.CodeOf(err) != collab.FailedPrecondition {
+	if _, _, err := w.Left(t.Context(), w.doc, began, nil, 0); collab.CodeOf(err) != collab.FailedPrecondition {
 		t.Errorf("more than asked changed: %v, want FAILED_PRECONDITION", err)
 	}
 }

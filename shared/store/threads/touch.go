@@ -56,8 +56,8 @@ func timeKey(it store.Item) collab.Millis {
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
 	k := headKey(doc, ann)
 	key, bound := at, at-quarter
-	switch seen, ok := s.busy.Get(k, s.Now()); {
-	case ok && seen >= at:
+	switch last, ok := s.busy.Get(k, s.Now()); {
+	case ok && last >= at:
 		head, err := s.Get(ctx, k)
 		if err != nil {
 			return nil, err
@@ -65,8 +65,8 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		if head != nil && timeKey(head) >= at {
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
-	case ok && seen >= bound:
-		key, bound = keyFor(seen, at), at
+	case ok && last >= bound:
+		key, bound = keyFor(last, at), at
 	}
 	for {
 		head, refused, err := s.WriteOne(ctx, s.moveTimeKey(doc, ann, at, key, bound), types.ReturnValueAllOld)

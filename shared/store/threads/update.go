@@ -188,7 +188,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err := store.CheckSize(after, "the annotation"); err != nil {
 		return nil, err
 	}
-	var gone []store.Write
+	var left []store.Write
 	if narrows(&was, &a) {
 		if u.c.Narrow != nil {
 			if err := u.c.Narrow(ctx, &was, &a); err != nil {
@@ -196,9 +196,9 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 			}
 			same = []string{keys.Upd}
 		}
-		gone = []store.Write{u.s.goneWrite(ctx, u.doc, &was, false)}
+		left = []store.Write{u.s.leftWrite(ctx, u.doc, &was, false)}
 	}
-	writes := append(append(comments, u.write(before, after, same...)), gone...)
+	writes := append(append(comments, u.write(before, after, same...)), left...)
 	return append(writes, u.s.Outbox.Record(u.events...)...), nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// Walk calls take with up to most annotations of an organization in the query's order, after the
-// position from, nil for the start. If one of q.IDs does not exist, its t is nil. If take returns
+// Walk calls yield with up to most annotations of an organization in the query's order, after the
+// position from, nil for the start. If one of q.IDs does not exist, its t is nil. If yield returns
 // false, the walk ends before that annotation. next is the position after the last one taken, nil
 // at the end of the list. A walk may take few annotations, even none, and return a next.
 //
@@ -39,15 +39,15 @@ import (
 // position of this query. The organization, folder and documents of the query must have been
 // opened.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
-	take func(id string, t *collab.Thread) bool,
+	yield func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
 	w := &walk{
 		Store:   s,
 		plan:    newPlan(org, &q),
 		budget:  budget{most: most},
-		take:    take,
+		yield:   yield,
 		sifts:   needsScan(&q),
-		seen:    map[collab.DocumentRef]*seenBy{},
+		states:  map[collab.DocumentRef]*readStates{},
 		visited: -1,
 
 		viewers: map[collab.DocumentRef]collab.Viewers{},
@@ -75,12 +75,12 @@ type walk struct {
 	*Store
 	plan
 	budget
-	take func(string, *collab.Thread) bool
+	yield func(string, *collab.Thread) bool
 
-	sifts  bool                           // only the threads show which annotations match
-	seen   map[collab.DocumentRef]*seenBy // read marks of UnreadFor, by document
-	others []*filter                      // filters whose indexes may be narrower than the driver's
-	probed int                            // probes so far
+	sifts  bool                               // only the threads show which annotations match
+	states map[collab.DocumentRef]*readStates // read states of UnreadFor, by document
+	others []*filter                          // filters whose indexes may be narrower than the driver's
+	probed int                                // probes so far
 
 	viewers map[collab.DocumentRef]collab.Viewers // results of the query's Sight
 	until   time.Time                             // when queries to the Sight end

@@ -158,8 +158,8 @@ func (w *walk) hides(e entry, heads map[keys.Key]store.Item) (bool, error) {
 	return true, nil
 }
 
-// seenOf returns the index entries of heads that all viewers can see.
-func (s *Store) seenOf(ctx context.Context, entries []store.Item, viewers collab.Viewers) (seen []store.Item, err error) {
+// visibleOf returns the index entries of heads that all viewers can see.
+func (s *Store) visibleOf(ctx context.Context, entries []store.Item, viewers collab.Viewers) (visible []store.Item, err error) {
 	heads, err := s.GetAll(ctx, collab.Map(entries, store.Item.Key), false)
 	if err != nil {
 		return nil, err
@@ -174,8 +174,8 @@ func (s *Store) seenOf(ctx context.Context, entries []store.Item, viewers collab
 			return nil, store.Unreadable(it.Key(), err)
 		}
 		if viewers.See(&a) {
-			seen = append(seen, it)
+			visible = append(visible, it)
 		}
 	}
-	return seen, nil
+	return visible, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGone deletes, narrows and restores threads: only users that lost sight of a thread receive
+// TestLeft deletes, narrows and restores threads: only users that lost sight of a thread receive
 // its id.
-func TestGone(t *testing.T) {
+func TestLeft(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	began := time.Now().UnixMilli()
 	private := func(users ...string) *collab.Visibility {
@@ -77,7 +77,7 @@ func TestGone(t *testing.T) {
 		{"cleo", seenAs("cleo"), []string{"deleted", "narrowed, deleted"}},
 		{"ann, who began them", seenAs("ann"), []string{"creator replaced", "deleted", "deleted, bob's", "narrowed, deleted"}},
 	} {
-		list, _, err := w.Gone(t.Context(), w.doc, began, test.sight, 20)
+		list, _, err := w.Left(t.Context(), w.doc, began, test.sight, 20)
 		w.must(err)
 		ids := []string{}
 		for _, th := range list {
@@ -91,28 +91,28 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.user, diff)
 		}
 	}
-	if _, _, err := w.Gone(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil {
+	if _, _, err := w.Left(t.Context(), w.doc, began, seenAs("eve"), 7); err != nil {
 		t.Error(err)
 	}
-	if list, _, err := w.Gone(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {
+	if list, _, err := w.Left(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {
 		t.Errorf("later: %v, %v", list, err)
 	}
-	for name, after := range map[string]collab.Millis{"more than asked for": began, "longer ago": began - GoneFor.Milliseconds() - 1} {
-		if _, _, err := w.Gone(t.Context(), w.doc, after, nil, 5); collab.CodeOf(err) != collab.FailedPrecondition {
+	for name, after := range map[string]collab.Millis{"more than asked for": began, "longer ago": began - LeftFor.Milliseconds() - 1} {
+		if _, _, err := w.Left(t.Context(), w.doc, after, nil, 5); collab.CodeOf(err) != collab.FailedPrecondition {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for id, there := range map[string]bool{"deleted": false, "added again": true} {
 		look, err := w.Get(t.Context(), keys.AnnotationID(w.doc, id))
 		w.must(err)
-		if expires := look.Number(keys.Expires); leads(look) != there || !there && (expires < began/1000+int64(GoneFor.Seconds()) || expires > time.Now().Add(GoneFor).Unix()) {
+		if expires := look.Number(keys.Expires); leads(look) != there || !there && (expires < began/1000+int64(LeftFor.Seconds()) || expires > time.Now().Add(LeftFor).Unix()) {
 			t.Errorf("%s: its look-up is %v", id, look)
 		}
 	}
-	items, err := w.Query(t.Context(), store.Scan{PK: keys.GonePartition(w.doc), Keys: store.Everything})
+	items, err := w.Query(t.Context(), store.Scan{PK: keys.LeftPartition(w.doc), Keys: store.Everything})
 	w.must(err)
 	for _, it := range items {
-		if expires := it.Number(keys.Expires); expires < (began+GoneFor.Milliseconds())/1000 || expires > (time.Now().UnixMilli()+GoneFor.Milliseconds())/1000 {
+		if expires := it.Number(keys.Expires); expires < (began+LeftFor.Milliseconds())/1000 || expires > (time.Now().UnixMilli()+LeftFor.Milliseconds())/1000 {
 			t.Errorf("an item expires at %d", expires)
 		}
 	}

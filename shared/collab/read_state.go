@@ -2,27 +2,27 @@ package collab
 
 import "slices"
 
-// Seen is a user's read mark for a document or thread. The zero value is no mark.
-type Seen struct {
-	Before Millis `dynamodbav:"seen"` // comments added before this are seen; 0 for none
-	At     Millis `dynamodbav:"at"`   // time of the mark
-}
-
-// ReadState records when a user last read a document or an annotation.
+// ReadState is a user's read state for a document or thread. The zero value is none.
 type ReadState struct {
+	Before Millis `dynamodbav:"seen"` // comments added before this are read; 0 for none
+	At     Millis `dynamodbav:"at"`   // time at which it was set
+}
+
+// UserReadState records when a user last read a document or an annotation.
+type UserReadState struct {
 	User, Annotation string // Annotation is "" for the document
-	Seen
+	ReadState
 }
 
-// SeenAt returns a mark at a time: all comments until then are seen, or none.
-func SeenAt(at Millis, read bool) Seen {
+// ReadStateAt returns a read state at a time: all comments until then are read, or none.
+func ReadStateAt(at Millis, read bool) ReadState {
 	if !read {
-		return Seen{At: at}
+		return ReadState{At: at}
 	}
-	return Seen{At: at, Before: at + 1}
+	return ReadState{At: at, Before: at + 1}
 }
 
-// LastOf returns the time of each author's last comment. Until then the author has seen the thread.
+// LastOf returns the time of each author's last comment. Until then the author has read the thread.
 func LastOf(comments []Comment) map[string]Millis {
 	last := map[string]Millis{}
 	for _, c := range comments {
@@ -38,10 +38,10 @@ func Alone(comments []Comment) bool {
 	return !slices.ContainsFunc(comments, func(c Comment) bool { return c.AuthorID != comments[0].AuthorID })
 }
 
-// SeenBefore returns the time before which comments of a thread are seen, by the marks of its
-// document and its own. It returns 0 if the later mark means unseen, and otherwise the later time
+// ReadBefore returns the time before which comments of a thread are read, by the read states of its
+// document and its own. It returns 0 if the later one means unread, and otherwise the later time
 // of both.
-func SeenBefore(document, thread Seen) Millis {
+func ReadBefore(document, thread ReadState) Millis {
 	last := document
 	if thread.At >= document.At {
 		last = thread
@@ -63,7 +63,7 @@ func (t *Thread) UnreadBy(user string, since Millis) bool {
 	return t.Truncated && t.LastUpdated >= since
 }
 
-// AnnotationCount is the number of annotations of a document, and of those with comments unseen by
+// AnnotationCount is the number of annotations of a document, and of those with comments unread by
 // a user.
 type AnnotationCount struct {
 	Total, Unread                 int64

@@ -2,7 +2,6 @@ package threads
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -16,20 +15,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// SetSeen marks annotations as seen by a user until now, or as unseen. It writes only differences.
+// SetRead marks annotations as read by a user until now, or as unread. It writes only differences.
 // The errors correspond to ids: NOT_FOUND if the annotation does not exist.
-func (s *Store) SetSeen(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool, viewers collab.Viewers,
+func (s *Store) SetRead(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, read bool, viewers collab.Viewers,
 ) ([]error, error) {
-	itemKeys := []keys.Key{keys.Seen(doc, user)}
+	itemKeys := []keys.Key{keys.ReadState(doc, user)}
 	for _, id := range ids {
-		itemKeys = append(itemKeys, headKey(doc, id), keys.SeenThread(doc, user, id))
+		itemKeys = append(itemKeys, headKey(doc, id), keys.ThreadReadState(doc, user, id))
 	}
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
-	document, err := readSeen(found[itemKeys[0]])
+	document, err := decodeReadState(found[itemKeys[0]])
 	if err != nil {
 		return nil, err
 	}
@@ -49,46 +48,46 @@ func (s *Store) SetSeen(
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 			return
 		}
-		thread, err := readSeen(found[k])
+		thread, err := decodeReadState(found[k])
 		if err != nil {
 			errs[i] = err
 			return
 		}
-		before := seenBefore(document, thread, head)
-		if seen && before <= timeKey(head) || !seen && before > 0 {
-			errs[i] = s.putSeen(ctx, req, k, seenThread(doc, user, ids[i], birth(head)), seen)
+		before := readBefore(document, thread, head)
+		if read && before <= timeKey(head) || !read && before > 0 {
+			errs[i] = s.putRead(ctx, req, k, readStateItem{Birth: birth(head)}, read)
 		}
 	})
 	return errs, nil
 }
 
-// SetAllSeen is SetSeen for all annotations of a document.
-func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error {
-	k := keys.Seen(doc, user)
+// SetAllRead is SetRead for all annotations of a document.
+func (s *Store) SetAllRead(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, read bool) error {
+	k := keys.ReadState(doc, user)
 	if req.Repeat {
 		if there, err := s.Get(ctx, k); err != nil || there.Text(keys.AddedBy) == req.Mark() {
 			return err
 		}
 	}
-	return s.putSeen(ctx, req, k, seenItem{}, seen)
+	return s.putRead(ctx, req, k, readStateItem{}, read)
 }
 
-// RestoreSeen restores a user's read mark for annotations, or for the whole document if ids is
-// empty, unless the user has a later mark. It returns the errors of SetSeen, and reports whether it
+// RestoreRead restores a user's read state for annotations, or for the whole document if ids is
+// empty, unless the user has a later one. It returns the errors of SetRead, and reports whether it
 // changed anything.
-func (s *Store) RestoreSeen(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen,
+func (s *Store) RestoreRead(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.ReadState,
 ) (changed bool, _ []error, _ error) {
 	if ids == nil {
-		there, err := s.Get(ctx, keys.Seen(doc, user))
+		there, err := s.Get(ctx, keys.ReadState(doc, user))
 		if err == nil {
-			changed, err = s.restoreSeen(ctx, req, keys.Seen(doc, user), there, seenItem{Seen: said})
+			changed, err = s.restoreRead(ctx, req, keys.ReadState(doc, user), there, readStateItem{ReadState: said})
 		}
 		return changed, nil, err
 	}
 	var itemKeys []keys.Key
 	for _, id := range ids {
-		itemKeys = append(itemKeys, headKey(doc, id), keys.SeenThread(doc, user, id))
+		itemKeys = append(itemKeys, headKey(doc, id), keys.ThreadReadState(doc, user, id))
 	}
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
@@ -101,17 +100,15 @@ func (s *Store) RestoreSeen(
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 			return
 		}
-		v := seenThread(doc, user, ids[i], birth(head))
-		v.Seen = said
-		changes[i], errs[i] = s.restoreSeen(ctx, req, k, found[k], v)
+		changes[i], errs[i] = s.restoreRead(ctx, req, k, found[k], readStateItem{said, birth(head)})
 	})
 	return slices.Contains(changes, true), errs, nil
 }
 
-// restoreSeen writes a read mark unless a later one exists for the same thread. It reports whether
+// restoreRead writes a read state unless a later one exists for the same thread. It reports whether
 // it wrote it.
-func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v seenItem) (bool, error) {
-	before, err := readSeen(there)
+func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v readStateItem) (bool, error) {
+	before, err := decodeReadState(there)
 	if err != nil || there != nil && before.Birth == v.Birth && before.At >= v.At {
 		return false, err
 	}
@@ -125,19 +122,19 @@ func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Ke
 // page and after the last. It reads with strong consistency.
 func (s *Store) ReadStates(
 	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
-) (list []collab.ReadState, next string, err error) {
+) (list []collab.UserReadState, next string, err error) {
 	span, user := store.Everything, ""
 	if of != nil {
 		user = of[0].User
-		itself := keys.Seen(doc, user).SK
+		itself := keys.ReadState(doc, user).SK
 		span = store.Span{From: itself, To: store.Children(itself + "#").To}
 	}
-	q := store.Scan{PK: keys.SeenPartition(doc), Keys: span.After(after), Limit: most, Strong: true}
+	q := store.Scan{PK: keys.ReadStatePartition(doc), Keys: span.After(after), Limit: most, Strong: true}
 	items, more, err := s.QueryPage(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
-	states, heads := make([]collab.ReadState, len(items)), make([]keys.Key, 0, len(items))
+	states, heads := make([]collab.UserReadState, len(items)), make([]keys.Key, 0, len(items))
 	for i, it := range items {
 		parts, err := keys.Split(it.Text(keys.SK))
 		if err != nil {
@@ -155,11 +152,11 @@ func (s *Store) ReadStates(
 		return nil, "", err
 	}
 	for i, it := range items {
-		v, err := readSeen(it)
+		v, err := decodeReadState(it)
 		if err != nil {
 			return nil, "", err
 		}
-		states[i].Seen = v.Seen
+		states[i].ReadState = v.ReadState
 		next = it.Text(keys.SK)
 		if user != "" && states[i].User != user {
 			continue
@@ -183,9 +180,9 @@ func (s *Store) ReadStates(
 	return list, next, nil
 }
 
-// putSeen marks a document or a thread as seen until now, or as unseen.
-func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v seenItem, seen bool) error {
-	if v.At = req.Millis(); seen {
+// putRead marks a document or a thread as read until now, or as unread.
+func (s *Store) putRead(ctx context.Context, req *request.Request, k keys.Key, v readStateItem, read bool) error {
+	if v.At = req.Millis(); read {
 		v.Before = req.Millis() + 1
 	}
 	it := store.ItemOf(k, v)
@@ -193,18 +190,18 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v
 	return s.Put(ctx, it)
 }
 
-// saidBy reads the read marks of authors of comments for a document and an annotation, with
+// authorsRead reads the read states of authors of comments for a document and an annotation, with
 // eventual consistency. It costs a unit for each author.
-func (s *Store) saidBy(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) (map[keys.Key]store.Item, error) {
+func (s *Store) authorsRead(ctx context.Context, doc collab.DocumentRef, ann string, comments []collab.Comment) (map[keys.Key]store.Item, error) {
 	var itemKeys []keys.Key
 	for author := range collab.LastOf(comments) {
-		itemKeys = append(itemKeys, keys.Seen(doc, author), keys.SeenThread(doc, author, ann))
+		itemKeys = append(itemKeys, keys.ReadState(doc, author), keys.ThreadReadState(doc, author, ann))
 	}
 	return s.GetAll(ctx, itemKeys, false)
 }
 
-// answered marks an annotation as seen by the authors of comments until their last one, unless they
-// have a later mark. It writes nothing for an author that had seen all of it before, according to
+// answered marks an annotation as read by the authors of comments until their last one, unless they
+// have a later one. It writes nothing for an author that had read all of it before, according to
 // head and said.
 func (s *Store) answered(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string,
@@ -213,17 +210,16 @@ func (s *Store) answered(
 	last := collab.LastOf(comments)
 	authors := slices.Sorted(maps.Keys(last))
 	return store.Each(ctx, len(authors), func(ctx context.Context, i int) error {
-		k := keys.SeenThread(doc, authors[i], ann)
-		document, err := readSeen(said[keys.Seen(doc, authors[i])])
+		k := keys.ThreadReadState(doc, authors[i], ann)
+		document, err := decodeReadState(said[keys.ReadState(doc, authors[i])])
 		if err != nil {
 			return err
 		}
-		thread, err := readSeen(said[k])
-		if err != nil || seenBefore(document, thread, head) > timeKey(head) {
+		thread, err := decodeReadState(said[k])
+		if err != nil || readBefore(document, thread, head) > timeKey(head) {
 			return err
 		}
-		v := seenThread(doc, authors[i], ann, birth(head))
-		v.Seen = collab.SeenAt(last[authors[i]]-1, true)
+		v := readStateItem{collab.ReadStateAt(last[authors[i]]-1, true), birth(head)}
 		it := store.ItemOf(k, v)
 		it[keys.AddedBy] = store.Text(req.Mark())
 		update := expression.UpdateBuilder{}
@@ -239,90 +235,60 @@ func (s *Store) answered(
 	})
 }
 
-// seenItem is a user's read mark for a document, or for the thread with a birth mark.
-type seenItem struct {
-	collab.Seen
+// readStateItem is a user's read state for a document, or for the thread with a birth mark. Those
+// of a deleted thread remain until the user reads another one with its id, or the document is
+// deleted.
+type readStateItem struct {
+	collab.ReadState
 	Birth string `dynamodbav:"of,omitempty"`
-
-	St     string `dynamodbav:"st,omitempty"` // of a thread: lists the item for withSeen
-	DocAnn string `dynamodbav:"da,omitempty"`
 }
 
-func seenThread(doc collab.DocumentRef, user, ann, birth string) seenItem {
-	return seenItem{Birth: birth, St: keys.SeenOf(doc, ann), DocAnn: keys.SeenBy(birth, user)}
-}
-
-// withSeen yields comments of an annotation, then its read marks, with key and birth mark only. It
-// finds the marks by an index, which may lag by a second.
-func (s *Store) withSeen(
-	ctx context.Context, doc collab.DocumentRef, ann string, comments iter.Seq2[store.Item, error],
-) iter.Seq2[store.Item, error] {
-	return func(yield func(store.Item, error) bool) {
-		for it, err := range comments {
-			if !yield(it, err) || err != nil {
-				return
-			}
-		}
-		for it, err := range s.Items(ctx, store.Scan{Index: keys.IndexSt, PK: keys.SeenOf(doc, ann), Keys: store.Everything}) {
-			if err == nil {
-				var parts []string
-				if parts, err = keys.Split(it.Text(keys.DocAnn)); err == nil && parts[0] != "" {
-					it[keys.Birth] = store.Text(parts[0])
-				}
-			}
-			if !yield(it, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func readSeen(it store.Item) (v seenItem, err error) {
+func decodeReadState(it store.Item) (v readStateItem, err error) {
 	if it != nil {
 		err = it.Decode(&v)
 	}
 	return v, err
 }
 
-type seenBy struct {
-	document seenItem
-	threads  map[string]seenItem // by annotation id
-	all      bool                // threads is complete
-	units    float64             // capacity units read
+type readStates struct {
+	document readStateItem
+	threads  map[string]readStateItem // by annotation id
+	all      bool                     // threads is complete
+	units    float64                  // capacity units read
 }
 
 // threadsOf returns b.threads, nil if b is nil.
-func (b *seenBy) threadsOf() map[string]seenItem {
+func (b *readStates) threadsOf() map[string]readStateItem {
 	if b == nil {
 		return nil
 	}
 	return b.threads
 }
 
-// seenBefore is collab.SeenBefore for the thread of a head. It ignores marks of a deleted thread
+// readBefore is collab.ReadBefore for the thread of a head. It ignores those of a deleted thread
 // with the same id.
-func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
+func readBefore(document, thread readStateItem, head store.Item) collab.Millis {
 	if thread.Birth != birth(head) {
-		thread = seenItem{}
+		thread = readStateItem{}
 	}
-	return collab.SeenBefore(document.Seen, thread.Seen)
+	return collab.ReadBefore(document.ReadState, thread.ReadState)
 }
 
-// before returns the time before which comments of an annotation are seen. head is its item, or its
+// before returns the time before which comments of an annotation are read. head is its item, or its
 // entry in the index by time.
-func (b *seenBy) before(id string, head store.Item) collab.Millis {
-	return seenBefore(b.document, b.threads[id], head)
+func (b *readStates) before(id string, head store.Item) collab.Millis {
+	return readBefore(b.document, b.threads[id], head)
 }
 
-func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
-	k := keys.Seen(doc, user)
-	b := &seenBy{threads: map[string]seenItem{}, all: true}
+func (s *Store) readStates(ctx context.Context, doc collab.DocumentRef, user string) (*readStates, error) {
+	k := keys.ReadState(doc, user)
+	b := &readStates{threads: map[string]readStateItem{}, all: true}
 	bytes := 0
 	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: k.SK + keys.AfterChildren}}) {
 		if err != nil {
 			return nil, err
 		}
-		v, err := readSeen(it)
+		v, err := decodeReadState(it)
 		if err != nil {
 			return nil, err
 		}
@@ -339,22 +305,22 @@ func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string)
 	return b, nil
 }
 
-// seenIn is seenBy for threads with some ids. An id without a mark has a zero item.
-func (s *Store) seenIn(ctx context.Context, doc collab.DocumentRef, user string, ids []string) (*seenBy, error) {
-	itemKeys := []keys.Key{keys.Seen(doc, user)}
+// readStatesIn is readStates for threads with some ids. An id without a mark has a zero item.
+func (s *Store) readStatesIn(ctx context.Context, doc collab.DocumentRef, user string, ids []string) (*readStates, error) {
+	itemKeys := []keys.Key{keys.ReadState(doc, user)}
 	for _, id := range ids {
-		itemKeys = append(itemKeys, keys.SeenThread(doc, user, id))
+		itemKeys = append(itemKeys, keys.ThreadReadState(doc, user, id))
 	}
 	found, err := s.GetAll(ctx, itemKeys, false)
 	if err != nil {
 		return nil, err
 	}
-	b := &seenBy{threads: make(map[string]seenItem, len(ids)), units: float64(len(itemKeys)) / 2}
-	if b.document, err = readSeen(found[itemKeys[0]]); err != nil {
+	b := &readStates{threads: make(map[string]readStateItem, len(ids)), units: float64(len(itemKeys)) / 2}
+	if b.document, err = decodeReadState(found[itemKeys[0]]); err != nil {
 		return nil, err
 	}
 	for i, id := range ids {
-		if b.threads[id], err = readSeen(found[itemKeys[1+i]]); err != nil {
+		if b.threads[id], err = decodeReadState(found[itemKeys[1+i]]); err != nil {
 			return nil, err
 		}
 	}
@@ -394,13 +360,13 @@ func (s *Store) Count(
 func (s *Store) countIn(
 	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, viewers collab.Viewers, most int,
 ) (n collab.AnnotationCount, err error) {
-	var seen *seenBy
+	var states *readStates
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
 	if user != "" || statuses == nil {
 		q.Order = collab.Descending // few entries are newer
 	}
 	if user != "" {
-		if seen, err = s.seenBy(ctx, doc, user); err != nil {
+		if states, err = s.readStates(ctx, doc, user); err != nil {
 			return n, err
 		}
 	}
@@ -410,7 +376,7 @@ func (s *Store) countIn(
 	examined := 0
 	count := func(e entry, it store.Item) {
 		n.Total++
-		if user != "" && timeKey(it) >= seen.before(e.id, it) {
+		if user != "" && timeKey(it) >= states.before(e.id, it) {
 			unsure = append(unsure, it)
 		}
 	}
@@ -445,7 +411,7 @@ func (s *Store) countIn(
 	if len(restricted) > most {
 		restricted, n.TotalIsAtLeast, n.UnreadAtLeast = restricted[:most], true, user != ""
 	}
-	if restricted, err = s.seenOf(ctx, restricted, viewers); err != nil {
+	if restricted, err = s.visibleOf(ctx, restricted, viewers); err != nil {
 		return n, err
 	}
 	for _, it := range restricted {
@@ -458,7 +424,7 @@ func (s *Store) countIn(
 	var mu sync.Mutex
 	err = store.Each(ctx, len(unsure), func(ctx context.Context, i int) error {
 		e, _ := p.entryOf(unsure[i])
-		unread, sure, err := s.unreadIn(ctx, headKey(doc, e.id), unsure[i], user, seen.before(e.id, unsure[i]))
+		unread, sure, err := s.unreadIn(ctx, headKey(doc, e.id), unsure[i], user, states.before(e.id, unsure[i]))
 		mu.Lock()
 		defer mu.Unlock()
 		if unread {
@@ -500,11 +466,11 @@ func (s *Store) unreadIn(
 	return false, false, nil
 }
 
-// fewSeen is the maximum of threads of a document that are looked up one by one, at half a unit
-// each.
-const fewSeen = 20
+// fewReadStates is the maximum of threads of a document that are looked up one by one, at half a
+// unit each.
+const fewReadStates = 20
 
-// prepareUnread reads the read marks of UnreadFor for the entries.
+// prepareUnread reads the read states of UnreadFor for the entries.
 func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	if w.q.UnreadFor == "" {
 		return nil
@@ -512,7 +478,7 @@ func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	asked := map[collab.DocumentRef][]string{} // unknown ids
 	var docs []collab.DocumentRef
 	for _, e := range entries {
-		b := w.seen[e.document]
+		b := w.states[e.document]
 		if _, known := b.threadsOf()[e.id]; known || b != nil && b.all {
 			continue
 		}
@@ -521,12 +487,12 @@ func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 		}
 		asked[e.document] = append(asked[e.document], e.id)
 	}
-	found := make([]*seenBy, len(docs))
+	found := make([]*readStates, len(docs))
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
-		if ids := asked[docs[i]]; len(ids) > fewSeen {
-			found[i], err = w.seenBy(ctx, docs[i], w.q.UnreadFor)
+		if ids := asked[docs[i]]; len(ids) > fewReadStates {
+			found[i], err = w.readStates(ctx, docs[i], w.q.UnreadFor)
 		} else {
-			found[i], err = w.seenIn(ctx, docs[i], w.q.UnreadFor, ids)
+			found[i], err = w.readStatesIn(ctx, docs[i], w.q.UnreadFor, ids)
 		}
 		return err
 	})
@@ -534,20 +500,20 @@ func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 		return err
 	}
 	for i, doc := range docs {
-		maps.Copy(found[i].threads, w.seen[doc].threadsOf())
-		w.seen[doc] = found[i]
+		maps.Copy(found[i].threads, w.states[doc].threadsOf())
+		w.states[doc] = found[i]
 		w.sifted += found[i].units
 	}
 	return nil
 }
 
-// isUnread marks a thread as read or unread for UnreadFor, and reports whether it matches
+// isUnread states a thread as read or unread for UnreadFor, and reports whether it matches
 // UnreadOnly.
 func (w *walk) isUnread(doc collab.DocumentRef, head store.Item, t *collab.Thread) bool {
 	if w.q.UnreadFor == "" {
 		return true
 	}
-	unread := t.UnreadBy(w.q.UnreadFor, w.seen[doc].before(t.ID, head))
+	unread := t.UnreadBy(w.q.UnreadFor, w.states[doc].before(t.ID, head))
 	t.Unread = &unread
 	return unread || !w.q.UnreadOnly
 }

@@ -10,12 +10,12 @@ import (
 	"collabdata/shared/store"
 )
 
-// GoneFor is how long the table remembers annotations that left a document.
-const GoneFor = 24 * time.Hour
+// LeftFor is how long the table remembers annotations that left a document.
+const LeftFor = 24 * time.Hour
 
-// gone records an annotation that was deleted, shown to fewer users, or changed without a new
+// left records an annotation that was deleted, shown to fewer users, or changed without a new
 // lastUpdated: its previous head without content.
-type gone struct {
+type left struct {
 	Status     collab.JSON        `dynamodbav:"sts"`
 	CreatedAt  collab.Millis      `dynamodbav:"ca"`
 	CreatorID  string             `dynamodbav:"cr,omitempty"`
@@ -27,13 +27,13 @@ type gone struct {
 	Expires    int64              `dynamodbav:"ttl"`
 }
 
-// goneWrite returns the write that records that an annotation is deleted or narrowed now. It
+// leftWrite returns the write that records that an annotation is deleted or narrowed now. It
 // belongs in the same transaction.
-func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *collab.Annotation, deleted bool) store.Write {
+func (s *Store) leftWrite(ctx context.Context, doc collab.DocumentRef, was *collab.Annotation, deleted bool) store.Write {
 	now := s.Millis()
-	return store.Put(store.ItemOf(keys.AnnotationGone(doc, now, was.ID), gone{
+	return store.Put(store.ItemOf(keys.AnnotationLeft(doc, now, was.ID), left{
 		Status: was.Status, CreatedAt: was.CreatedAt, CreatorID: was.CreatorID, StatusID: was.StatusID, Visibility: was.Visibility,
-		Deleted: deleted, Request: collab.RequestIDOf(ctx), Expires: (now + GoneFor.Milliseconds()) / 1000,
+		Deleted: deleted, Request: collab.RequestIDOf(ctx), Expires: (now + LeftFor.Milliseconds()) / 1000,
 	}))
 }
 
@@ -42,16 +42,16 @@ func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *coll
 // does not replace that.
 func (s *Store) changedWrite(doc collab.DocumentRef, a *collab.Annotation) store.Write {
 	now := s.Millis()
-	return store.Create(store.ItemOf(keys.AnnotationGone(doc, now, a.ID), gone{
-		Status: a.Status, CreatedAt: a.CreatedAt, StatusID: a.StatusID, Changed: true, Expires: (now + GoneFor.Milliseconds()) / 1000,
+	return store.Create(store.ItemOf(keys.AnnotationLeft(doc, now, a.ID), left{
+		Status: a.Status, CreatedAt: a.CreatedAt, StatusID: a.StatusID, Changed: true, Expires: (now + LeftFor.Milliseconds()) / 1000,
 	}))
 }
 
-// goneLookUp returns the write that keeps a deleted annotation's look-up item for GoneFor, so that
+// leftLookUp returns the write that keeps a deleted annotation's look-up item for LeftFor, so that
 // its document can be found by the annotation's id. Adding the annotation again replaces it.
-func (s *Store) goneLookUp(doc collab.DocumentRef, ann string) store.Write {
+func (s *Store) leftLookUp(doc collab.DocumentRef, ann string) store.Write {
 	look := store.NewItem(keys.AnnotationID(doc, ann))
-	look[keys.Expires] = store.Number((s.Millis() + GoneFor.Milliseconds()) / 1000)
+	look[keys.Expires] = store.Number((s.Millis() + LeftFor.Milliseconds()) / 1000)
 	return store.Put(look)
 }
 
@@ -65,41 +65,41 @@ func narrows(was, is *collab.Annotation) bool {
 
 // Limits on reading annotations that left a document.
 const (
-	mostGoneLooked = 2000   // by FindDeleted
-	mostGone       = 10_000 // by Gone: about 300 read units
+	mostLeftLooked = 2000   // by FindDeleted
+	mostLeft       = 10_000 // by Left: about 300 read units
 )
 
 // FindDeleted returns the time at which an annotation was deleted and the request id. It returns 0
-// if the annotation is not among the latest 2,000 that left the document within GoneFor. It reads
+// if the annotation is not among the latest 2,000 that left the document within LeftFor. It reads
 // with eventual consistency.
 func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id string) (at collab.Millis, request string, err error) {
-	q := store.Scan{PK: keys.GonePartition(doc), Keys: store.Everything, Newest: true, Limit: mostGoneLooked}
+	q := store.Scan{PK: keys.LeftPartition(doc), Keys: store.Everything, Newest: true, Limit: mostLeftLooked}
 	items, _, err := s.QueryPage(ctx, q)
 	for _, it := range items {
-		var g gone
-		if at, ann, err := keys.ParseAnnotationGone(it.Text(keys.SK)); err != nil || ann != id {
+		var l left
+		if at, ann, err := keys.ParseAnnotationLeft(it.Text(keys.SK)); err != nil || ann != id {
 			continue
-		} else if err := it.Decode(&g); err != nil {
+		} else if err := it.Decode(&l); err != nil {
 			return 0, "", store.Unreadable(it.Key(), err)
-		} else if g.Deleted {
-			return at, g.Request, nil
+		} else if l.Deleted {
+			return at, l.Request, nil
 		}
 	}
 	return 0, "", err
 }
 
-// Gone returns the annotations of a document that were deleted since after, or hidden from the
+// Left returns the annotations of a document that were deleted since after, or hidden from the
 // users of sight, which is nil for nobody. They have no comments, and come earliest first.
 // Annotations that were hidden before, or exist again, are omitted. changed holds the ids of
 // annotations that changed since after without a new lastUpdated; the users may not see them, and
 // they may not exist.
 //
 // It returns FAILED_PRECONDITION if the result exceeds most, if too many left the document, or if
-// after is more than GoneFor ago. It reads with eventual consistency.
-func (s *Store) Gone(
+// after is more than LeftFor ago. It reads with eventual consistency.
+func (s *Store) Left(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
 ) (list []*collab.Thread, changed []string, err error) {
-	if after < s.Millis()-GoneFor.Milliseconds() {
+	if after < s.Millis()-LeftFor.Milliseconds() {
 		return nil, nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is too long ago: read the document again")
 	}
 	viewers := collab.Later(ctx, func() (v collab.Viewers, err error) {
@@ -112,25 +112,25 @@ func (s *Store) Gone(
 	latest := map[string]int{} // index in list, by id
 	moved := map[string]bool{}
 	examined := 0
-	for it, err := range s.Items(ctx, store.Scan{PK: keys.GonePartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1}) {
+	for it, err := range s.Items(ctx, store.Scan{PK: keys.LeftPartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1}) {
 		if err != nil {
 			return nil, nil, err
 		}
-		var g gone
-		err = it.Decode(&g)
+		var l left
+		err = it.Decode(&l)
 		t := &collab.Thread{Document: doc.Document, Deleted: true, Annotation: collab.Annotation{
-			Status: g.Status, CreatedAt: g.CreatedAt, CreatorID: g.CreatorID, StatusID: g.StatusID, Visibility: g.Visibility,
+			Status: l.Status, CreatedAt: l.CreatedAt, CreatorID: l.CreatorID, StatusID: l.StatusID, Visibility: l.Visibility,
 		}}
 		if err == nil {
-			t.LastUpdated, t.ID, err = keys.ParseAnnotationGone(it.Text(keys.SK))
+			t.LastUpdated, t.ID, err = keys.ParseAnnotationLeft(it.Text(keys.SK))
 		}
 		if err != nil {
 			return nil, nil, store.Unreadable(it.Key(), err)
 		}
-		if examined++; examined > mostGone {
+		if examined++; examined > mostLeft {
 			return nil, nil, collab.Errorf(collab.FailedPrecondition, "too much was deleted since updatedAfter: read the document again")
 		}
-		if g.Changed {
+		if l.Changed {
 			if !moved[t.ID] {
 				moved[t.ID], changed = true, append(changed, t.ID)
 			}
@@ -159,12 +159,12 @@ func (s *Store) Gone(
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err = s.stillGone(ctx, doc, list, see)
+	list, err = s.stillLeft(ctx, doc, list, see)
 	return list, changed, err
 }
 
-// stillGone returns the annotations that do not exist, or that some viewer cannot see.
-func (s *Store) stillGone(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, viewers collab.Viewers) ([]*collab.Thread, error) {
+// stillLeft returns the annotations that do not exist, or that some viewer cannot see.
+func (s *Store) stillLeft(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, viewers collab.Viewers) ([]*collab.Thread, error) {
 	heads, err := s.GetAll(ctx, collab.Map(list, func(t *collab.Thread) keys.Key { return headKey(doc, t.ID) }), false)
 	if err != nil {
 		return nil, err

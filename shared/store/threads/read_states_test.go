@@ -11,9 +11,9 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestSeenBudgets checks the cost of read marks and counts: unopened threads cost nothing, and a
-// count reads threads only if the index does not suffice.
-func TestSeenBudgets(t *testing.T) {
+// TestReadStateBudgets checks the cost of read states and counts: unopened threads cost nothing,
+// and a count reads threads only if the index does not suffice.
+func TestReadStateBudgets(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -51,10 +51,10 @@ func TestSeenBudgets(t *testing.T) {
 	}
 	holds("all", 12, count("", nil, annotations, 0))
 	holds("in a status", 4, count("", []string{"RARE"}, annotations/4, 0))
-	holds("of one who has seen nothing", 12+annotations/2+1, count("eve", nil, annotations, annotations))
+	holds("of one who has read nothing", 12+annotations/2+1, count("eve", nil, annotations, annotations))
 	set := func(ids ...string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			errs, err := s.SetSeen(ctx, newRequest(5_000), doc, "eve", ids, true, nil)
+			errs, err := s.SetRead(ctx, newRequest(5_000), doc, "eve", ids, true, nil)
 			for _, e := range errs {
 				if err == nil {
 					err = e
@@ -63,16 +63,16 @@ func TestSeenBudgets(t *testing.T) {
 			return err
 		}
 	}
-	holds("read one", 5, set("a001")) // with the entry for deletion
+	holds("read one", 4, set("a001"))
 	holds("read it again", 3, set("a001"))
-	holds("of one who has seen one", 12+annotations/2+1, count("eve", nil, annotations, annotations-1))
-	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllSeen(ctx, newRequest(6_000), doc, "eve", true) })
-	holds("of one who has seen all", 12.5, count("eve", nil, annotations, 0))
+	holds("of one who has read one", 12+annotations/2+1, count("eve", nil, annotations, annotations-1))
+	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllRead(ctx, newRequest(6_000), doc, "eve", true) })
+	holds("of one who has read all", 12.5, count("eve", nil, annotations, 0))
 }
 
-// TestSeenNow reads a busy thread with a time key in the future, and one with a comment from the
-// future. Existing comments are seen, and one that is added at once is not.
-func TestSeenNow(t *testing.T) {
+// TestReadNow reads a busy thread with a time key in the future, and one with a comment from the
+// future. Existing comments are read, and one that is added at once is not.
+func TestReadNow(t *testing.T) {
 	const at = 2_000_000_000_000
 	for _, comment := range []struct {
 		name string
@@ -81,9 +81,9 @@ func TestSeenNow(t *testing.T) {
 		{"of now", at + 100}, {"of tomorrow", at + 86_400_000},
 	} {
 		for name, set := range map[string]func(*writing, *request.Request) error{
-			"document": func(w *writing, r *request.Request) error { return w.SetAllSeen(t.Context(), r, w.doc, "eve", true) },
+			"document": func(w *writing, r *request.Request) error { return w.SetAllRead(t.Context(), r, w.doc, "eve", true) },
 			"thread": func(w *writing, r *request.Request) error {
-				errs, err := w.SetSeen(t.Context(), r, w.doc, "eve", []string{"a"}, true, nil)
+				errs, err := w.SetRead(t.Context(), r, w.doc, "eve", []string{"a"}, true, nil)
 				return errors.Join(append(errs, err)...)
 			},
 		} {
@@ -104,20 +104,19 @@ func TestSeenNow(t *testing.T) {
 				add(at+100, comment.made)
 				w.must(set(w, newRequest(at+120)))
 				if unread() != 0 {
-					t.Error("what is there is not seen")
+					t.Error("what is there is not read")
 				}
 				add(at+121, at+121)
 				if unread() != 1 {
-					t.Error("a comment that was added after the answer is seen")
+					t.Error("a comment that was added after the answer is read")
 				}
 			})
 		}
 	}
 }
 
-// TestAnsweredCosts checks the read mark of an answer's author and its cost: nothing if the author
-// had seen the thread, otherwise two write units, and later one. A later mark of the author is
-// kept.
+// TestAnsweredCosts checks the read state of an answer's author and its cost: nothing if the author
+// had read the thread, otherwise one write unit. A later one of the author is kept.
 func TestAnsweredCosts(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	now := collab.Millis(10_000)
@@ -137,10 +136,10 @@ func TestAnsweredCosts(t *testing.T) {
 		w.must(err)
 		return n[0].Unread
 	}
-	says := func(seen bool) {
+	says := func(read bool) {
 		t.Helper()
 		now += 1_000
-		errs, err := w.SetSeen(t.Context(), newRequest(now), w.doc, "bob", []string{"a"}, seen, nil)
+		errs, err := w.SetRead(t.Context(), newRequest(now), w.doc, "bob", []string{"a"}, read, nil)
 		w.must(errors.Join(append(errs, err)...))
 	}
 	add("ann")
@@ -149,20 +148,20 @@ func TestAnsweredCosts(t *testing.T) {
 	}
 	_, first := add("bob")
 	if unread("bob") != 0 {
-		t.Error("bob has not seen what he has answered")
+		t.Error("bob has not read what he has answered")
 	}
 	for range 20 {
 		add("bob")
 	}
 	add("ann")
 	if unread("bob") != 1 {
-		t.Error("a comment after the answer is seen")
+		t.Error("a comment after the answer is read")
 	}
 	_, second := add("bob")
 	says(true)
 	read, none := add("bob")
-	t.Logf("write units of a comment whose author had seen the thread %.1f, had not %.1f, had answered before %.1f; read units %.1f", none, first, second, read)
-	if none >= second || second >= first || read > 1 {
+	t.Logf("write units of a comment whose author had read the thread %.1f, had not %.1f, had answered before %.1f; read units %.1f", none, first, second, read)
+	if first != none+1 || second != none+1 || read > 1 {
 		t.Errorf("%.1f, %.1f, %.1f write units, %.1f read units", none, second, first, read)
 	}
 	says(false)
@@ -177,6 +176,6 @@ func TestAnsweredCosts(t *testing.T) {
 	}
 	add("bob")
 	if unread("bob") != 0 {
-		t.Error("bob has not seen what he has answered again")
+		t.Error("bob has not read what he has answered again")
 	}
 }
