@@ -211,6 +211,13 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 //   - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
 //   - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 //
+// A person decides about a suggestion with 'updatedData.suggestion': 'status' is 'accepted' or
+// 'rejected', the latter with rejectReason. The service adds resolvedBy and resolvedAt to the
+// suggestion, and the annotation becomes 'RESOLVED'. A person's decision fails with
+// FAILED_PRECONDITION if the annotation is no suggestion, or the suggestion is not 'pending'. A
+// person's 'context' fails with PERMISSION_DENIED on an annotation of another user, and with
+// FAILED_PRECONDITION if a back end has set it.
+//
 // A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
 // fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
 // annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
@@ -1265,7 +1272,7 @@ type NewAnnotation struct {
 	TargetElement *TargetElement `json:"targetElement,omitzero"`
 	// The assignee
 	AssignedTo *User `json:"assignedTo,omitzero"`
-	// Free-form
+	// Free-form. Persons see it only if a person set it, in at most 8 KB
 	Context any `json:"context,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
@@ -1423,7 +1430,7 @@ type AnnotationComment struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
-	// Free-form
+	// Free-form. Persons see it only if a person set it, in at most 8 KB
 	Context any `json:"context,omitzero"`
 	// Notify the users concerned in the app, by email and by webhook
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
@@ -1435,7 +1442,7 @@ type AnnotationComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
-	// The agent that wrote it: free-form
+	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent any `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form; at most 20
 	Actions []any `json:"actions,omitzero"`
@@ -1584,7 +1591,7 @@ type NewAnnotationV1 struct {
 	TargetElement *TargetElement `json:"targetElement,omitzero"`
 	// The assignee
 	AssignedTo *User `json:"assignedTo,omitzero"`
-	// Free-form
+	// Free-form. Persons see it only if a person set it, in at most 8 KB
 	Context any `json:"context,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
@@ -1731,7 +1738,7 @@ type Annotation struct {
 	AssignedTo *User `json:"assignedTo,omitzero"`
 	// Its priority
 	Priority *Priority `json:"priority,omitzero"`
-	// Free-form
+	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
 	// The kind of annotation. Default: comment
 	Type AnnotationType `json:"type,omitzero"`
@@ -1870,7 +1877,7 @@ type Comment struct {
 	CommentText string `json:"commentText,omitzero"`
 	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Free-form
+	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
@@ -1884,7 +1891,7 @@ type Comment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Absent if there are none
 	Reactions []Reaction `json:"reactions,omitzero"`
-	// The agent that wrote it: free-form
+	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent json.RawMessage `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
@@ -1967,7 +1974,7 @@ type UpdatedData struct {
 	Status Field[StatusChange] `json:"status,omitzero"`
 	// The assignee
 	AssignedTo Field[UserChange] `json:"assignedTo,omitzero"`
-	// Free-form
+	// Replaced. A person can set it on an own annotation, until a back end has
 	Context Field[any] `json:"context,omitzero"`
 	// Its priority
 	Priority Field[PriorityChange] `json:"priority,omitzero"`
@@ -1975,7 +1982,8 @@ type UpdatedData struct {
 	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
 	// The resolver; always cleared by a status that is not terminal
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
-	// Replaced; status is pending, accepted or rejected. Ignored if the annotation is no suggestion
+	// Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation
+	// is no suggestion. A person sends the status accepted or rejected, and rejectReason
 	Suggestion Field[any] `json:"suggestion,omitzero"`
 	// Replaced; at most 20
 	Actions Field[[]any] `json:"actions,omitzero"`
@@ -2152,7 +2160,7 @@ type NewComment struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// Time of the last change. Default: that of its annotation, else now. At least createdAt
 	LastUpdated time.Time `json:"lastUpdated,omitzero"`
-	// Free-form
+	// Free-form. Persons see it only if a person set it, in at most 8 KB
 	Context any `json:"context,omitzero"`
 	// Notify the users concerned in the app, by email and by webhook
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
@@ -2164,7 +2172,7 @@ type NewComment struct {
 	Reactions []Reaction `json:"reactions,omitzero"`
 	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
-	// The agent that wrote it: free-form
+	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent any `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form; at most 20
 	Actions []any `json:"actions,omitzero"`
@@ -2201,7 +2209,7 @@ type CommentData struct {
 	CommentText Field[string] `json:"commentText,omitzero"`
 	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML Field[string] `json:"commentHtml,omitzero"`
-	// Free-form
+	// Replaced. A person can set it until a back end has
 	Context Field[any] `json:"context,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed Field[bool] `json:"isCommentResolverUsed,omitzero"`
@@ -2264,7 +2272,7 @@ type ListedComment struct {
 	CommentText string `json:"commentText,omitzero"`
 	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Free-form
+	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
@@ -2278,7 +2286,7 @@ type ListedComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Absent if there are none
 	Reactions []Reaction `json:"reactions,omitzero"`
-	// The agent that wrote it: free-form
+	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent json.RawMessage `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
@@ -3416,7 +3424,7 @@ type DataComment struct {
 	CommentText string `json:"commentText,omitzero"`
 	// Content as HTML, stored as sent: sanitize it before you show it
 	CommentHTML string `json:"commentHtml,omitzero"`
-	// Free-form
+	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
@@ -3430,7 +3438,7 @@ type DataComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Absent if there are none
 	Reactions []Reaction `json:"reactions,omitzero"`
-	// The agent that wrote it: free-form
+	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent json.RawMessage `json:"agent,omitzero"`
 	// Actions that your pages offer: free-form
 	Actions []json.RawMessage `json:"actions,omitzero"`
@@ -3738,23 +3746,25 @@ type EventType string
 
 // The values of EventType.
 const (
-	EventTypeCommentAnnotationAdded         EventType = "comment_annotation.added"
-	EventTypeCommentAnnotationUpdated       EventType = "comment_annotation.updated"
-	EventTypeCommentAnnotationStatusChanged EventType = "comment_annotation.status_changed"
-	EventTypeCommentAnnotationAssigned      EventType = "comment_annotation.assigned"
-	EventTypeCommentAdded                   EventType = "comment.added"
-	EventTypeCommentUpdated                 EventType = "comment.updated"
-	EventTypeCommentReactionAdded           EventType = "comment.reaction_added"
-	EventTypeCommentReactionDeleted         EventType = "comment.reaction_deleted"
-	EventTypeNotificationAdded              EventType = "notification.added"
-	EventTypeNotificationClicked            EventType = "notification.clicked"
-	EventTypeWebhookDisabled                EventType = "webhook.disabled"
-	EventTypeCommentAnnotationDeleted       EventType = "comment_annotation.deleted"
-	EventTypeCommentDeleted                 EventType = "comment.deleted"
-	EventTypeDocumentDeleted                EventType = "document.deleted"
-	EventTypeFolderDeleted                  EventType = "folder.deleted"
-	EventTypeOrganizationDeleted            EventType = "organization.deleted"
-	EventTypeUserErased                     EventType = "user.erased"
+	EventTypeCommentAnnotationAdded              EventType = "comment_annotation.added"
+	EventTypeCommentAnnotationUpdated            EventType = "comment_annotation.updated"
+	EventTypeCommentAnnotationStatusChanged      EventType = "comment_annotation.status_changed"
+	EventTypeCommentAnnotationAssigned           EventType = "comment_annotation.assigned"
+	EventTypeCommentAnnotationSuggestionAccepted EventType = "comment_annotation.suggestion_accepted"
+	EventTypeCommentAnnotationSuggestionRejected EventType = "comment_annotation.suggestion_rejected"
+	EventTypeCommentAdded                        EventType = "comment.added"
+	EventTypeCommentUpdated                      EventType = "comment.updated"
+	EventTypeCommentReactionAdded                EventType = "comment.reaction_added"
+	EventTypeCommentReactionDeleted              EventType = "comment.reaction_deleted"
+	EventTypeNotificationAdded                   EventType = "notification.added"
+	EventTypeNotificationClicked                 EventType = "notification.clicked"
+	EventTypeWebhookDisabled                     EventType = "webhook.disabled"
+	EventTypeCommentAnnotationDeleted            EventType = "comment_annotation.deleted"
+	EventTypeCommentDeleted                      EventType = "comment.deleted"
+	EventTypeDocumentDeleted                     EventType = "document.deleted"
+	EventTypeFolderDeleted                       EventType = "folder.deleted"
+	EventTypeOrganizationDeleted                 EventType = "organization.deleted"
+	EventTypeUserErased                          EventType = "user.erased"
 )
 
 // PayloadForm is one of the values below.
@@ -4155,6 +4165,18 @@ type EventAnnotation struct {
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
+	// The anchor
+	TargetElement *TargetElement `json:"targetElement,omitzero"`
+	// agent if the first comment had an agent when added, else rest-api
+	SourceType string `json:"sourceType,omitzero"`
+	// The resolver, if an update set one
+	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
+	// The kind of annotation: comment or suggestion
+	Type string `json:"type,omitzero"`
+	// The suggested change
+	Suggestion json.RawMessage `json:"suggestion,omitzero"`
+	// Actions that your pages offer
+	Actions []json.RawMessage `json:"actions,omitzero"`
 }
 
 // EventPrevious is the value of current, previous.
@@ -4190,6 +4212,8 @@ type EventComment struct {
 	From *User `json:"from,omitzero"`
 	// Tagged users, for each {{userId}} in the content
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
+	// The agent that wrote it
+	Agent json.RawMessage `json:"agent,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }

@@ -91,6 +91,8 @@ type Annotation struct {
 	StatusID   string `dynamodbav:"si,omitempty"`  // Status.id
 	ResolvedBy string `dynamodbav:"rby,omitempty"` // id of the user who resolved it, or ""
 	ByAgent    bool   `dynamodbav:"agt,omitempty"` // an agent wrote its first comment
+	// A person set Context: persons see it.
+	ContextShown bool `dynamodbav:"cxp,omitempty"`
 
 	Visibility *Visibility `dynamodbav:"vis,omitempty"` // nil for public
 	Follows    *Follows    `dynamodbav:"flw,omitempty"` // nil if nobody has a level
@@ -165,6 +167,20 @@ func (f *Follows) Len() int {
 	return len(f.All) + len(f.Mentions) + len(f.None)
 }
 
+// Sources of annotations.
+const (
+	SourceAgent = "agent"
+	SourceREST  = "rest-api"
+)
+
+// SourceType returns SourceAgent if the first comment had an agent when added, else SourceREST.
+func (a *Annotation) SourceType() string {
+	if a.ByAgent {
+		return SourceAgent
+	}
+	return SourceREST
+}
+
 const maxTargetText = 200
 
 // TargetText returns the text that the annotation is anchored on, shortened, or "".
@@ -207,11 +223,13 @@ type Comment struct {
 	TaggedUserContacts JSON    `dynamodbav:"tag,omitempty"`  // array of {userId, contact, text}
 	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
 	// Object of fields returned unchanged, or nil.
-	Kept        JSON      `dynamodbav:"kept,omitempty"`
-	Reactions   Reactions `dynamodbav:"rea,omitempty"`
-	CreatedAt   Millis    `dynamodbav:"ca"`
-	LastUpdated Millis    `dynamodbav:"lu"`
-	AddedAt     Millis    `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
+	Kept      JSON      `dynamodbav:"kept,omitempty"`
+	Reactions Reactions `dynamodbav:"rea,omitempty"`
+	// A person set Context: persons see it.
+	ContextShown bool   `dynamodbav:"cxp,omitempty"`
+	CreatedAt    Millis `dynamodbav:"ca"`
+	LastUpdated  Millis `dynamodbav:"lu"`
+	AddedAt      Millis `dynamodbav:"ada,omitempty"` // see SetAdded; 0 for CreatedAt
 }
 
 // MaxLate is how many milliseconds a comment's CreatedAt can precede its addition. Older comments

@@ -19,6 +19,8 @@ const (
 	AnnotationUpdated       EventType = "comment_annotation.updated"
 	AnnotationStatusChanged EventType = "comment_annotation.status_changed"
 	AnnotationAssigned      EventType = "comment_annotation.assigned"
+	SuggestionAccepted      EventType = "comment_annotation.suggestion_accepted"
+	SuggestionRejected      EventType = "comment_annotation.suggestion_rejected"
 	CommentAdded            EventType = "comment.added"
 	CommentUpdated          EventType = "comment.updated"
 	AnnotationDeleted       EventType = "comment_annotation.deleted"
@@ -36,7 +38,7 @@ const (
 
 func EventTypes() []EventType {
 	return []EventType{
-		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
+		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned, SuggestionAccepted, SuggestionRejected,
 		CommentAdded, CommentUpdated, ReactionAdded, ReactionDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
 		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted, UserErased,
 	}

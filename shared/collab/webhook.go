@@ -115,6 +115,7 @@ var contractNames = map[EventType]string{
 	AnnotationAdded: "comment_annotation.add", AnnotationAssigned: "comment_annotation.assign",
 	AnnotationStatusChanged: "comment_annotation.status_change", AnnotationUpdated: "comment_annotation.priority_change",
 	CommentAdded: "comment.add", CommentUpdated: "comment.update", CommentDeleted: "comment.delete",
+	SuggestionAccepted: "comment_annotation.suggestion_accept", SuggestionRejected: "comment_annotation.suggestion_reject",
 	ReactionAdded: "comment.reaction_add", ReactionDeleted: "comment.reaction_delete",
 }
 

@@ -51,6 +51,18 @@ type EventAnnotation struct {
 	Context    collab.JSON      `json:"context,omitempty" rule:"object"`
 	Visibility collab.JSON      `json:"visibility,omitempty" schema:"Visibility"`
 	CreatedAt  collab.Timestamp `json:"createdAt,omitzero"`
+
+	TargetElement    collab.JSON `json:"targetElement,omitempty" schema:"TargetElement"`
+	SourceType       string      `json:"sourceType,omitempty" doc:"agent if the first comment had an agent when added, else rest-api"`
+	ResolvedByUserID string      `json:"resolvedByUserId,omitempty" doc:"The resolver, if an update set one"`
+	keptFields
+}
+
+// keptFields are the fields that are stored and returned unchanged.
+type keptFields struct {
+	Type       string        `json:"type,omitempty" doc:"The kind of annotation: comment or suggestion"`
+	Suggestion collab.JSON   `json:"suggestion,omitempty" rule:"object" doc:"The suggested change"`
+	Actions    []collab.JSON `json:"actions,omitempty" rule:"each=object" doc:"Actions that your pages offer"`
 }
 
 // EventComment is a comment in a payload.
@@ -62,6 +74,7 @@ type EventComment struct {
 	HTML               *string          `json:"commentHtml,omitempty"`
 	From               collab.JSON      `json:"from,omitempty" schema:"User"`
 	TaggedUserContacts collab.JSON      `json:"taggedUserContacts,omitempty" schema:"[]Tag"`
+	Agent              collab.JSON      `json:"agent,omitempty" rule:"object" doc:"The agent that wrote it"`
 	CreatedAt          collab.Timestamp `json:"createdAt,omitzero"`
 }
 
@@ -134,7 +147,14 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 			continue
 		}
 		text, html := c.Written()
+		var kept struct {
+			Agent collab.JSON `json:"agent"`
+		}
+		if c.Kept != nil {
+			_ = json.Unmarshal(c.Kept, &kept) // validated when stored
+		}
 		shown := EventComment{
+			Agent:     kept.Agent,
 			CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
 			CreatedAt: collab.Timestamp(c.CreatedAt),
 		}
@@ -162,7 +182,14 @@ func annotationOf(a *collab.Annotation) *EventAnnotation {
 	if err != nil {
 		panic(err) // always encodes
 	}
+	kept := keptFields{Type: "comment"}
+	if a.Kept != nil {
+		if err := json.Unmarshal(a.Kept, &kept); err != nil {
+			panic(err) // validated when stored
+		}
+	}
 	return &EventAnnotation{
+		TargetElement: a.TargetElement, SourceType: a.SourceType(), ResolvedByUserID: a.ResolvedBy, keptFields: kept,
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
 		Visibility: visibility, CreatedAt: collab.Timestamp(a.CreatedAt),
 	}
@@ -195,7 +222,7 @@ func Fields(t collab.EventType) []string {
 		return []string{"annotation", "comments", "actionUser"}
 	case collab.ReactionAdded, collab.ReactionDeleted:
 		return []string{"annotation", "comments", "actionUser", "emoji"}
-	case collab.AnnotationUpdated:
+	case collab.AnnotationUpdated, collab.SuggestionAccepted, collab.SuggestionRejected:
 		return []string{"annotation", "actionUser"}
 	case collab.AnnotationStatusChanged, collab.AnnotationAssigned:
 		return []string{"annotation", "previous", "current", "actionUser"}

@@ -52,6 +52,7 @@ func examples() []example {
 		c := collab.Comment{
 			ID: id, Text: &words, HTML: new("<p>" + words + "</p>"), From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`),
 			TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob"}}]`), CreatedAt: 1772366400000,
+			Kept: collab.JSON(`{"agent":{"agentName":"Editor"}}`),
 		}
 		e.AddComments(true, c)
 		s.Comments[id] = &c
@@ -72,6 +73,15 @@ func examples() []example {
 		}),
 		event(collab.AnnotationAssigned, func(e *collab.Event, s *Subject) {
 			e.After.AssigneeID, s.Annotation.AssignedTo = "u2", collab.JSON(`{"userId":"u2","name":"Bob"}`)
+		}),
+		event(collab.SuggestionAccepted, func(e *collab.Event, s *Subject) {
+			e.Actor, s.Annotation.Status, s.Annotation.ResolvedBy, s.Annotation.ByAgent = bob.Acting(), resolved, "u2", true
+			s.Annotation.TargetElement = collab.JSON(`{"elementId":"intro","targetText":"teh","occurrence":1}`)
+			s.Annotation.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":"teh","newValue":"the","status":"accepted","resolvedBy":{"userId":"u2","name":"Bob"},"resolvedAt":1772366400250},"actions":[{"id":"undo"}]}`)
+		}),
+		event(collab.SuggestionRejected, func(e *collab.Event, s *Subject) {
+			e.Actor, s.Annotation.Status = bob.Acting(), resolved
+			s.Annotation.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"newValue":"the","status":"rejected","rejectReason":"as it was"}}`)
 		}),
 		event(collab.CommentAdded, func(e *collab.Event, s *Subject) {
 			e.Actor = bob.Acting()

@@ -50,7 +50,7 @@ func checkNames(m *rpc.Violations, name string, sent bool, other string, otherSe
 
 type AnnotationComment struct {
 	CommentFields
-	Context             collab.JSON  `json:"context" rule:"object"`
+	Context             collab.JSON  `json:"context" rule:"object" person:"in" doc:"Free-form. Persons see it only if a person set it, in at most 8 KB"`
 	TriggerNotification bool         `json:"triggerNotification"`
 	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted and ignored"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts" person:"in"`
@@ -299,7 +299,7 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: a.stored()}
 	t.Status, t.StatusID, t.Kept = completeStatus(a.status, a.statusID), cmp.Or(a.statusID, openStatus), a.kept
-	t.Visibility = a.visibility
+	t.Visibility, t.ContextShown = a.visibility, a.byPerson && a.Context != nil
 	t.ByAgent = len(a.comments) > 0 && a.comments[0].Agent != nil
 	if a.AnnotationID != nil {
 		t.ID = *a.AnnotationID

@@ -21,11 +21,11 @@ type Annotation struct {
 	TargetElement rpc.Stored[TargetElement]    `json:"targetElement,omitzero" person:"out"`
 	AssignedTo    rpc.Stored[collab.User]      `json:"assignedTo,omitzero"`
 	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
-	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
+	Context       collab.JSON                  `json:"context,omitzero" rule:"object" person:"out" doc:"Persons see what a person set"`
 	KeptFields
 	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
 	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
-	SourceType            SourceType              `json:"sourceType" doc:"agent if the first comment had an agent when added, else rest-api"`
+	SourceType            SourceType              `json:"sourceType" person:"out" doc:"agent if the first comment had an agent when added, else rest-api"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
 	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"By id, users with level mentions or none. A person sees only their own entry"`
 	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"Its audience, within that of the document"`
@@ -81,9 +81,11 @@ type AnnotationFields struct {
 	Location      *Location      `json:"location" person:"in"`
 	TargetElement *TargetElement `json:"targetElement" person:"in"`
 	AssignedTo    *collab.User   `json:"assignedTo"`
-	Context       collab.JSON    `json:"context" rule:"object"`
+	Context       collab.JSON    `json:"context" rule:"object" person:"in" doc:"Free-form. Persons see it only if a person set it, in at most 8 KB"`
 	Priority      *Priority      `json:"priority"`
 	Times
+
+	byPerson bool
 }
 
 // UpdatedData is an update of annotations. An absent field is unchanged, null clears, the context
@@ -94,17 +96,19 @@ type UpdatedData struct {
 	From          rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
 	Status        rpc.Opt[Status]        `json:"status" rule:"partial" person:"in"`
 	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`
-	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
+	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object" person:"in" doc:"Replaced. A person can set it on an own annotation, until a back end has"`
 	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
 
 	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"Author of the status change"`
 	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The resolver; always cleared by a status that is not terminal"`
-	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced; status is pending, accepted or rejected. Ignored if the annotation is no suggestion"`
+	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" person:"in" doc:"Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation is no suggestion. A person sends the status accepted or rejected, and rejectReason"`
 	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced"`
 	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced; null: public"`
 	VisibilityConfig      rpc.Opt[collab.Visibility] `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: send only one"`
 	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"Time of creation"`
 	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"Time of the last change: default now; never moves back"`
+
+	byPerson *collab.User // the person that updates, or nil
 }
 
 // Validate rejects a visibility under both names, and invalid known fields of context and
@@ -112,16 +116,13 @@ type UpdatedData struct {
 func (d *UpdatedData) Validate(m *rpc.Violations) {
 	checkNames(m, "visibility", d.Visibility.Sent(), "visibilityConfig", d.VisibilityConfig.Sent())
 	checkContext(m, "context", d.Context.Value)
-	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
+	checkSuggestion(m, d.Suggestion.Value, pending, accepted, rejected, "stale", "apply_failed")
 }
 
 // SourceType is the origin of an annotation.
 type SourceType string
 
-func (SourceType) Values() []string { return []string{string(sources[false]), string(sources[true])} }
-
-// sources maps "made by an agent" to the type.
-var sources = map[bool]SourceType{false: "rest-api", true: "agent"}
+func (SourceType) Values() []string { return []string{collab.SourceREST, collab.SourceAgent} }
 
 // AnnotationStatus is a status in a response.
 type AnnotationStatus struct {
@@ -212,7 +213,7 @@ type Comment struct {
 	CommentID              int64                    `json:"commentId" person:"out"`
 	CommentText            *string                  `json:"commentText,omitzero" person:"out"`
 	CommentHTML            *string                  `json:"commentHtml,omitzero" person:"out"`
-	Context                collab.JSON              `json:"context,omitzero" rule:"object"`
+	Context                collab.JSON              `json:"context,omitzero" rule:"object" person:"out" doc:"Persons see what a person set"`
 	IsCommentResolverUsed  *bool                    `json:"isCommentResolverUsed,omitzero"`
 	IsCommentTextAvailable *bool                    `json:"isCommentTextAvailable,omitzero"`
 	From                   rpc.Stored[collab.User]  `json:"from" person:"out"`
@@ -229,6 +230,7 @@ type Comment struct {
 type reader struct {
 	apiKey, organization string
 	person               string // asUserId, or "" for the back end itself
+	token                bool   // the person calls
 }
 
 // Answered returns a thread as a back end receives it.
@@ -252,7 +254,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Priority:         rpc.Stored[Priority](t.Priority),
 		Context:          t.Context,
 		ResolvedByUserID: t.ResolvedBy,
-		SourceType:       sources[t.ByAgent],
+		SourceType:       SourceType(t.SourceType()),
 		Visibility:       t.Visibility.Answered(),
 		VisibilityConfig: t.Visibility.Answered(),
 		Metadata:         AnnotationMetadata{r.apiKey, r.organization, t.Document},
@@ -263,6 +265,9 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Unread:            t.Unread,
 		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
+	}
+	if r.token && !t.ContextShown {
+		a.Context = nil
 	}
 	decodeKept(t.Kept, a)
 	f := collab.Deref(t.Follows)
@@ -291,10 +296,16 @@ func (r reader) comment(c *collab.Comment) Comment {
 		AddedAt:                collab.Timestamp(c.AddedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
 	}
+	if r.token && !c.ContextShown {
+		a.Context = nil
+	}
 	a.CommentText, a.CommentHTML = c.Written()
 	decodeKept(c.Kept, &a)
 	if r.person != "" && !a.Progress.visibleTo(r.person) {
 		a.Progress = nil
+	}
+	if r.token {
+		a.Agent = shownOf(a.Agent)
 	}
 	return a
 }
@@ -354,9 +365,9 @@ func (d *UpdatedData) sent() bool {
 	return !reflect.ValueOf(d).Elem().IsZero()
 }
 
-// apply merges the data into an annotation. It returns INVALID_ARGUMENT if an object would have no
-// id.
-func (d *UpdatedData) apply(a *collab.Annotation) error {
+// apply merges the data into an annotation, at a time. It returns INVALID_ARGUMENT if an object
+// would have no id, and the errors of decide and changeContext.
+func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	element := d.TargetElement.Raw
 	if n := d.TargetElement.Value.Occurrence; n != nil {
 		element = merge(element, encode(TargetElement{Occurrence: n})) // normalized to an integer
@@ -384,14 +395,16 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 	if id := cmp.Or(changeID(a.StatusID, d.Status, d.Status.Value.ID), openStatus); id != a.StatusID || a.Status == nil {
 		a.StatusID, a.Status = id, completeStatus(a.Status, id)
 	}
-	a.Context = changeJSON(a.Context, d.Context)
+	if err := changeContext(&a.Context, &a.ContextShown, d.Context, d.byPerson != nil); err != nil {
+		return err
+	}
 	a.ResolvedBy = changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
 	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
 		a.ResolvedBy = ""
 	}
-	suggestion := d.Suggestion.Raw
-	if !isSuggestion(a.Kept) {
-		suggestion = nil
+	suggestion, err := d.suggestion(a, now)
+	if err != nil {
+		return err
 	}
 	a.Kept = changeKept(a.Kept, rpc.Keyed[collab.JSON]{
 		{Key: "suggestion", Value: suggestion}, {Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw},

@@ -17,12 +17,14 @@ type CommentFields struct {
 	IsCommentTextAvailable *bool       `json:"isCommentTextAvailable"`
 	From                   collab.User `json:"from" rule:"required"`
 	Times
+
+	byPerson bool
 }
 
 // NewComment is a comment to add to an annotation.
 type NewComment struct {
 	CommentFields
-	Context             collab.JSON  `json:"context" rule:"object"`
+	Context             collab.JSON  `json:"context" rule:"object" person:"in" doc:"Free-form. Persons see it only if a person set it, in at most 8 KB"`
 	TriggerNotification bool         `json:"triggerNotification"`
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
@@ -113,6 +115,7 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		Text:               c.CommentText,
 		HTML:               c.html(),
 		Context:            c.Context,
+		ContextShown:       c.byPerson && c.Context != nil,
 		ResolverUsed:       c.IsCommentResolverUsed,
 		TextAvailable:      c.IsCommentTextAvailable,
 		From:               encode(c.From),

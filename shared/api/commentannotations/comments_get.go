@@ -76,7 +76,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 		return nil, err
 	}
 	visible := s.checkAnnotation(ctx, call, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
-	err = s.fillComments(ctx, req, doc, after, page)
+	err = s.fillComments(ctx, call, req, doc, after, page)
 	if hidden := visible(); hidden != nil {
 		err = hidden
 	}
@@ -88,10 +88,10 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 
 // fillComments fills a page with comments after an id, or with the remaining commentIds.
 func (s *Service) fillComments(
-	ctx context.Context, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
+	ctx context.Context, call *rpc.Call, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
 ) error {
 	wanted := func(c *collab.Comment) bool { return req.UserIDs == nil || slices.Contains(req.UserIDs, c.AuthorID) }
-	to := reader{person: collab.Deref(req.AsUserID)}
+	to := reader{person: collab.Deref(req.AsUserID), token: call.Person != nil}
 	add := func(c *collab.Comment) bool {
 		text := rpc.EncodeStored(to.listed(c))
 		return page.AddEncoded(text, rpc.WrappedLen(text))

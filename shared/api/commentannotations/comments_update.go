@@ -26,7 +26,7 @@ type UpdateCommentsRequest struct {
 type CommentData struct {
 	CommentText            rpc.Opt[string]        `json:"commentText" person:"in"`
 	CommentHTML            rpc.Opt[string]        `json:"commentHtml" person:"in"`
-	Context                rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
+	Context                rpc.Opt[collab.JSON]   `json:"context" rule:"object" person:"in" doc:"Replaced. A person can set it until a back end has"`
 	IsCommentResolverUsed  rpc.Opt[bool]          `json:"isCommentResolverUsed"`
 	IsCommentTextAvailable rpc.Opt[bool]          `json:"isCommentTextAvailable"`
 	From                   rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
@@ -36,6 +36,8 @@ type CommentData struct {
 	Progress               rpc.Opt[Progress]      `json:"progress" rule:"exact" doc:"Replaced whole"`
 	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"Time of creation"`
 	LastUpdated            rpc.Opt[int64]         `json:"lastUpdated" rule:"notnull,time" doc:"Time of the last change: default now; never moves back"`
+
+	byPerson bool
 }
 
 // UpdateCommentsResult is the outcome of one comment.
@@ -204,7 +206,9 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	c.AuthorID = changeID(c.AuthorID, d.From, d.From.Value.UserID)
 	c.Text = changeValue(c.Text, d.CommentText)
 	c.HTML = changeValue(c.HTML, d.CommentHTML)
-	c.Context = changeJSON(c.Context, d.Context)
+	if err := changeContext(&c.Context, &c.ContextShown, d.Context, d.byPerson); err != nil {
+		return err
+	}
 	c.ResolverUsed = changeValue(c.ResolverUsed, d.IsCommentResolverUsed)
 	c.TextAvailable = changeValue(c.TextAvailable, d.IsCommentTextAvailable)
 	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, d.TaggedUserContacts)

@@ -81,10 +81,11 @@ func commentsUpdated(ev collab.Event, head *collab.Annotation, were, comments []
 	return &ev
 }
 
-// annotationUpdated returns the events of an update: one if the status changed, one if the assignee
-// changed, and a general one if neither did. The first includes the users that the annotation is
+// annotationUpdated returns the events of an update: one for a decision about a suggestion, one if
+// the status changed, one if the assignee changed, and a general one if there is no other. A
+// decision notifies instead of the change of status that comes with it. The first includes the users that the annotation is
 // now shared with.
-func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
+func annotationUpdated(evs [3]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
 	add := func(kind collab.EventType) *collab.Event {
 		ev := evs[len(made)]
@@ -93,8 +94,18 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 		made = append(made, &ev)
 		return &ev
 	}
+	if is := suggestionStatus(after.Kept); is != suggestionStatus(before.Kept) {
+		switch is {
+		case accepted:
+			add(collab.SuggestionAccepted)
+		case rejected:
+			add(collab.SuggestionRejected)
+		}
+	}
+	decided := made != nil
 	if before.StatusID != after.StatusID {
 		ev := add(collab.AnnotationStatusChanged)
+		ev.Notify = notify && !decided
 		ev.Before.Status, ev.After.Status = before.StatusRef(), after.StatusRef()
 	}
 	if was := before.AssigneeID(); was != after.AssigneeID() {

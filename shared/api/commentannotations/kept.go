@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"slices"
-	"strings"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -11,9 +10,9 @@ import (
 // KeptFields are fields of a new annotation that are stored and returned unchanged, with no further
 // effect. They are stored together as Annotation.Kept; to add one, add it here.
 type KeptFields struct {
-	Type               *AnnotationType `json:"type,omitzero" doc:"The kind of annotation. Default: comment"`
+	Type               *AnnotationType `json:"type,omitzero" person:"in,out" doc:"The kind of annotation. Default: comment"`
 	CommentType        *CommentType    `json:"commentType,omitzero" doc:"The kind of its target. Default: manual"`
-	Suggestion         collab.JSON     `json:"suggestion,omitzero" rule:"object" doc:"The suggested change: free-form, with some checked fields. Ignored unless type is suggestion"`
+	Suggestion         collab.JSON     `json:"suggestion,omitzero" rule:"object" person:"in,out" doc:"The suggested change: free-form, with some checked fields. Ignored unless type is suggestion"`
 	PageInfo           collab.JSON     `json:"pageInfo,omitzero" rule:"object" doc:"Its page: free-form"`
 	IsPageAnnotation   *bool           `json:"isPageAnnotation,omitzero" doc:"It is on the page as a whole"`
 	PositionX          collab.JSON     `json:"positionX,omitzero" rule:"number" doc:"Horizontal position, from the left"`
@@ -27,7 +26,7 @@ type KeptFields struct {
 
 // KeptCommentFields is KeptFields for a comment.
 type KeptCommentFields struct {
-	Agent    collab.JSON   `json:"agent,omitzero" rule:"object" doc:"The agent that wrote it: free-form"`
+	Agent    collab.JSON   `json:"agent,omitzero" rule:"object" person:"out" doc:"The agent that wrote it: free-form. A person receives agentName, avatar and reason"`
 	Actions  []collab.JSON `json:"actions,omitzero" rule:"max=20,each=object" doc:"Actions that your pages offer: free-form"`
 	Progress *Progress     `json:"progress,omitzero" rule:"exact" doc:"Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user"`
 }
@@ -84,30 +83,6 @@ func changeKept(kept collab.JSON, sent rpc.Keyed[collab.JSON]) collab.JSON {
 		return kept
 	}
 	return keep(merge(kept, rpc.JSON(sent)))
-}
-
-// isSuggestion reports whether kept fields are those of a suggestion.
-func isSuggestion(kept collab.JSON) bool { return textOf(kept, "type") == suggestionType }
-
-// checkSuggestion rejects invalid known fields of a suggestion. It allows any status if there are
-// no statuses.
-func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...string) {
-	for name, value := range rpc.Members(suggestion) {
-		text, null, rule := value[0] == '"', value[0] == 'n', ""
-		switch {
-		case (name == "targetId" || name == "targetType") && !text:
-			rule = "must be a string"
-		case name == "summary" && !text && !null:
-			rule = "must be a string or null"
-		case name == "driftDetected" && value[0] != 't' && value[0] != 'f':
-			rule = "must be a boolean"
-		case name == "status" && statuses != nil && !slices.Contains(statuses, textOf(suggestion, name)):
-			rule = "must be one of " + strings.Join(statuses, ", ")
-		}
-		if rule != "" {
-			m.Add(rpc.PathOf("suggestion", name), "%s", rule)
-		}
-	}
 }
 
 // checkContext rejects access rights in a context, because no read enforces them. Other content is

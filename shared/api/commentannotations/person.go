@@ -55,13 +55,21 @@ func (r *AddCommentsRequest) Fill(_ *collab.Person, m *rpc.Violations) {
 }
 
 // Fill makes the person the author, and turns notifications on.
-func (c *AnnotationComment) Fill(p *collab.Person, _ *rpc.Violations) {
-	c.From, c.TriggerNotification = p.User(), true
+func (c *AnnotationComment) Fill(p *collab.Person, m *rpc.Violations) {
+	c.From, c.TriggerNotification, c.byPerson = p.User(), true, true
+	checkSize(m, "context", c.Context, maxContext)
 }
 
 // Fill makes the person the author, and turns notifications on.
-func (c *NewComment) Fill(p *collab.Person, _ *rpc.Violations) {
-	c.From, c.TriggerNotification = p.User(), true
+func (c *NewComment) Fill(p *collab.Person, m *rpc.Violations) {
+	c.From, c.TriggerNotification, c.byPerson = p.User(), true, true
+	checkSize(m, "context", c.Context, maxContext)
+}
+
+// Fill bounds a person's context.
+func (d *CommentData) Fill(_ *collab.Person, m *rpc.Violations) {
+	d.byPerson = true
+	checkSize(m, "context", d.Context.Raw, maxContext)
 }
 
 func checkNamedComments(m *rpc.Violations, ids []int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -100,6 +101,13 @@ Annotations that a selector excludes are not in the response. An item fails with
 - INVALID_ARGUMENT if a new object has no id, or the annotation would be too large.
 - ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL if it can be retried.
 
+A person decides about a suggestion with 'updatedData.suggestion': 'status' is 'accepted' or
+'rejected', the latter with rejectReason. The service adds resolvedBy and resolvedAt to the
+suggestion, and the annotation becomes 'RESOLVED'. A person's decision fails with
+FAILED_PRECONDITION if the annotation is no suggestion, or the suggestion is not 'pending'. A
+person's 'context' fails with PERMISSION_DENIED on an annotation of another user, and with
+FAILED_PRECONDITION if a back end has set it.
+
 A person's change of visibility fails with PERMISSION_DENIED if the person is not the creator. It
 fails with FAILED_PRECONDITION if it hides the annotation from one of its commenters, or if the
 annotation has more than 1,000 comments, 1 MB of comments or 100 authors.
@@ -152,7 +160,10 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		if err := u.head(a, commentsChanged); err != nil || !raise {
 			return nil, err
 		}
-		blank := [2]collab.Event{req.of(newEvent(call, doc, 2*i, "0"+ids[i])), req.of(newEvent(call, doc, 2*i+1, "1"+ids[i]))}
+		var blank [3]collab.Event
+		for n := range blank {
+			blank[n] = req.of(newEvent(call, doc, len(blank)*i+n, strconv.Itoa(n)+ids[i]))
+		}
 		events := annotationUpdated(blank, &before, a, req.TriggerNotification)
 		events[0].NamedAlone = call.Person != nil && events[0].Type == collab.AnnotationUpdated
 		return events, nil
@@ -227,6 +238,9 @@ func (u *update) selects(a *collab.Annotation) error {
 		if u.data != nil && u.data.visibility().Sent() && a.CreatorID != u.viewers[0].User {
 			return collab.Errorf(collab.PermissionDenied, "only its author can change the visibility of an annotation")
 		}
+		if u.data != nil && u.data.Context.Sent() && a.CreatorID != u.viewers[0].User {
+			return collab.Errorf(collab.PermissionDenied, "only its author can change the context of an annotation")
+		}
 	}
 	return u.writers.check(a, u.people)
 }
@@ -279,7 +293,7 @@ func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	replaced := u.users.replaceInHead(a)
 	switch {
 	case u.data != nil && u.data.sent():
-		if err := u.data.apply(a); err != nil {
+		if err := u.data.apply(a, u.now); err != nil {
 			return err
 		}
 	case !replaced && !commentsChanged:

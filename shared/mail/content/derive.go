@@ -74,6 +74,10 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 		if key = "commentChanged"; to.Mentioned {
 			key = "mentioned"
 		}
+	case collab.SuggestionAccepted:
+		key = by("suggestionAcceptedBy", "suggestionAccepted")
+	case collab.SuggestionRejected:
+		key = by("suggestionRejectedBy", "suggestionRejected")
 	case collab.ReactionAdded:
 		key = "reacted"
 		set("emoji", n.Emoji)

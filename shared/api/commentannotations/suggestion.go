@@ -1,0 +1,141 @@
+package commentannotations
+
+import (
+	"slices"
+	"strings"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Statuses of a suggestion. Back ends also use stale and apply_failed.
+const (
+	pending  = "pending"
+	accepted = "accepted"
+	rejected = "rejected"
+)
+
+// Bounds of a person's request, in bytes.
+const (
+	maxSuggestion   = 16 << 10
+	maxRejectReason = 2_000
+	maxContext      = 8 << 10
+)
+
+// isSuggestion reports whether kept fields are those of a suggestion.
+func isSuggestion(kept collab.JSON) bool { return textOf(kept, "type") == suggestionType }
+
+// checkSuggestion rejects invalid known fields of a suggestion. It allows any status if there are
+// no statuses.
+func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...string) {
+	for name, value := range rpc.Members(suggestion) {
+		text, null, rule := value[0] == '"', value[0] == 'n', ""
+		switch {
+		case (name == "targetId" || name == "targetType") && !text:
+			rule = "must be a string"
+		case name == "summary" && !text && !null:
+			rule = "must be a string or null"
+		case name == "driftDetected" && value[0] != 't' && value[0] != 'f':
+			rule = "must be a boolean"
+		case name == "status" && statuses != nil && !slices.Contains(statuses, textOf(suggestion, name)):
+			rule = "must be one of " + strings.Join(statuses, ", ")
+		}
+		if rule != "" {
+			m.Add(rpc.PathOf("suggestion", name), "%s", rule)
+		}
+	}
+}
+
+// suggestionStatus returns the status of the suggestion in kept fields, or "".
+func suggestionStatus(kept collab.JSON) string {
+	return textOf(member(kept, "suggestion"), "status")
+}
+
+// Fill bounds a person's suggestion and context.
+func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
+	a.byPerson = true
+	checkSize(m, "suggestion", a.Suggestion, maxSuggestion)
+	checkSize(m, "context", a.Context, maxContext)
+}
+
+func checkSize(m *rpc.Violations, field string, object collab.JSON, most int) {
+	if len(object) > most {
+		m.Add(field, "must be at most %d bytes of JSON, not %d", most, len(object))
+	}
+}
+
+// Fill bounds a person's context, and allows a decision about a suggestion: its status accepted or
+// rejected, the latter with a rejectReason. A decision resolves the annotation.
+func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
+	d.byPerson = new(p.User())
+	checkSize(m, "context", d.Context.Raw, maxContext)
+	if !d.Suggestion.Sent() {
+		return
+	}
+	status := textOf(d.Suggestion.Raw, "status")
+	if status != accepted && status != rejected {
+		m.Add("suggestion.status", "must be %s or %s", accepted, rejected)
+	}
+	for name, value := range rpc.Members(d.Suggestion.Raw) {
+		switch reason := textOf(d.Suggestion.Raw, name); {
+		case name == "status":
+		case name != "rejectReason":
+			m.Add(rpc.PathOf("suggestion", name), "can be set by a back end only")
+		case status != rejected:
+			m.Add("suggestion.rejectReason", "requires the status %s", rejected)
+		case value[0] != '"' || len(reason) > maxRejectReason:
+			m.Add("suggestion.rejectReason", "must be a text of at most %d bytes", maxRejectReason)
+		}
+	}
+	if d.Status.Sent() {
+		m.Add("status", "cannot be combined with suggestion: a decision resolves the annotation")
+		return
+	}
+	d.Status = rpc.Opt[Status]{Value: Status{ID: resolvedStatus}, Raw: defaultStatuses[resolvedStatus]}
+}
+
+// suggestion returns the suggestion of an annotation after an update, nil if it is unchanged. A
+// person's decision keeps its content, and returns FAILED_PRECONDITION if it is not pending.
+func (d *UpdatedData) suggestion(a *collab.Annotation, now collab.Millis) (collab.JSON, error) {
+	if d.byPerson == nil || !d.Suggestion.Sent() {
+		if !isSuggestion(a.Kept) {
+			return nil, nil
+		}
+		return d.Suggestion.Raw, nil
+	}
+	switch status := suggestionStatus(a.Kept); {
+	case !isSuggestion(a.Kept) || status == "":
+		return nil, collab.Errorf(collab.FailedPrecondition, "the comment annotation is no suggestion")
+	case status != pending:
+		return nil, collab.Errorf(collab.FailedPrecondition, "the suggestion is already %s", status)
+	}
+	made := merge(member(a.Kept, "suggestion"), d.Suggestion.Raw)
+	return merge(made, rpc.JSON(map[string]any{"resolvedBy": d.byPerson, "resolvedAt": now})), nil
+}
+
+// changeContext applies an update of a context. A person replaces that of a person only.
+func changeContext(stored *collab.JSON, shown *bool, sent rpc.Opt[collab.JSON], byPerson bool) error {
+	if !sent.Sent() {
+		return nil
+	}
+	if byPerson && *stored != nil && !*shown {
+		return collab.Errorf(collab.FailedPrecondition, "a back end has set the context")
+	}
+	*stored = changeJSON(*stored, sent)
+	*shown = byPerson && *stored != nil
+	return nil
+}
+
+// shownOf returns the members of an agent that persons receive.
+func shownOf(agent collab.JSON) collab.JSON {
+	var shown rpc.Keyed[collab.JSON]
+	for name, value := range rpc.Members(agent) {
+		if name == "agentName" || name == "avatar" || name == "reason" {
+			shown = append(shown, rpc.Member[collab.JSON]{Key: name, Value: value})
+		}
+	}
+	if shown == nil {
+		return nil
+	}
+	return rpc.JSON(shown)
+}
