@@ -166,9 +166,6 @@ type StandingQuery struct {
 	Early bool
 }
 
-// AccessByDefault returns the access of things without an access type.
-func (s Settings) AccessByDefault() Access { return cmp.Or(s.DefaultAccess, AccessOrganizationPrivate) }
-
 // AnyIncarnation is the incarnation of a DocumentRef that stands for the present document with the
 // id.
 const AnyIncarnation = -1

@@ -82,82 +82,9 @@ type Identity struct {
 	Person   *Person // user of the token; nil for a back end
 }
 
-// Settings are an operator's settings for an account. The zero value of each field is its default.
-type Settings struct {
-	// operations that require AdvancedQueries return FailedPrecondition
-	AdvancedQueriesOff bool `json:"advancedQueriesOff,omitempty"`
-	// config get and set return FailedPrecondition.
-	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"`
-	// webhook events for every change, not only with triggerNotification
-	AllEvents bool `json:"allEvents,omitempty"`
-	// Wait between the first event and its email; 0 is the deployment's default.
-	MailDelaySeconds int64     `json:"mailDelaySeconds,omitempty"`
-	MailBatch        MailBatch `json:"mailBatch,omitempty"` // "" is BatchThread
-	// No email to addresses other than members'.
-	MailToMembersOnly bool `json:"mailToMembersOnly,omitempty"`
-	// Empty fields are the deployment's.
-	MailLook MailLook `json:"mailLook,omitzero"`
-	// of folders and documents that inherit none; "" is AccessOrganizationPrivate
-	DefaultAccess Access `json:"defaultAccess,omitempty"`
-	// a permission provider is set: see accounts.Store.SetPermissionProvider
-	PermissionProvider bool `json:"permissionProvider,omitempty"`
-	// of back ends; "" is RefuseUnknown
-	UnknownFields UnknownFields `json:"unknownFields,omitempty"`
-	// origins of pages that may call with a person's token: https://app.example.com
-	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
-
-	// Of the table, by requests, averaged over 10 s; Unlimited for no limit.
-	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"`
-	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"` // likewise
-	// Recorded by requests; Unlimited for no limit.
-	EventsPerMinute  int64 `json:"eventsPerMinute,omitempty"`
-	MailsPerDay      int64 `json:"mailsPerDay,omitempty"`      // Unlimited for no limit
-	WebhookEndpoints int64 `json:"webhookEndpoints,omitempty"` // at most MaxWebhooks
-	// Concurrent connections; Unlimited for no limit.
-	LiveConnections int64 `json:"liveConnections,omitempty"`
-}
-
 // MaxGroupMention is the maximum of group members, the first with access to the thread, that a
 // comment notifies if it tags the group.
 const MaxGroupMention = 200
-
-// Default quotas of an account, for a product of 100,000 users, and the value for no quota.
-const (
-	WriteUnitsPerSecond = 1_000
-	ReadUnitsPerSecond  = 4_000
-	EventsPerMinute     = 6_000
-	MailsPerDay         = 20_000
-	WebhookEndpoints    = 10
-	Unlimited           = -1
-)
-
-// UnknownFields is the treatment of requests with fields to store that their operation does not
-// define.
-type UnknownFields string
-
-// Refuse the request, or drop the field and name it in a response header.
-const (
-	RefuseUnknown UnknownFields = "refuse"
-	DropUnknown   UnknownFields = "drop"
-)
-
-func (UnknownFields) Values() []string { return texts(RefuseUnknown, DropUnknown) }
-
-func (s Settings) Webhooks() int { return int(cmp.Or(s.WebhookEndpoints, WebhookEndpoints)) }
-
-// Feature is a part of the API that an operator can switch off for an account.
-type Feature string
-
-// The features, by the names of their settings.
-const (
-	AdvancedQueries         Feature = "advanced queries"
-	NotificationPreferences Feature = "notification preferences"
-)
-
-// Off reports whether the feature is switched off; false for "".
-func (s Settings) Off(f Feature) bool {
-	return f == AdvancedQueries && s.AdvancedQueriesOff || f == NotificationPreferences && s.NotificationPreferencesOff
-}
 
 // PermissionProvider is an account's own service that decides access to documents. Its secret is no
 // setting, because functions that read settings do not need it.

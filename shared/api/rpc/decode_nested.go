@@ -105,6 +105,10 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			continue
 		}
 		seen |= 1 << i
+		if o.given != nil {
+			given := v.FieldByIndex(o.given)
+			given.Set(reflect.Append(given, reflect.ValueOf(o.Fields[i].Name)))
+		}
 		if err := d.field(&o.Fields[i], v); err != nil {
 			return err
 		}
