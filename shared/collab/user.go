@@ -2,7 +2,6 @@ package collab
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 )
 
@@ -46,97 +45,6 @@ func (u User) Over(stored User) User {
 
 // DisplayName returns the user's name or id, never the email address.
 func (u User) DisplayName() string { return cmp.Or(Deref(u.Name), u.UserID) }
-
-func Map[T, U any](list []T, f func(T) U) []U {
-	made := make([]U, len(list))
-	for i, v := range list {
-		made[i] = f(v)
-	}
-	return made
-}
-
-// Where returns the elements for which keep is true, in order. It leaves list unchanged.
-func Where[T any](list []T, keep func(T) bool) []T {
-	var kept []T
-	for _, v := range list {
-		if keep(v) {
-			kept = append(kept, v)
-		}
-	}
-	return kept
-}
-
-// Deref returns the value at p, zero if p is nil.
-func Deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// Identity is the identity of a request's credentials.
-type Identity struct {
-	Account  string
-	APIKey   string // "" with Person
-	Settings Settings
-	Person   *Person // user of the token; nil for a back end
-}
-
-// MaxGroupMention is the maximum of group members, the first with access to the thread, that a
-// comment notifies if it tags the group.
-const MaxGroupMention = 200
-
-// PermissionProvider is an account's own service that decides access to documents. Its secret is no
-// setting, because functions that read settings do not need it.
-type PermissionProvider struct {
-	URL    string `dynamodbav:"url"`    // https, or http in the deployment's allowed private ranges
-	Secret string `dynamodbav:"secret"` // sent as bearer token
-}
-
-// Account is one customer of the deployment.
-type Account struct {
-	ID        string   `dynamodbav:"-"`
-	Name      string   `dynamodbav:"name"`
-	Disabled  bool     `dynamodbav:"off"` // its credentials are refused
-	Settings  Settings `dynamodbav:"-"`   // stored separately, as JSON
-	CreatedAt Millis   `dynamodbav:"ca"`
-}
-
-// APIKey is a key with its tokens.
-type APIKey struct {
-	Key      string
-	Account  string
-	Disabled bool // the account is disabled
-	Settings Settings
-	Tokens   []Token
-}
-
-// Token is an auth token, stored only as a hash.
-type Token struct {
-	Hash      []byte `json:"hash"`              // see HashToken
-	Expires   Millis `json:"expires,omitempty"` // 0 for never
-	CreatedAt Millis `json:"createdAt"`
-}
-
-// SigningKey signs the tokens of an account's users.
-type SigningKey struct {
-	ID        string `json:"id"`
-	Secret    []byte `json:"secret"`
-	CreatedAt Millis `json:"createdAt"`
-}
-
-// Signing holds the keys that verify the tokens of an account's users.
-type Signing struct {
-	Account  string
-	Disabled bool
-	Settings Settings
-	Keys     []SigningKey // valid keys, newest first
-}
-
-func HashToken(token string) []byte {
-	hash := sha256.Sum256([]byte(token))
-	return hash[:]
-}
 
 // Limits of Short, in bytes as EncodeJSON writes them.
 const (
