@@ -15,7 +15,7 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/scripts/admin/console"
-	operations "collabdata/shared/api/operator"
+	"collabdata/shared/api/operator"
 	sending "collabdata/shared/mail"
 	"collabdata/shared/words"
 )
@@ -142,7 +142,7 @@ func (p *pages) mailPreview(w http.ResponseWriter, r *http.Request) {
 	console.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(shown.HTML))
 }
 
-func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operations.MailPreview, err error) {
+func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operator.MailPreview, err error) {
 	request := map[string]string{"accountId": devAccounts[0].id, "kind": kind, "locale": lang}
 	res, err := p.operator.Call(r.Context(), "", "/operator/mail/preview", request)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/app/local/worker"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	sender "collabdata/shared/mail"
@@ -61,12 +61,12 @@ func prepare(ctx context.Context, data string, log *slog.Logger, url string, out
 	return p, err
 }
 
-func (p *parts) operator() *operator.Operator {
-	return operator.New(operator.Config{App: p.service.Config(), CheckURL: webhook.NewGuard(private).CheckURL})
+func (p *parts) operator() *operate.Operator {
+	return operate.New(operate.Config{App: p.service.Config(), CheckURL: webhook.NewGuard(private).CheckURL})
 }
 
 // consoleOf returns an operator's pages, with links to this server's pages.
-func consoleOf(o *operator.Operator) http.Handler {
+func consoleOf(o *operate.Operator) http.Handler {
 	links := make([]console.Link, 0, len(header))
 	for _, l := range header {
 		if l.Path != console.Path {
@@ -75,7 +75,7 @@ func consoleOf(o *operator.Operator) http.Handler {
 	}
 	return console.New(console.Config{
 		Header:   links,
-		Explain:  func(_ context.Context, err error) string { return operator.Cause(err) },
+		Explain:  func(_ context.Context, err error) string { return operate.Cause(err) },
 		Operator: o,
 	})
 }
