@@ -149,9 +149,9 @@ const (
 // CheckMailName returns the rule that the name of a sender or product breaks.
 func CheckMailName(name string) error { return checkLine(name, maxMailName) }
 
-func checkLine(text string, most int) error {
-	if len(text) > most || strings.ContainsFunc(text, unicode.IsControl) || strings.TrimSpace(text) != text {
-		return fmt.Errorf("must be at most %d bytes without line ends, and without spaces around it", most)
+func checkLine(text string, limit int) error {
+	if len(text) > limit || strings.ContainsFunc(text, unicode.IsControl) || strings.TrimSpace(text) != text {
+		return fmt.Errorf("must be at most %d bytes without line ends, and without spaces around it", limit)
 	}
 	return nil
 }

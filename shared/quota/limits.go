@@ -57,11 +57,11 @@ type Limits [Kinds]Limit
 // Of returns the limits of an account's settings.
 func Of(s collab.Settings) Limits {
 	const seconds = 10 // span for averaging units
-	limit := func(most, times int64, per time.Duration) Limit {
-		if most < 0 {
+	limit := func(amount, times int64, per time.Duration) Limit {
+		if amount < 0 {
 			return Limit{}
 		}
-		return Limit{most * times, per}
+		return Limit{amount * times, per}
 	}
 	s = s.OrDefaults()
 	return Limits{

@@ -121,11 +121,11 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 	return a.account(id), err
 }
 
-// Accounts returns up to most accounts after an id, in id order. most 0 means all; after ""
+// Accounts returns up to limit accounts after an id, in id order. limit 0 means all; after ""
 // starts at the first.
-func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
+func (s *Store) Accounts(ctx context.Context, after string, limit int) ([]collab.Account, error) {
 	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
-	ids, err := store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
+	ids, err := store.ListAfter(ctx, s.Table, q, "", after, limit, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -187,12 +187,12 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 	return it, err
 }
 
-// APIKeys returns up to most API keys of an account after a key, in order. most 0 means all;
+// APIKeys returns up to limit API keys of an account after a key, in order. limit 0 means all;
 // after "" starts at the first.
-func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
+func (s *Store) APIKeys(ctx context.Context, account, after string, limit int) ([]string, error) {
 	prefix := keys.AccountAPIKey(account, "")
 	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
-	return store.ListAfter(ctx, s.Table, q, prefix.SK, after, most, func(it store.Item) (string, error) { return store.LastPart(it, prefix.SK) })
+	return store.ListAfter(ctx, s.Table, q, prefix.SK, after, limit, func(it store.Item) (string, error) { return store.LastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key. It returns NOT_FOUND if the key does not exist.
