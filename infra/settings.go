@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,52 +26,57 @@ import (
 // call this machine.
 const localStage = "local"
 
-// Settings are the operator's choices. Each is a CDK context value of its name: `cdk deploy -c
-// stage=test`, or "context" in cdk.json.
+// Settings are the operator's choices. The tag setting names a CDK context value: `cdk deploy -c
+// stage=test`, or "context" in cdk.json. A text matches the tag pattern, and a number is in the tag
+// range; the tag rule describes them in errors.
 type Settings struct {
-	// stage: name of the deployment, in the names of the stack and the API's URL
-	Stage    string
-	Arch     string // arch: arm64 or x86_64, as the functions were built
-	MailFrom string // mailFrom: sender of emails; "" sends none
-	// mailIdentity: create or existing: whether the stack creates the SES identity
-	MailIdentity string
-	// mailFromName: name of the sender; "" for none. Accounts can override this setting and the
-	// next two.
-	MailFromName string
-	MailProduct  string // mailProduct: name of the product in emails; "" for none
-	// mailLink: URL of a thread, with {organizationId}, {documentId}, {annotationId} and
-	// {commentId}; "" for none
-	MailLink string
-	// apiKeyHeader and authTokenHeader: names of the headers with the credentials
-	Headers        credentials.Headers
-	CustomDomain   string // customDomain: host name of the API; "" uses the gateway's own
-	CertificateARN string // certificateArn: certificate of customDomain, in the stack's region
-	// gatewayAddress: open or closed: whether the gateway's own address also works
-	GatewayAddress string
-	// stageRate: requests per second of all callers; the burst is twice as many
-	StageRate int
-	// gatewayLogRole: create or existing: whether the stack creates the role for gateway logs
-	GatewayLogRole      string
-	Firewall            bool // firewall: on or off, with the next two limits
-	WAFRateLimit        int  // wafRateLimit: requests per address and API key in five minutes
-	WAFAddressRateLimit int  // wafAddressRateLimit: requests per address in five minutes
-	Alarms              bool // alarms: on or off
-	// alarmMail: address for alarms, after its owner confirms; "" for none
-	AlarmMail string
-	Dashboard bool // dashboard: on or off
-	// live: on or off: sends changes to pages; off if Concurrency is below liveConcurrency
-	Live    bool
-	Tracing bool // tracing: on or off: traces requests with X-Ray
-	Writes  bool // writes: on or off: whether functions may write the table
-	// concurrency: the AWS account's concurrent functions in the region, for all stages
-	Concurrency int
-	// allowedPrivateCidrs: private networks of webhooks and permission providers; stage local only
-	AllowedPrivateCIDRs []netip.Prefix
-	LogRetentionDays    int // logRetentionDays: retention of logs
-	// restoredTable: a table restored from backup, which replaces the stack's own
-	RestoredTable  string
-	RestoredStream string // restoredStream: the ARN of its stream; "" turns live off
-	Version        string // version: deployed version, for the output Version
+	Stage    string `setting:"stage" default:"prod" pattern:"[a-z][a-z0-9]{0,15}" rule:"a lower-case letter, then at most 15 letters and digits"`
+	Arch     string `setting:"arch" default:"arm64" pattern:"arm64|x86_64" rule:"arm64 or x86_64"`
+	MailFrom string `setting:"mailFrom" pattern:"[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}[.])+[a-z]{2,63}" rule:"a plain address such as no-reply@example.com"`
+	// Whether the stack creates the SES identity.
+	MailIdentity string `setting:"mailIdentity" default:"create" pattern:"create|existing" rule:"create, or existing for a domain that SES has verified already"`
+	// Accounts can override this setting and the next two.
+	MailFromName string `setting:"mailFromName"`
+	MailProduct  string `setting:"mailProduct"`
+	// With {organizationId}, {documentId}, {annotationId} and {commentId}.
+	MailLink        string `setting:"mailLink"`
+	APIKeyHeader    string `setting:"apiKeyHeader"`
+	AuthTokenHeader string `setting:"authTokenHeader"`
+	CustomDomain    string `setting:"customDomain" pattern:"([a-z0-9-]{1,63}[.])+[a-z]{2,63}" rule:"a host name in lower case such as collab.example.com"`
+	CertificateARN  string `setting:"certificateArn" pattern:"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+" rule:"the ARN of an ACM certificate in the stack's region"`
+	GatewayAddress  string `setting:"gatewayAddress" default:"open" pattern:"open|closed" rule:"open, or closed if customDomain is the only address"`
+	// The burst is twice as many.
+	StageRate      int    `setting:"stageRate" default:"1000" range:"1-100000" rule:"a number of requests per second"`
+	GatewayLogRole string `setting:"gatewayLogRole" default:"create" pattern:"create|existing" rule:"create, or existing if API Gateway has a role for its logs in the region"`
+	Firewall       bool   `setting:"firewall" default:"on"`
+	// In five minutes: per address and API key, and per address.
+	WAFRateLimit        int    `setting:"wafRateLimit" default:"30000" range:"10-2000000000" rule:"a number of requests"`
+	WAFAddressRateLimit int    `setting:"wafAddressRateLimit" default:"60000" range:"10-2000000000" rule:"a number of requests"`
+	Alarms              bool   `setting:"alarms" default:"on"`
+	AlarmMail           string `setting:"alarmMail" pattern:"[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}[.])+[a-z]{2,63}" rule:"a plain address such as no-reply@example.com"`
+	Dashboard           bool   `setting:"dashboard" default:"on"`
+	// Sends changes to pages; off by default if Concurrency is below liveConcurrency.
+	Live    bool `setting:"live"`
+	Tracing bool `setting:"tracing" default:"off"`
+	// Whether functions may write the table.
+	Writes bool `setting:"writes" default:"on"`
+	// The AWS account's concurrent functions in the region, for all stages.
+	Concurrency int `setting:"concurrency" default:"1000" range:"1-1000000" rule:"a number of functions"`
+	// Of webhooks and permission providers.
+	AllowedPrivateCIDRs []netip.Prefix `setting:"allowedPrivateCidrs"`
+	LogRetentionDays    int            `setting:"logRetentionDays" default:"30"`
+	// Restored from backup, it replaces the stack's own. Without its stream, live is off.
+	RestoredTable  string `setting:"restoredTable" pattern:"[A-Za-z0-9_.-]{3,255}" rule:"the name of a DynamoDB table"`
+	RestoredStream string `setting:"restoredStream" pattern:"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+" rule:"the ARN of the stream of a DynamoDB table"`
+	Version        string `setting:"version" pattern:"[A-Za-z0-9.+_-]{1,64}" rule:"1 to 64 letters, digits, ., +, _ and -"`
+
+	Headers credentials.Headers // of APIKeyHeader and AuthTokenHeader
+}
+
+// checks are further rules of settings by name.
+var checks = map[string]func(string) error{
+	"mailFromName": collab.CheckMailName, "mailProduct": collab.CheckMailName, "mailLink": collab.CheckMailLink,
+	"logRetentionDays": checkRetention,
 }
 
 // Local reports whether the stack is for a local cloud.
@@ -81,188 +89,104 @@ func (s Settings) StackName() string { return "collabdata-" + s.Stage }
 // error that names each invalid setting with its rule, and each unknown setting, so that a
 // misspelled stage does not deploy to the default one.
 func ReadSettings(context map[string]any) (Settings, error) {
-	r := reader{context: context, names: map[string]bool{}}
-	s := Settings{
-		Stage:    r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
-		Arch:     r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
-		MailFrom: r.text("mailFrom", "", mailAddress, mailAddressRule),
-		MailIdentity: r.text(
-			"mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already",
-		),
-		MailFromName: r.checked("mailFromName", collab.CheckMailName),
-		MailProduct:  r.checked("mailProduct", collab.CheckMailName),
-		MailLink:     r.checked("mailLink", collab.CheckMailLink),
-		CustomDomain: r.text(
-			"customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com",
-		),
-		CertificateARN: r.text(
-			"certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`,
-			"the ARN of an ACM certificate in the stack's region",
-		),
-		GatewayAddress: r.text("gatewayAddress", "open", `open|closed`, "open, or closed if customDomain is the only address"),
-		Headers: credentials.Headers{
-			Key:   strings.ToLower(r.text("apiKeyHeader", "", `.*`, "a name")),
-			Token: strings.ToLower(r.text("authTokenHeader", "", `.*`, "a name")),
-		},
-		StageRate: r.number(
-			"stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000",
-		),
-		GatewayLogRole: r.text(
-			"gatewayLogRole", "create", `create|existing`, "create, or existing if API Gateway has a role for its logs in the region",
-		),
-		Firewall:            r.toggle("firewall", true),
-		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
-		WAFAddressRateLimit: r.number("wafAddressRateLimit", 60_000, wafRate, wafRateRule),
-		Alarms:              r.toggle("alarms", true),
-		AlarmMail:           r.text("alarmMail", "", mailAddress, mailAddressRule),
-		Dashboard:           r.toggle("dashboard", true),
-		Tracing:             r.toggle("tracing", false),
-		Writes:              r.toggle("writes", true),
-		Concurrency: r.number(
-			"concurrency", usualConcurrency, func(n int) bool { return 1 <= n && n <= 1_000_000 }, "a number of functions from 1 to 1000000",
-		),
-		LogRetentionDays: r.number(
-			"logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok },
-			"a number of days that CloudWatch offers: "+retentionDays(),
-		),
-		RestoredTable: r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
-		RestoredStream: r.text(
-			"restoredStream", "", `arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+`,
-			"the ARN of the stream of a DynamoDB table",
-		),
-		Version: r.text("version", platform.Version(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+	s := Settings{Version: platform.Version()}
+	var errs []error
+	names := map[string]bool{}
+	v := reflect.ValueOf(&s).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		name, ok := f.Tag.Lookup("setting")
+		if !ok {
+			continue
+		}
+		names[name] = true
+		if text := cmp.Or(textOf(context[name]), f.Tag.Get("default")); text != "" {
+			if err := set(v.FieldByIndex(f.Index), f.Tag, text); err != nil {
+				errs = append(errs, fmt.Errorf("setting %s is %q; it %w", name, text, err))
+			}
+		}
 	}
-	s.Live = r.toggle("live", s.Concurrency >= liveConcurrency)
+	s.Headers = credentials.Headers{Key: strings.ToLower(s.APIKeyHeader), Token: strings.ToLower(s.AuthTokenHeader)}
+	if textOf(context["live"]) == "" {
+		s.Live = s.Concurrency >= liveConcurrency
+	}
 	if err := s.Headers.Check(); err != nil {
-		r.errs = append(r.errs, fmt.Errorf("settings apiKeyHeader and authTokenHeader: %w", err))
+		errs = append(errs, fmt.Errorf("settings apiKeyHeader and authTokenHeader: %w", err))
 	}
 	if s.AlarmMail != "" && !s.Alarms {
-		r.errs = append(r.errs, errors.New("setting alarmMail: alarms is off"))
+		errs = append(errs, errors.New("setting alarmMail: alarms is off"))
 	}
 	if s.RestoredStream != "" && s.RestoredTable == "" {
-		r.errs = append(r.errs, errors.New("setting restoredStream: requires restoredTable"))
+		errs = append(errs, errors.New("setting restoredStream: requires restoredTable"))
 	}
-	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
+	if s.AllowedPrivateCIDRs != nil && !s.Local() {
+		errs = append(errs, fmt.Errorf(
+			"setting allowedPrivateCidrs is for stage %s only: on AWS the functions are in no VPC, and reach no private network", localStage,
+		))
+	}
 	if s.GatewayAddress == "closed" && s.CustomDomain == "" {
-		r.errs = append(r.errs, errors.New("setting gatewayAddress: closed requires customDomain"))
+		errs = append(errs, errors.New("setting gatewayAddress: closed requires customDomain"))
 	}
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
-		r.errs = append(r.errs, errors.New("customDomain and certificateArn: give both or neither"))
+		errs = append(errs, errors.New("customDomain and certificateArn: give both or neither"))
 	}
-	r.refuseUnknown()
-	return s, errors.Join(r.errs...)
-}
-
-// reader collects all mistakes, so that one run reports them all.
-type reader struct {
-	context map[string]any
-	names   map[string]bool // of settings read so far
-	errs    []error
-}
-
-// refuseUnknown reports unknown settings. The CDK's own names contain characters other than
-// letters.
-func (r *reader) refuseUnknown() {
-	for _, name := range slices.Sorted(maps.Keys(r.context)) {
-		if !r.names[name] && regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name) {
-			r.errs = append(
-				r.errs, fmt.Errorf("setting %s does not exist: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")),
-			)
+	// The CDK's own names contain characters other than letters.
+	for _, name := range slices.Sorted(maps.Keys(context)) {
+		if !names[name] && regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name) {
+			errs = append(errs, fmt.Errorf("setting %s does not exist: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(names)), ", ")))
 		}
 	}
+	return s, errors.Join(errs...)
 }
 
-func (r *reader) refuse(name, value, rule string) {
-	r.errs = append(r.errs, fmt.Errorf("setting %s is %q; it must be %s", name, value, rule))
-}
-
-// value returns the setting as text, and whether it is set. An empty text counts as unset. JSON
-// numbers arrive as float64.
-func (r *reader) value(name string) (string, bool) {
-	r.names[name] = true
-	switch v := r.context[name].(type) {
+// textOf returns a setting as text, "" if it is not set. JSON numbers arrive as float64.
+func textOf(value any) string {
+	switch v := value.(type) {
 	case nil:
-		return "", false
+		return ""
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), true
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	default:
-		text := strings.TrimSpace(fmt.Sprint(v))
-		return text, text != ""
+		return strings.TrimSpace(fmt.Sprint(v))
 	}
 }
 
-func (r *reader) text(name, fallback, pattern, rule string) string {
-	v, ok := r.value(name)
-	if !ok {
-		return fallback
-	}
-	if !regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(v) {
-		r.refuse(name, v, rule)
-	}
-	return v
-}
-
-// checked returns a text. If check fails, its error states the rule.
-func (r *reader) checked(name string, check func(string) error) string {
-	v, _ := r.value(name)
-	if err := check(v); err != nil {
-		r.errs = append(r.errs, fmt.Errorf("setting %s is %q; it %w", name, v, err))
-	}
-	return v
-}
-
-func (r *reader) number(name string, fallback int, valid func(int) bool, rule string) int {
-	v, ok := r.value(name)
-	if !ok {
-		return fallback
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || !valid(n) {
-		r.refuse(name, v, rule)
-	}
-	return n
-}
-
-// toggle reads a setting that is on or off.
-func (r *reader) toggle(name string, fallback bool) bool {
-	word := map[bool]string{true: "on", false: "off"}[fallback]
-	return r.text(name, word, `on|off`, "on or off") == "on"
-}
-
-const (
-	mailAddress     = `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`
-	mailAddressRule = "a plain address such as no-reply@example.com"
-)
-
-// wafRate reports whether the firewall supports the limit n.
-func wafRate(n int) bool { return 10 <= n && n <= 2_000_000_000 }
-
-const wafRateRule = "a number of requests from 10 to 2000000000"
-
-// networks parses a comma-separated list. It must be empty on AWS: functions are in no VPC and
-// cannot reach private networks.
-func (r *reader) networks(name string, local bool) []netip.Prefix {
-	v, ok := r.value(name)
-	if !ok {
-		return nil
-	}
-	if !local {
-		r.errs = append(
-			r.errs,
-			fmt.Errorf("setting %s is for stage %s only: on AWS the functions are in no VPC, and reach no private network", name, localStage),
-		)
-		return nil
-	}
-	var networks []netip.Prefix
-	for text := range strings.SplitSeq(v, ",") {
-		text = strings.TrimSpace(text)
-		p, err := netip.ParsePrefix(text)
-		if err != nil || p != p.Masked() {
-			r.refuse(name, text, "a comma-separated list of networks such as 127.0.0.0/8, without host bits")
+// set sets the field of a setting. It returns the rule that the text breaks.
+func set(v reflect.Value, tag reflect.StructTag, text string) error {
+	rule := errors.New("must be " + tag.Get("rule"))
+	if check := checks[tag.Get("setting")]; check != nil {
+		if err := check(text); err != nil {
+			return err
 		}
-		networks = append(networks, p)
 	}
-	return networks
+	switch v.Kind() {
+	case reflect.Bool:
+		if text != "on" && text != "off" {
+			return errors.New("must be on or off")
+		}
+		v.SetBool(text == "on")
+	case reflect.Int:
+		low, high := 0, math.MaxInt
+		_, _ = fmt.Sscanf(tag.Get("range"), "%d-%d", &low, &high)
+		n, err := strconv.Atoi(text)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("%w from %d to %d", rule, low, high)
+		}
+		v.SetInt(int64(n))
+	case reflect.Slice:
+		for part := range strings.SplitSeq(text, ",") {
+			p, err := netip.ParsePrefix(strings.TrimSpace(part))
+			if err != nil || p != p.Masked() {
+				return errors.New("must be a comma-separated list of networks such as 127.0.0.0/8, without host bits")
+			}
+			v.Set(reflect.Append(v, reflect.ValueOf(p)))
+		}
+	default:
+		v.SetString(text)
+		if pattern := tag.Get("pattern"); pattern != "" && !regexp.MustCompile("^(?:"+pattern+")$").MatchString(text) {
+			return rule
+		}
+	}
+	return nil
 }
 
 // retentions are CloudWatch's retention times, in days.
@@ -277,13 +201,14 @@ var retentions = map[int]awslogs.RetentionDays{
 	3653: awslogs.RetentionDays_TEN_YEARS,
 }
 
-func retentionDays() string {
-	var days []int
-	for d := range retentions {
-		days = append(days, d)
+// checkRetention returns the rule that a number of days breaks.
+func checkRetention(days string) error {
+	n, _ := strconv.Atoi(days)
+	if _, ok := retentions[n]; !ok {
+		all := fmt.Sprint(slices.Sorted(maps.Keys(retentions)))
+		return fmt.Errorf("must be a number of days that CloudWatch offers: %s", strings.Trim(strings.ReplaceAll(all, " ", ", "), "[]"))
 	}
-	slices.Sort(days)
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(days), " ", ", "), "[]")
+	return nil
 }
 
 // removal returns the policy that keeps data and shared resources when they leave the stack, except

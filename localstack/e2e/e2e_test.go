@@ -25,7 +25,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -78,7 +78,7 @@ func TestDeployment(t *testing.T) {
 			t.Parallel()
 			apitest.Run(t, apitest.Target{
 				BaseURL: d.baseURL, Seeder: apitest.Seeder{Accounts: d.accounts, Directory: d.directory}, Gateway: true,
-				Operator: operator.New(operator.Config{
+				Operator: operate.New(operate.Config{
 					App: app.Config{
 						DynamoDB: d.aws, SQS: d.aws, Table: d.outputs["TableName"], EventsURL: d.outputs["EventsQueueUrl"],
 						Log: slog.New(slog.DiscardHandler),

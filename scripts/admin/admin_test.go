@@ -305,6 +305,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: %d %s", command[1], code, out)
 		}
 	}
+	if out, _, _ := c.run(t, "settings", "update", "--help"); !strings.Contains(out, "--default-access=organizationPrivate|public\n") {
+		t.Errorf("the flag --default-access does not offer exactly the valid values: %s", out)
+	}
 }
 
 // TestWrongWords checks that an error about an unknown word lists the known ones, and that invalid
@@ -320,6 +323,7 @@ func TestWrongWords(t *testing.T) {
 		{"unknown command frob: the commands are get, add, update, delete", []string{"accounts", "frob"}},
 		{"unknown flag --frob: the flags are --help, ", []string{"accounts", "get", "--frob"}},
 		{"data.kind must be one of", []string{"pending", "get", "--kind", "frob"}},
+		{"data.defaultAccess must be one of organizationPrivate, public", []string{"settings", "update", "acme", "--default-access", "restricted"}},
 		{"allEvents must be true or false", []string{"settings", "update", "acme", "--all-events", "frob"}},
 		{"unknown operation /v2/frob", []string{"call", "acme", "/v2/frob", "{}"}},
 		{"the data must be JSON", []string{"call", "acme", "/v2/organizations/get", "frob"}},

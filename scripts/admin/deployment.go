@@ -12,7 +12,7 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/shared/app"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 	"collabdata/shared/webhook"
@@ -30,7 +30,7 @@ type deployment struct {
 
 // connect returns the configuration of the deployment. If a stack is given, it reads missing names
 // from its outputs.
-func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operator.Config, err error) {
+func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operate.Config, err error) {
 	cfg, err := platform.LoadAWS(ctx)
 	if err != nil {
 		return c, err
@@ -56,7 +56,7 @@ func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operator.
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL reports the error
-	return operator.Config{
+	return operate.Config{
 		App:      app.Config{DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log},
 		CheckURL: d.checkURL,
 	}, nil
@@ -80,7 +80,7 @@ func (d *deployment) explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "interrupted; you can repeat the command"
 	}
-	text := operator.Cause(err)
+	text := operate.Cause(err)
 	api, refused := errors.AsType[smithy.APIError](err)
 	where := "AWS_PROFILE, AWS_REGION and AWS_ENDPOINT_URL select the AWS account, region or local cloud"
 	switch {

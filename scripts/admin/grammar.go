@@ -9,7 +9,7 @@ import (
 
 	"collabdata/scripts/admin/request"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 )
 
 // node is a word of a command: it runs an operation or has subcommands.
@@ -29,7 +29,7 @@ func words(path string) []string {
 // are joined with hyphens.
 func tree() *node {
 	root := &node{}
-	list := operator.Endpoints()
+	list := operate.Endpoints()
 	slices.SortStableFunc(list, func(a, b rpc.Endpoint) int { return len(words(a.Path)) - len(words(b.Path)) })
 	for _, e := range list {
 		at, left := root, words(e.Path)

@@ -26,7 +26,7 @@ import (
 	"collabdata/scripts/admin/answer"
 	"collabdata/scripts/admin/request"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 	"collabdata/shared/platform"
 
@@ -64,7 +64,7 @@ type callCommand struct {
 }
 
 func (c *callCommand) run(ctx context.Context, a *admin) error {
-	e, ok := operator.Endpoint(c.Path)
+	e, ok := operate.Endpoint(c.Path)
 	if !ok {
 		return collab.Errorf(collab.InvalidArgument, "unknown operation %s", c.Path)
 	}
@@ -198,12 +198,12 @@ type admin struct {
 }
 
 // connect returns the deployment's operator.
-func (a *admin) connect(ctx context.Context) (*operator.Operator, error) {
+func (a *admin) connect(ctx context.Context) (*operate.Operator, error) {
 	c, err := a.deployment.connect(ctx, a.stderr)
 	if err != nil {
 		return nil, err
 	}
-	return operator.New(c), nil
+	return operate.New(c), nil
 }
 
 // call calls an operation and prints its response.

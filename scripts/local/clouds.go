@@ -48,8 +48,6 @@ func (c *cloud) url(variable string) string {
 type clouds struct {
 	dynamoDB, sqs cloud
 	ses           *cloud // nil if there is none
-	kept          string // file of emails sent before; "" if an external stand-in keeps them
-	earlier       []localstack.Mail
 }
 
 // startClouds starts the stand-ins that the environment does not name. After an error, call stop to
@@ -74,21 +72,15 @@ func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, erro
 	case os.Getenv("AWS_ENDPOINT_URL_SESV2") != "" || os.Getenv("AWS_ENDPOINT_URL") != "":
 		c.ses = &cloud{}
 		return c, c.ses.find(ctx, "AWS_ENDPOINT_URL_SESV2", nil)
-	case c.sqs.server != nil: // MiniStack serves both, and loses the emails when it stops
-		c.ses, c.kept = &c.sqs, filepath.Join(data, "mails.json")
-		var err error
-		c.earlier, err = readMails(c.kept)
-		return c, err
+	case c.sqs.server != nil: // MiniStack serves both
+		c.ses = &c.sqs
 	}
 	return c, nil
 }
 
-// stop stops the started stand-ins and keeps the emails.
+// stop stops the started stand-ins.
 func (c *clouds) stop() error {
 	var errs []error
-	if c.kept != "" {
-		errs = append(errs, c.keepMails())
-	}
 	for _, s := range []*localstack.Server{c.dynamoDB.server, c.sqs.server} {
 		if s != nil {
 			errs = append(errs, s.Stop())

@@ -20,7 +20,7 @@ import (
 // items.
 func growth(t testing.TB, items int) float64 {
 	t.Helper()
-	p, err := prepare(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler), nil, "http://127.0.0.1:1", io.Discard)
+	p, err := prepare(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler), "http://127.0.0.1:1", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

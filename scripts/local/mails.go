@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,11 +15,9 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/scripts/admin/console"
-	operations "collabdata/shared/api/operator"
+	"collabdata/shared/api/operator"
 	sending "collabdata/shared/mail"
 	"collabdata/shared/words"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 type mail struct {
@@ -43,7 +36,7 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	if c.ses == nil {
 		return nil, errNoMailService
 	}
-	list, err := c.all(r.Context())
+	list, err := localstack.Emails(r.Context(), c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -57,45 +50,6 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	}
 	slices.Reverse(mails)
 	return mails, nil
-}
-
-// all returns the sent emails, oldest first.
-func (c *clouds) all(ctx context.Context) ([]localstack.Mail, error) {
-	list, err := localstack.Emails(ctx, c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
-	return append(slices.Clip(c.earlier), list...), err
-}
-
-// maxKept is the number of latest emails kept between runs.
-const maxKept = 1_000
-
-// keepMails writes the emails for the next run.
-func (c *clouds) keepMails() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	list, err := c.all(ctx)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(list[max(0, len(list)-maxKept):])
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(c.kept, text, 0o600)
-}
-
-// readMails reads the file of keepMails. It returns nil if the file does not exist.
-func readMails(file string) (list []localstack.Mail, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
-	if err != nil {
-		err = fmt.Errorf("reading the emails of earlier runs: %w", err)
-	}
-	return list, err
 }
 
 // plain returns the sender for display: the plain address if it has no name.
@@ -188,7 +142,7 @@ func (p *pages) mailPreview(w http.ResponseWriter, r *http.Request) {
 	console.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(shown.HTML))
 }
 
-func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operations.MailPreview, err error) {
+func (p *pages) previewOf(r *http.Request, kind, lang string) (shown operator.MailPreview, err error) {
 	request := map[string]string{"accountId": devAccounts[0].id, "kind": kind, "locale": lang}
 	res, err := p.operator.Call(r.Context(), "", "/operator/mail/preview", request)
 	if err == nil {
@@ -228,44 +182,4 @@ func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
 		ids
 		Curl string
 	}{p.view("Opened from an email", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
-}
-
-// watchMails calls sent for each email that SES accepts through a configuration.
-func watchMails(cfg aws.Config, sent func(to, subject string)) aws.Config {
-	cfg.HTTPClient = mailWatch{cfg.HTTPClient, sent}
-	return cfg
-}
-
-// mailWatch is an HTTP client that watches calls that send an email.
-type mailWatch struct {
-	next aws.HTTPClient
-	sent func(to, subject string)
-}
-
-// Do sends the request.
-func (m mailWatch) Do(r *http.Request) (*http.Response, error) {
-	next := m.next
-	if next == nil {
-		next = http.DefaultClient
-	}
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/outbound-emails") || r.Body == nil {
-		return next.Do(r)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body.Close()
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	res, err := next.Do(r)
-	var mail struct {
-		Destination struct{ ToAddresses []string }
-		Content     struct {
-			Simple struct{ Subject struct{ Data string } }
-		}
-	}
-	if err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(body, &mail) == nil {
-		m.sent(strings.Join(mail.Destination.ToAddresses, ", "), mail.Content.Simple.Subject.Data)
-	}
-	return res, err
 }

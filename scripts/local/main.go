@@ -83,7 +83,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	if errHeaders != nil {
 		return errHeaders
 	}
-	log, people, err := newLog(form, out, isTerminal(os.Stdout))
+	log, err := newLog(form, out, isTerminal(os.Stdout))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	defer func() { _ = unlock() }()
 
-	s, err := prepare(ctx, data, log, people, url, out)
+	s, err := prepare(ctx, data, log, url, out)
 	defer func() { err = errors.Join(err, s.clouds.stop()) }()
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -137,9 +137,6 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	refusing := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: log}
 	handler = names.guard(s.connected.before(handler), refusing.Fail)
-	if people != nil {
-		handler = logRequests(people, handler)
-	}
 
 	working, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup

@@ -11,7 +11,7 @@ import (
 
 	"collabdata/scripts/admin/console"
 	"collabdata/shared/api/openapi"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 )
 
 //go:embed pages
@@ -25,7 +25,7 @@ type pages struct {
 	receiver  *receiver
 	demo      *demo
 	console   http.Handler
-	operator  *operator.Operator
+	operator  *operate.Operator
 	openAPI   func() ([]byte, error)
 	reference string // path of the script that renders the reference
 

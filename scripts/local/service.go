@@ -16,7 +16,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/app/local/worker"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	sender "collabdata/shared/mail"
@@ -38,7 +38,7 @@ type parts struct {
 
 // prepare starts the stand-ins, creates missing resources, and assembles the service. After an
 // error, started stand-ins still run.
-func prepare(ctx context.Context, data string, log, people *slog.Logger, url string, out io.Writer) (p parts, err error) {
+func prepare(ctx context.Context, data string, log *slog.Logger, url string, out io.Writer) (p parts, err error) {
 	if p.clouds, err = startClouds(ctx, data, out); err != nil {
 		return p, err
 	}
@@ -54,19 +54,19 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	if p.service, err = prepareService(ctx, p.clouds, queues, log, url); err != nil {
 		return p, err
 	}
-	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, people, url); err != nil {
+	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, url); err != nil {
 		return p, err
 	}
 	p.environment, err = writeEnvironment(ctx, data, url, p.clouds, queues)
 	return p, err
 }
 
-func (p *parts) operator() *operator.Operator {
-	return operator.New(operator.Config{App: p.service.Config(), CheckURL: webhook.NewGuard(private).CheckURL})
+func (p *parts) operator() *operate.Operator {
+	return operate.New(operate.Config{App: p.service.Config(), CheckURL: webhook.NewGuard(private).CheckURL})
 }
 
 // consoleOf returns an operator's pages, with links to this server's pages.
-func consoleOf(o *operator.Operator) http.Handler {
+func consoleOf(o *operate.Operator) http.Handler {
 	links := make([]console.Link, 0, len(header))
 	for _, l := range header {
 		if l.Path != console.Path {
@@ -75,7 +75,7 @@ func consoleOf(o *operator.Operator) http.Handler {
 	}
 	return console.New(console.Config{
 		Header:   links,
-		Explain:  func(_ context.Context, err error) string { return operator.Cause(err) },
+		Explain:  func(_ context.Context, err error) string { return operate.Cause(err) },
 		Operator: o,
 	})
 }
@@ -107,11 +107,9 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 	return service, nil
 }
 
-// prepareDelivery verifies the sender if there is an email service, and assembles the delivery. If
-// people is not nil, it logs each sent email and webhook with its page there.
-func prepareDelivery(
-	ctx context.Context, c *clouds, queues map[string]string, log, people *slog.Logger, url string,
-) (*worker.Worker, error) {
+// prepareDelivery verifies the sender if there is an email service, and assembles the delivery,
+// which logs each webhook with its page.
+func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, url string) (*worker.Worker, error) {
 	d := deliver.Config{
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,
@@ -131,23 +129,16 @@ func prepareDelivery(
 			Unsubscribe: url + unsubscribe.Path,
 			Look:        collab.MailLook{Link: url + mailLink},
 		}
-		if people != nil {
-			d.SES = watchMails(d.SES, func(to, subject string) {
-				people.Info("mail", slog.String("to", to), slog.String("subject", subject), slog.String("see", url+"/mail"))
-			})
-		}
 	}
-	if people != nil {
-		d.Calls.Posted = func(to string, a webhook.Answer, err error) {
-			attrs := []any{slog.String("to", to), slog.Int("status", a.Status)}
-			if err != nil {
-				attrs[1] = slog.String("status", "not reached")
-			}
-			if name, ours := strings.CutPrefix(to, url+"/webhooks/"); ours {
-				attrs = append(attrs, slog.String("see", url+"/webhooks#"+name))
-			}
-			people.Info("webhook", attrs...)
+	d.Calls.Posted = func(to string, a webhook.Answer, err error) {
+		attrs := []any{slog.String("to", to), slog.Int("status", a.Status)}
+		if err != nil {
+			attrs[1] = slog.String("status", "not reached")
 		}
+		if name, ours := strings.CutPrefix(to, url+"/webhooks/"); ours {
+			attrs = append(attrs, slog.String("see", url+"/webhooks#"+name))
+		}
+		log.Info("webhook", attrs...)
 	}
 	return worker.New(d)
 }

@@ -8,7 +8,7 @@ import (
 
 // Cache maps keys to values with an expiry. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
-	most    int
+	limit   int
 	mu      sync.Mutex
 	entries map[K]entry[V]
 }
@@ -18,9 +18,9 @@ type entry[V any] struct {
 	until time.Time
 }
 
-// New returns a Cache for most values. If there are more, it forgets all.
-func New[K comparable, V any](most int) *Cache[K, V] {
-	return &Cache[K, V]{most: most, entries: map[K]entry[V]{}}
+// New returns a Cache for up to limit values. If there are more, it forgets all.
+func New[K comparable, V any](limit int) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, entries: map[K]entry[V]{}}
 }
 
 // Get returns the value of a key, and whether it is valid at the time now.
@@ -54,7 +54,7 @@ func (c *Cache[K, V]) Expire(k K) {
 func (c *Cache[K, V]) Put(k K, value V, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.entries) >= c.most {
+	if len(c.entries) >= c.limit {
 		clear(c.entries)
 	}
 	c.entries[k] = entry[V]{value, until}

@@ -1,6 +1,9 @@
 package collab
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Access is the access type of a folder or document for users without a grant on it or on a folder
 // above.
@@ -93,6 +96,32 @@ func (s Standing) MayWrite(now Millis) bool {
 	return g != nil && g.Role != RoleViewer
 }
 
+// Viewer decides access to a document. Only explicit restrictions count; without any, every user
+// that a back end names has access.
+func (s Standing) Viewer(now Millis) Viewer {
+	why := s.refusal(now)
+	return Viewer{User: s.User, May: why == "", Why: why, Member: s.Member.Holds(now)}
+}
+
+// refusal returns the reason why the person has no access, for an operator, or "".
+func (s Standing) refusal(now Millis) string {
+	switch {
+	case !s.There || s.Disabled:
+		return "the document is deleted or disabled"
+	case s.Removed:
+		return "removed from the organization or the document"
+	case s.Provider != nil && *s.Provider:
+		return ""
+	case s.Provider != nil:
+		return "the permission provider has not allowed it"
+	case s.Access == "" || s.Grant(now) != nil:
+		return ""
+	case s.SetOn != "":
+		return fmt.Sprintf("folder %q is %s", s.SetOn, s.Access)
+	}
+	return "the document is " + string(s.Access)
+}
+
 // MaxFolderDepth is the maximum of folder levels; top-level folders are the first.
 const MaxFolderDepth = 10
 
@@ -112,12 +141,28 @@ func (t Folders) Up(id string) (up []string) {
 	return up
 }
 
+// Set returns the access type that is set for a thing in a folder. It is own, or the nearest one
+// above, or "". on is the folder with that type, "" if it is own. If a folder above is missing or
+// deleted, the type is AccessRestricted, on that folder.
+func (t Folders) Set(own Access, folder string) (set Access, on string) {
+	for _, id := range t.Up(folder) {
+		f, exists := t[id]
+		switch {
+		case !exists:
+			return AccessRestricted, id
+		case own == "" && f.Access != "":
+			own, on = f.Access, id
+		}
+	}
+	return own, on
+}
+
 // Access returns the access type of a thing in a folder. own is its own type, "" for none, and
 // byDefault the account's. If a folder above is missing, because it is being deleted, only grants
 // give access.
 func (t Folders) Access(own Access, folder string, byDefault Access) Access {
 	set, _ := t.Set(own, folder)
-	return cmp.Or(set, byDefault, AccessOrganizationPrivate)
+	return cmp.Or(set, byDefault)
 }
 
 // CheckPlace returns an error if a folder cannot be in a parent. It returns NOT_FOUND if the parent
@@ -165,9 +210,6 @@ type StandingQuery struct {
 	// one round trip less.
 	Early bool
 }
-
-// AccessByDefault returns the access of things without an access type.
-func (s Settings) AccessByDefault() Access { return cmp.Or(s.DefaultAccess, AccessOrganizationPrivate) }
 
 // AnyIncarnation is the incarnation of a DocumentRef that stands for the present document with the
 // id.

@@ -129,12 +129,12 @@ func MentionsOf(comments ...Comment) (m Mentions) {
 
 func (m Mentions) Len() int { return len(m.Users) + len(m.Groups) }
 
-// without returns up to most mentions of m that are not in other, groups first.
-func (m Mentions) without(other Mentions, most int) Mentions {
+// without returns up to limit mentions of m that are not in other, groups first.
+func (m Mentions) without(other Mentions, limit int) Mentions {
 	among := func(list, others []string) []string {
 		list = Where(list, func(id string) bool { return !slices.Contains(others, id) })
-		list = list[:min(len(list), most)]
-		most -= len(list)
+		list = list[:min(len(list), limit)]
+		limit -= len(list)
 		return list
 	}
 	groups := among(m.Groups, other.Groups)

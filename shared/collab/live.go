@@ -1,7 +1,6 @@
 package collab
 
 import (
-	"cmp"
 	"time"
 )
 
@@ -22,16 +21,12 @@ type Connection struct {
 	At Millis `dynamodbav:"at"` // when it began
 }
 
-// Limits of connections. For an account's see Settings.Connections.
+// Limits of connections. Settings limit an account's.
 const (
 	ConnectionLifetime     = 30 * time.Minute // then the page takes another ticket
 	MaxUserConnections     = 20               // of a user in an organization
 	MaxDocumentConnections = 1_000
-	LiveConnections        = 5_000
 )
-
-// Connections returns the maximum of the account's connections, Unlimited for no limit.
-func (s Settings) Connections() int64 { return cmp.Or(s.LiveConnections, LiveConnections) }
 
 // Connected counts connections.
 type Connected struct {
@@ -50,7 +45,7 @@ func (c Connected) Check(s Settings, more int) error {
 			return Errorf(ResourceExhausted, "document %q has %d connections already", id, MaxDocumentConnections)
 		}
 	}
-	if most := s.Connections(); most != Unlimited && c.Account+int64(more) > most {
+	if most := s.OrDefaults().LiveConnections; most != Unlimited && c.Account+int64(more) > most {
 		return Errorf(ResourceExhausted, "the account has %d connections already: as many as its setting liveConnections lets it", most)
 	}
 	return nil

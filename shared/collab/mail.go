@@ -2,6 +2,7 @@ package collab
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -22,12 +23,8 @@ const (
 
 func (MailBatch) Values() []string { return texts(BatchEvent, BatchThread, BatchPerson) }
 
-// Email delays of an account, and the default, in seconds.
-const (
-	MinMailDelay = 10
-	MailDelay    = 300
-	MaxMailDelay = 180 * 24 * 60 * 60
-)
+// MailDelay is the default delay of emails, in seconds.
+const MailDelay = 300
 
 // MailFrequency is how often a user receives emails.
 type MailFrequency string
@@ -91,19 +88,29 @@ func CheckZone(name string) error {
 
 // MailLook is the appearance of a deployment's or an account's emails.
 type MailLook struct {
-	FromName string `json:"fromName,omitempty"` // sender's name
-	Product  string `json:"product,omitempty"`  // name of the product
-	// URL with names in braces, see LinkTo.
-	Link   string `json:"link,omitempty"`
-	Logo   string `json:"logo,omitempty"`   // https URL of a picture at the top
-	Color  string `json:"color,omitempty"`  // of the button: #rrggbb; "" for blue
-	Footer string `json:"footer,omitempty"` // line at the end
-	Locale string `json:"locale,omitempty"` // default language; "" for English
-	Texts  Texts  `json:"texts,omitempty"`  // replace some of the service's texts
+	FromName string `json:"mailFromName" rule:"notnull" doc:"Sender name of emails; empty: the deployment's, else the product's name"`
+	Product  string `json:"mailProduct" rule:"notnull" doc:"Product name in emails; empty: the deployment's"`
+	// See LinkTo.
+	Link   string `json:"mailLink" rule:"notnull" doc:"URL in emails, with {organizationId}, {documentId} and {annotationId}; empty: the deployment's"`
+	Logo   string `json:"mailLogo" rule:"notnull" doc:"The https URL of a picture above emails; empty: none"`
+	Color  string `json:"mailColor" rule:"notnull" doc:"Button color in emails, such as #0b57d0; empty: blue"`
+	Footer string `json:"mailFooter" rule:"notnull" doc:"A line at the end of emails; empty: none"`
+	Locale string `json:"mailLocale" rule:"notnull" doc:"Default language of emails and headlines, a BCP 47 tag such as pt-BR"`
+	Texts  Texts  `json:"mailTexts" rule:"notnull,object" doc:"Custom texts by language and key, such as {\"en\": {\"replied\": \"{actionUser} answered\"}}; replaced as a whole"`
 }
 
 // Texts are user-facing texts by language and key: see package words.
 type Texts map[string]map[string]string
+
+// UnmarshalJSON replaces the texts. Its error is the rule that the text breaks.
+func (t *Texts) UnmarshalJSON(text []byte) error {
+	var texts map[string]map[string]string
+	if json.Unmarshal(text, &texts) != nil {
+		return errors.New("must be an object of objects of texts: by language, by key")
+	}
+	*t = texts
+	return nil
+}
 
 // Or returns the look with empty sender name, product and link taken from another.
 func (l MailLook) Or(other MailLook) MailLook {
@@ -142,9 +149,9 @@ const (
 // CheckMailName returns the rule that the name of a sender or product breaks.
 func CheckMailName(name string) error { return checkLine(name, maxMailName) }
 
-func checkLine(text string, most int) error {
-	if len(text) > most || strings.ContainsFunc(text, unicode.IsControl) || strings.TrimSpace(text) != text {
-		return fmt.Errorf("must be at most %d bytes without line ends, and without spaces around it", most)
+func checkLine(text string, limit int) error {
+	if len(text) > limit || strings.ContainsFunc(text, unicode.IsControl) || strings.TrimSpace(text) != text {
+		return fmt.Errorf("must be at most %d bytes without line ends, and without spaces around it", limit)
 	}
 	return nil
 }

@@ -102,6 +102,10 @@ type UserGroup struct {
 	LastUpdated Millis `dynamodbav:"lu"`
 }
 
+// MaxGroupMention is the maximum of group members, the first with access to the thread, that a
+// comment notifies if it tags the group.
+const MaxGroupMention = 200
+
 // MaxGroupDelete is the maximum of users that one request removes from a group without naming them.
 const MaxGroupDelete = 10_000
 

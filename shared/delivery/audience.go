@@ -66,9 +66,9 @@ func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {
 
 // roster collects distinct people.
 type roster struct {
-	list []person
-	at   map[string]int // positions in the list, by user id
-	most int            // limit of people
+	list  []person
+	at    map[string]int // positions in the list, by user id
+	limit int            // of people
 }
 
 // add adds a person, or merges the addresses of a listed one.
@@ -80,7 +80,7 @@ func (s *roster) add(p person) {
 			s.list[i].Email = p.Email
 		}
 		s.list[i].hint = cmp.Or(s.list[i].hint, p.hint)
-	case p.UserID != "" && p.UserID != collab.ErasedUser && len(s.list) < s.most:
+	case p.UserID != "" && p.UserID != collab.ErasedUser && len(s.list) < s.limit:
 		s.at[p.UserID] = len(s.list)
 		s.list = append(s.list, p)
 	}
@@ -120,7 +120,7 @@ const (
 // named adds the assignee, the people in the thread, and followers of the thread or document.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
-	all := roster{at: map[string]int{}, most: math.MaxInt}
+	all := roster{at: map[string]int{}, limit: math.MaxInt}
 	if ev.NotificationID != "" {
 		users, err := r.recipients(ctx, ev)
 		for _, u := range users {
@@ -167,16 +167,16 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		return all.sorted(), nil
 	}
 	all.add(person{User: r.assignee()})
-	all.most = len(all.list) + collab.MaxPeople
+	all.limit = len(all.list) + collab.MaxPeople
 	err = r.addThread(ctx, &all, recent)
 	if f := r.head.Follows; f != nil {
-		all.most = len(all.list) + collab.MaxFollows
+		all.limit = len(all.list) + collab.MaxFollows
 		for _, id := range f.All {
 			all.add(person{User: collab.User{UserID: id}})
 		}
 	}
 	following, failed := followers()
-	all.most = len(all.list) + collab.MaxFollowers
+	all.limit = len(all.list) + collab.MaxFollowers
 	for _, id := range following {
 		all.add(person{User: collab.User{UserID: id}, follower: true})
 	}

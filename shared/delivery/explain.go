@@ -31,9 +31,9 @@ type Outcome struct {
 }
 
 // Explain returns the outcome of an event for a page of its recipients, or for one user. The cursor
-// is "" for the first page of at most most people. Pending outcomes follow the current rules.
+// is "" for the first page of at most limit people. Pending outcomes follow the current rules.
 // Explain changes nothing. It returns NOT_FOUND if the event is not kept anymore.
-func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, cursor string, most int) (*Explained, error) {
+func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, cursor string, limit int) (*Explained, error) {
 	e, err := d.explanation(ctx, ref)
 	if err != nil || !e.event.Notify {
 		return &Explained{}, err
@@ -43,8 +43,8 @@ func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, user, curs
 	if user != "" {
 		people, err = e.among(ctx, user)
 	} else {
-		if people, explained.Next, err = e.audience(ctx, cursor); len(people) > most {
-			people = people[:most]
+		if people, explained.Next, err = e.audience(ctx, cursor); len(people) > limit {
+			people = people[:limit]
 			explained.Next = cursorAfter(people)
 		}
 	}

@@ -21,9 +21,9 @@ func shared(op string, body []byte) bool {
 	return bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#NEW\"")) && op != "DeleteItem"
 }
 
-// act runs a function as an actor that pauses before its first most calls about a lane.
-func (p *process) act(most int, do func() error) *interleave.Actor {
-	return interleave.Start(most, func(a *interleave.Actor) error {
+// act runs a function as an actor that pauses before its first limit calls about a lane.
+func (p *process) act(limit int, do func() error) *interleave.Actor {
+	return interleave.Start(limit, func(a *interleave.Actor) error {
 		p.actor = a
 		return do()
 	})

@@ -8,7 +8,7 @@ import (
 func APIKey(key string) Key { return apiKey.Key(Parts{ID: key}) }
 
 // Account returns the key of an account's item, with its settings.
-func Account(acct string) Key { return account.Key(Parts{Acct: acct}) }
+func Account(acct string) Key { return AnAccount.Key(Parts{Acct: acct}) }
 
 // Quota returns the key of the paid-until times of an account, or of a user of it unless user is
 // "".

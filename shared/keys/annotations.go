@@ -9,12 +9,12 @@ import (
 
 // DocumentPartition returns the partition of a document's heads and comments, also in index upd.
 func DocumentPartition(doc collab.DocumentRef) string {
-	return thread.Partition(inDocument(doc, Parts{}))
+	return AThread.Partition(inDocument(doc, Parts{}))
 }
 
 // Annotation returns the key of a head.
 func Annotation(doc collab.DocumentRef, ann string) Key {
-	return thread.Key(inDocument(doc, Parts{Ann: ann}))
+	return AThread.Key(inDocument(doc, Parts{Ann: ann}))
 }
 
 // Values of Narrowed. The head lists the users of NarrowedToSome.
@@ -31,13 +31,13 @@ const AfterComments = commentPart + "~"
 
 // Comment returns the key of a comment.
 func Comment(doc collab.DocumentRef, ann string, id int64) Key {
-	return commentOf.Key(inDocument(doc, Parts{Ann: ann, Comment: id}))
+	return AComment.Key(inDocument(doc, Parts{Ann: ann, Comment: id}))
 }
 
 // ParseAnnotation parses the sort key of a head or comment. comment is 0 for a head.
 func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 	var p Parts
-	if strings.Contains(sk, "#CMT#") && commentOf.sk.parse(sk, &p) && p.Comment > 0 || thread.sk.parse(sk, &p) {
+	if strings.Contains(sk, "#CMT#") && AComment.sk.parse(sk, &p) && p.Comment > 0 || AThread.sk.parse(sk, &p) {
 		return p.Ann, p.Comment, nil
 	}
 	return "", 0, fmt.Errorf("not the sort key of an annotation: %q", sk)
@@ -64,18 +64,18 @@ func Followers(doc collab.DocumentRef) Key { return followers.Key(inDocument(doc
 // LeftPartition returns the partition of the AnnotationLeft items of a document. It ends in LEFT;
 // partitions that end in GONE have the removals of users.
 func LeftPartition(doc collab.DocumentRef) string {
-	return goneThread.Partition(inDocument(doc, Parts{}))
+	return AGoneThread.Partition(inDocument(doc, Parts{}))
 }
 
 // AnnotationLeft returns the key of the record that an annotation left the document at a time: it
 // was deleted, or shown to fewer users.
 func AnnotationLeft(doc collab.DocumentRef, ms int64, ann string) Key {
-	return goneThread.Key(inDocument(doc, Parts{At: ms, Ann: ann}))
+	return AGoneThread.Key(inDocument(doc, Parts{At: ms, Ann: ann}))
 }
 
 // ParseAnnotationLeft parses the sort key of an AnnotationLeft item.
 func ParseAnnotationLeft(sk string) (ms int64, ann string, err error) {
-	p, err := goneThread.ParseSK(sk)
+	p, err := AGoneThread.ParseSK(sk)
 	return p.At, p.Ann, err
 }
 

@@ -20,7 +20,7 @@ func GroupUser(org collab.OrganizationRef, group, user string) Key {
 
 // GrantPartition returns the partition of users' grants on folders and documents, and their groups.
 func GrantPartition(org collab.OrganizationRef) string {
-	return userGroup.Partition(inOrganization(org, Parts{}))
+	return APlaceInGroup.Partition(inOrganization(org, Parts{}))
 }
 
 // GrantsOf returns the prefix of a user's sort keys in GrantPartition.
@@ -34,17 +34,17 @@ func AfterGrants(user string) string { return Escape(user) + AfterChildren }
 
 // FolderGrant returns the key of a user's grant on a folder.
 func FolderGrant(folder collab.FolderRef, user string) Key {
-	return folderGrant.Key(inFolder(folder, user))
+	return AFolderGrant.Key(inFolder(folder, user))
 }
 
 // DocumentGrant returns the key of a user's grant on a document.
 func DocumentGrant(doc collab.DocumentRef, user string) Key {
-	return documentGrant.Key(inDocument(doc, Parts{User: user}))
+	return ADocumentGrant.Key(inDocument(doc, Parts{User: user}))
 }
 
 // UserGroup returns the key that lists a group under a user, so that deleting the user finds it.
 func UserGroup(org collab.OrganizationRef, user, group string) Key {
-	return userGroup.Key(inOrganization(org, Parts{User: user, Group: group}))
+	return APlaceInGroup.Key(inOrganization(org, Parts{User: user, Group: group}))
 }
 
 // ParseGrant parses a sort key of GrantPartition: a grant on a document if doc is set, a grant on a
@@ -53,7 +53,7 @@ func ParseGrant(
 	org collab.OrganizationRef, sk string,
 ) (user string, doc collab.DocumentRef, folder collab.FolderRef, group string, err error) {
 	doc.OrganizationRef, folder.OrganizationRef = org, org
-	for _, k := range []*Kind{documentGrant, folderGrant, userGroup} {
+	for _, k := range []*Kind{ADocumentGrant, AFolderGrant, APlaceInGroup} {
 		var p Parts
 		if p, err = k.ParseSK(sk); err == nil {
 			doc.Document, doc.Incarnation, folder.Folder, folder.Incarnation = p.Doc, p.DocN, p.Folder, p.FolderN
@@ -66,13 +66,13 @@ func ParseGrant(
 // FolderGranted returns the partition of the grants on a folder in index in.
 func FolderGranted(folder collab.FolderRef) string {
 	p := inFolder(folder, "")
-	return folderGrant.in.key(&p)
+	return AFolderGrant.in.key(&p)
 }
 
 // DocumentGranted returns the partition of the grants on a document in index in.
 func DocumentGranted(doc collab.DocumentRef) string {
 	p := inDocument(doc, Parts{})
-	return documentGrant.in.key(&p)
+	return ADocumentGrant.in.key(&p)
 }
 
 // FolderTree returns the key of the counts of changes to the folder tree.
@@ -80,10 +80,10 @@ func FolderTree(org collab.OrganizationRef) Key { return folderTree.Key(inOrgani
 
 // Removed returns the key of a user's removal from an organization.
 func Removed(org collab.OrganizationRef, user string) Key {
-	return removed.Key(inOrganization(org, Parts{Who: UserHash(org.Account, user)}))
+	return ARemoval.Key(inOrganization(org, Parts{Who: UserHash(org.Account, user)}))
 }
 
 // RemovedFrom returns the key of a user's removal from a document.
 func RemovedFrom(doc collab.DocumentRef, user string) Key {
-	return removedFrom.Key(inDocument(doc, Parts{Who: UserHash(doc.Account, user)}))
+	return ARemovalFromDocument.Key(inDocument(doc, Parts{Who: UserHash(doc.Account, user)}))
 }

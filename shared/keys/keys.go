@@ -209,7 +209,7 @@ func below(org collab.OrganizationRef, parts ...string) string {
 // DocumentOf returns the document whose heads and comments are in a partition.
 func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, error) {
 	var p Parts
-	if doc := p.Document(); !thread.pk.parse(pk, &p) || p.Organization() != org {
+	if doc := p.Document(); !AThread.pk.parse(pk, &p) || p.Organization() != org {
 		return doc, fmt.Errorf("not the partition of a document of %q: %q", org.Organization, pk)
 	}
 	return p.Document(), nil

@@ -61,7 +61,7 @@ func TestKinds(t *testing.T) {
 					t.Errorf("%s of a %s: %s is read as %q", k, kind.Name, fields[f], *parts.text(f))
 				}
 			}
-			if kind.Of == "" && !kind.Expires && !kind.Stays {
+			if kind.Of == nil && !kind.Expires && !kind.Stays {
 				t.Errorf("nothing sweeps a %s, and it does not expire", kind.Name)
 			}
 		}
@@ -101,33 +101,30 @@ func TestBelow(t *testing.T) {
 			}
 		}
 	}
-	from(kindOf(AnAccount))
+	from(AnAccount)
 	for _, k := range Kinds() {
 		if !found[k.Name] && !k.Expires && !k.Stays && !slices.Contains([]string{"API key", "lane of a webhook"}, k.Name) {
 			t.Errorf("nothing leads to a %s", k.Name)
 		}
-		if k.Of != "" && kindOf(k.Of) == nil || k.Alone != "" && kindOf(k.Alone) == nil {
-			t.Errorf("a %s belongs to no kind", k.Name)
-		}
 	}
 	doc := plan
 	doc.Incarnation = 5
-	for name, want := range map[string]Place{
-		"grant on a document":       {In: true, PK: DocumentGranted(doc)},
-		"preference for a document": {PK: PreferencePartition(doc.OrganizationRef), Prefix: "d#"},
-		AThread:                     {PK: DocumentPartition(doc), Prefix: Annotations},
-		"seen of a thread":          {PK: ReadStatePartition(doc), Prefix: "u#"},
+	for kind, want := range map[*Kind]Place{
+		ADocumentGrant: {In: true, PK: DocumentGranted(doc)},
+		APreference:    {PK: PreferencePartition(doc.OrganizationRef), Prefix: "d#"},
+		AThread:        {PK: DocumentPartition(doc), Prefix: Annotations},
+		seenThread:     {PK: ReadStatePartition(doc), Prefix: "u#"},
 	} {
 		user := ""
-		if name == "seen of a thread" {
+		if kind == seenThread {
 			user = "u"
 		}
-		got, ok := kindOf(name).Below(document, document.Naming(inDocument(plan, Parts{}), 5), user, true)
+		got, ok := kind.Below(ADocument, ADocument.Naming(inDocument(plan, Parts{}), 5), user, true)
 		if diff := gocmp.Diff(want, got); !ok || diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: %s", kind.Name, diff)
 		}
 	}
-	if at, ok := threadID.Below(thread, inDocument(doc, Parts{Ann: "a"}), "", false); !ok || !at.Exact || at.PK != AnnotationID(doc, "a").PK {
+	if at, ok := threadID.Below(AThread, inDocument(doc, Parts{Ann: "a"}), "", false); !ok || !at.Exact || at.PK != AnnotationID(doc, "a").PK {
 		t.Errorf("%+v", at)
 	}
 }

@@ -17,12 +17,12 @@ type Kind struct {
 	PK   string
 	SK   string
 
-	// Of names the owner's kind. The owner's items bind the parts of PK, or lead to it with a user.
+	// Of is the owner's kind. The owner's items bind the parts of PK, or lead to it with a user.
 	// A kind without an owner expires. An organization's item also binds its incarnation.
-	Of string
-	// Alone names a kind below Of that locates this one, by In or else SK, if a walk visits only
+	Of *Kind
+	// Alone is a kind below Of that locates this one, by In or else SK, if a walk visits only
 	// that kind.
-	Alone   string
+	Alone   *Kind
 	In      string // pattern of its partition in index in
 	Few     bool   // an owner has few: they are read with it
 	Stays   bool   // it outlives its owner
@@ -37,31 +37,10 @@ type Kind struct {
 	pk, sk, in pattern
 }
 
-// Names of kinds that other packages use.
-const (
-	AnAccount                = "account"
-	AnOrganization           = "organization"
-	ADocument                = "document"
-	AThread                  = "thread"
-	AComment                 = "comment"
-	AGoneThread              = "thread that left"
-	ANotification            = "notification"
-	APreference              = "preference for a document"
-	AnOrganizationPreference = "preference for an organization"
-	AMember                  = "member"
-	ADocumentGrant           = "grant on a document"
-	AFolderGrant             = "grant on a folder"
-	APlaceInGroup            = "place in a group"
-	ARemoval                 = "user taken out"
-	ARemovalFromDocument     = "user taken out of a document"
-)
-
 // Common beginnings of patterns.
 const (
 	inOrg      = "A#{acct}#O#{org!}"
 	inDoc      = inOrg + "#D#{doc!}"
-	ofOrg      = AnOrganization
-	ofDoc      = ADocument
 	inDelivery = "A#{acct}#HOOK#{id}#{created:15}"
 )
 
@@ -71,133 +50,88 @@ const (
 	ofEvents        = "events, and work on them, expire"
 )
 
-var kinds = compiled([]Kind{
-	{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount, NoLine: "a credential of an account"},
-	{Name: AnAccount, PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true, NoLine: "an operator makes it"},
-	{Name: "API key of an account", PK: "ACCOUNT#{acct}", SK: "KEY#{id}", Of: AnAccount, NoLine: "a credential of an account"},
-	{Name: "permission provider", PK: "PROVIDER#{acct}", SK: "PROVIDER", Of: AnAccount, NoLine: "a setting of an account"},
-	{Name: "signing keys", PK: "SIGN#{acct}", SK: "SIGN", Of: AnAccount, NoLine: "a credential of an account"},
-	{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount, NoLine: "an operator makes it"},
-	{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount, NoLine: "a credential of an account"},
-	{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount, NoLine: "a setting of an account"},
-	{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount, NoLine: "a setting of an account"},
-	{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount, NoLine: "work of an account"},
-	{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true, NoLine: "use of an account"},
-	{Name: "quota of a person", PK: "A#{acct}#QUOTA", SK: "USER#{user}", Expires: true, NoLine: "use of an account"},
-	{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true, Line: "unsubscribed"},
-
-	{Name: AnOrganization, PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount, Line: "organization"},
-	{Name: AMember, PK: inOrg, SK: "USR#{user}", Of: ofOrg, Line: "user grant"},
-	{Name: AnOrganizationPreference, PK: inOrg, SK: "CFG#{user}", Of: ofOrg, Line: "preference"},
-	{Name: APreference, PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: ofOrg, Alone: ofDoc, Line: "preference"},
-	{Name: ADocumentGrant, PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: ofOrg, Alone: ofDoc, In: inOrg + "#G#D#{doc!}", Line: "user grant"},
-	{Name: AFolderGrant, PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: ofOrg, Alone: "folder", In: inOrg + "#G#F#{folder!}", Line: "user grant"},
-	{Name: APlaceInGroup, PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: ofOrg, Line: "group"},
-	{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup, Line: "group"},
-	{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
-	{Name: "state of a notification", PK: inOrg + "#READ#{user}", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
-	{Name: "unsubscribed user", PK: "A#{acct}#NOMAIL", SK: "USER#{org}#{user}", Of: ofOrg, Stays: true, Line: "unsubscribed"},
-	{Name: "time until which all is read", PK: inOrg + "#READ#{user}", SK: "UNTIL", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
-	{Name: ADocument, PK: inOrg, SK: "DOC#{doc}", Of: ofOrg, Line: "document"},
-	{Name: "folder", PK: inOrg, SK: "FLD#{folder}", Of: ofOrg, Line: "folder"},
-	{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: ofOrg, Line: "group"},
-	{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: ofOrg, NoLine: "a count of writes"},
-	{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: ofOrg, Expires: true, Told: InboxChanged, NoLine: ofNotifications},
-	{Name: ARemoval, PK: inOrg + "#GONE", SK: "{who}", Of: ofOrg, Users: "usr", Line: "removal"},
-
-	{Name: AThread, PK: inDoc, SK: "ANN#{ann}", Of: ofDoc, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"},
-	{Name: AComment, PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ofDoc, Users: "from cr tag kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"},
-	{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"},
-	{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
-	{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ofDoc, Told: ThreadsChanged, Line: "readState"},
-	{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ofDoc, Users: "flw", Line: "level"},
-	{Name: AGoneThread, PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ofDoc, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"},
-	{Name: "next email", PK: inOrg + "#M#{user}", SK: "{id}", Of: ofOrg, Expires: true, NoLine: ofNotifications},
-	{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ofDoc, Expires: true, NoLine: ofNotifications},
-	{Name: ANotification, PK: inOrg + "#NTF#{id}", SK: "NTF", Of: "entry of a document's notifications", Expires: true,
-		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications},
-	{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: "entry of a document's notifications", Few: true,
-		Expires: true, Users: "body", NoLine: ofNotifications},
-	{Name: ARemovalFromDocument, PK: inDoc + "#GONE", SK: "{who}", Of: ofDoc, Users: "usr", Line: "removal"},
-
-	{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat, NoLine: "work of the deployment"},
-
-	{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true, NoLine: ofEvents},
-	{Name: "email that is due", PK: "DUE#email#{shard}", SK: "{at:15}#{acct}#{id}", Expires: true, NoLine: ofEvents},
-	{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true, NoLine: ofEvents},
-	{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true, NoLine: ofEvents},
-	{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true, NoLine: ofEvents},
-	{Name: "new delivery", PK: inDelivery + "#NEW", SK: "{event}", Expires: true, NoLine: ofEvents},
-	{Name: "job", PK: "A#{acct}#JOB#{id}", SK: "JOB", Expires: true, NoLine: ofEvents},
-	{Name: "progress of a job", PK: "A#{acct}#JOB#{id}", SK: "PROGRESS", Expires: true, NoLine: ofEvents},
-	{Name: "kept answer", PK: "A#{acct}#IDEM#{id}", SK: "IDEM", Expires: true, NoLine: "an answer to one request"},
-	{Name: "ticket", PK: "TICKET#{acct}", SK: "{id}", Expires: true, NoLine: "a connection of a page"},
-	{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true, NoLine: "a connection of a page"},
-	{Name: "connection of a user", PK: "LIVE#{acct}#O#{org}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"},
-	{Name: "connection to a document", PK: "LIVE#{acct}#O#{org}#D#{doc}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"},
-	{Name: "count of connections", PK: "LIVE#{acct}", SK: "{at:15}", Expires: true, NoLine: "a connection of a page"},
-})
-
-// Rows that keys are built from.
 var (
-	apiKey             = kindOf("API key")
-	account            = kindOf("account")
-	accountAPIKey      = kindOf("API key of an account")
-	permissionProvider = kindOf("permission provider")
-	signingKeys        = kindOf("signing keys")
-	accountEntry       = kindOf("entry in the list of accounts")
-	mailSecret         = kindOf("secret of unsubscribe tokens")
-	lastWebhook        = kindOf("last webhook added")
-	webhook            = kindOf("webhook")
-	quota              = kindOf("quota")
-	personQuota        = kindOf("quota of a person")
-	noMailAddress      = kindOf("unsubscribed address")
-	organization       = kindOf("organization")
-	member             = kindOf(AMember)
-	preference         = kindOf(AnOrganizationPreference)
-	documentPreference = kindOf(APreference)
-	documentGrant      = kindOf(ADocumentGrant)
-	folderGrant        = kindOf(AFolderGrant)
-	userGroup          = kindOf(APlaceInGroup)
-	groupUser          = kindOf("user of a group")
-	inboxEntry         = kindOf("entry of an inbox")
-	notificationState  = kindOf("state of a notification")
-	readUntil          = kindOf("time until which all is read")
-	noMailUser         = kindOf("unsubscribed user")
-	document           = kindOf("document")
-	folderOf           = kindOf("folder")
-	groupOf            = kindOf("group")
-	folderTree         = kindOf("changes of folders")
-	allEntry           = kindOf("entry of everybody's inbox")
-	removed            = kindOf(ARemoval)
-	thread             = kindOf("thread")
-	commentOf          = kindOf("comment")
-	threadID           = kindOf("document of a thread")
-	seen               = kindOf("seen of a document")
-	seenThread         = kindOf("seen of a thread")
-	followers          = kindOf("followers of a document")
-	goneThread         = kindOf("thread that left")
-	nextEmail          = kindOf("next email")
-	dueEmail           = kindOf("email that is due")
-	documentEntry      = kindOf("entry of a document's notifications")
-	notification       = kindOf("notification")
-	recipients         = kindOf("recipients of a notification")
-	removedFrom        = kindOf(ARemovalFromDocument)
-	heartbeat          = kindOf("heartbeat")
-	eventOf            = kindOf("event")
-	pendingWork        = kindOf("pending work")
-	waitingDelivery    = kindOf("waiting delivery")
-	delivery           = kindOf("delivery")
-	newDelivery        = kindOf("new delivery")
-	job                = kindOf("job")
-	jobProgress        = kindOf("progress of a job")
-	keptAnswer         = kindOf("kept answer")
-	ticket             = kindOf("ticket")
-	connection         = kindOf("connection")
-	userConnection     = kindOf("connection of a user")
-	watcher            = kindOf("connection to a document")
-	connectionCount    = kindOf("count of connections")
+	apiKey             = kind(Kind{Name: "API key", PK: "KEY#{id}", SK: "KEY", Of: AnAccount, NoLine: "a credential of an account"})
+	AnAccount          = kind(Kind{Name: "account", PK: "ACCOUNT#{acct}", SK: "ACCOUNT", Stays: true, NoLine: "an operator makes it"})
+	accountAPIKey      = kind(Kind{Name: "API key of an account", PK: "ACCOUNT#{acct}", SK: "KEY#{id}", Of: AnAccount, NoLine: "a credential of an account"})
+	permissionProvider = kind(Kind{Name: "permission provider", PK: "PROVIDER#{acct}", SK: "PROVIDER", Of: AnAccount, NoLine: "a setting of an account"})
+	signingKeys        = kind(Kind{Name: "signing keys", PK: "SIGN#{acct}", SK: "SIGN", Of: AnAccount, NoLine: "a credential of an account"})
+	accountEntry       = kind(Kind{Name: "entry in the list of accounts", PK: "ACCOUNTS", SK: "{acct}", Of: AnAccount, NoLine: "an operator makes it"})
+	mailSecret         = kind(Kind{Name: "secret of unsubscribe tokens", PK: "UNSUBSCRIBE#{acct}", SK: "SECRET", Of: AnAccount, NoLine: "a credential of an account"})
+	lastWebhook        = kind(Kind{Name: "last webhook added", PK: "HOOK#{acct}", SK: "!", Of: AnAccount, NoLine: "a setting of an account"})
+	webhook            = kind(Kind{Name: "webhook", PK: "HOOK#{acct}", SK: "{id}", Of: AnAccount, NoLine: "a setting of an account"})
+	lane               = kind(Kind{Name: "lane of a webhook", PK: "DUE#lane#{shard}", SK: "{acct}#{id}", Of: AnAccount, NoLine: "work of an account"})
+	quota              = kind(Kind{Name: "quota", PK: "A#{acct}#QUOTA", SK: "QUOTA", Expires: true, NoLine: "use of an account"})
+	personQuota        = kind(Kind{Name: "quota of a person", PK: "A#{acct}#QUOTA", SK: "USER#{user}", Expires: true, NoLine: "use of an account"})
+	noMailAddress      = kind(Kind{Name: "unsubscribed address", PK: "A#{acct}#NOMAIL", SK: "ADDRESS#{id}", Of: AnAccount, Stays: true, Line: "unsubscribed"})
+
+	AnOrganization           = kind(Kind{Name: "organization", PK: "A#{acct}", SK: "ORG#{org}", Of: AnAccount, Line: "organization"})
+	AMember                  = kind(Kind{Name: "member", PK: inOrg, SK: "USR#{user}", Of: AnOrganization, Line: "user grant"})
+	AnOrganizationPreference = kind(Kind{Name: "preference for an organization", PK: inOrg, SK: "CFG#{user}", Of: AnOrganization, Line: "preference"})
+	APreference              = kind(Kind{Name: "preference for a document", PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: AnOrganization, Alone: ADocument, Line: "preference"})
+	ADocumentGrant           = kind(Kind{Name: "grant on a document", PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: AnOrganization, Alone: ADocument, In: inOrg + "#G#D#{doc!}", Line: "user grant"})
+	AFolderGrant             = kind(Kind{Name: "grant on a folder", PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: AnOrganization, Alone: folderOf, In: inOrg + "#G#F#{folder!}", Line: "user grant"})
+	APlaceInGroup            = kind(Kind{Name: "place in a group", PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: AnOrganization, Line: "group"})
+	groupUser                = kind(Kind{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup, Line: "group"})
+	inboxEntry               = kind(Kind{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: AnOrganization, Expires: true, Told: InboxChanged, NoLine: ofNotifications})
+	notificationState        = kind(Kind{Name: "state of a notification", PK: inOrg + "#READ#{user}", SK: "{at:15}#{id}", Of: AnOrganization, Expires: true, Told: InboxChanged, NoLine: ofNotifications})
+	noMailUser               = kind(Kind{Name: "unsubscribed user", PK: "A#{acct}#NOMAIL", SK: "USER#{org}#{user}", Of: AnOrganization, Stays: true, Line: "unsubscribed"})
+	readUntil                = kind(Kind{Name: "time until which all is read", PK: inOrg + "#READ#{user}", SK: "UNTIL", Of: AnOrganization, Expires: true, Told: InboxChanged, NoLine: ofNotifications})
+	ADocument                = kind(Kind{Name: "document", PK: inOrg, SK: "DOC#{doc}", Of: AnOrganization, Line: "document"})
+	folderOf                 = kind(Kind{Name: "folder", PK: inOrg, SK: "FLD#{folder}", Of: AnOrganization, Line: "folder"})
+	groupOf                  = kind(Kind{Name: "group", PK: inOrg, SK: "GRP#{group}", Of: AnOrganization, Line: "group"})
+	folderTree               = kind(Kind{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: AnOrganization, NoLine: "a count of writes"})
+	allEntry                 = kind(Kind{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: AnOrganization, Expires: true, Told: InboxChanged, NoLine: ofNotifications})
+	ARemoval                 = kind(Kind{Name: "user taken out", PK: inOrg + "#GONE", SK: "{who}", Of: AnOrganization, Users: "usr", Line: "removal"})
+
+	AThread       = kind(Kind{Name: "thread", PK: inDoc, SK: "ANN#{ann}", Of: ADocument, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"})
+	AComment      = kind(Kind{Name: "comment", PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ADocument, Users: "from cr tag kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"})
+	threadID      = kind(Kind{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"})
+	seen          = kind(Kind{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
+	seenThread    = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
+	followers     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
+	AGoneThread   = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
+	nextEmail     = kind(Kind{Name: "next email", PK: inOrg + "#M#{user}", SK: "{id}", Of: AnOrganization, Expires: true, NoLine: ofNotifications})
+	documentEntry = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
+	ANotification = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
+		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications})
+	recipients = kind(Kind{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: documentEntry, Few: true,
+		Expires: true, Users: "body", NoLine: ofNotifications})
+	ARemovalFromDocument = kind(Kind{Name: "user taken out of a document", PK: inDoc + "#GONE", SK: "{who}", Of: ADocument, Users: "usr", Line: "removal"})
+
+	heartbeat = kind(Kind{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat, NoLine: "work of the deployment"})
+
+	eventOf         = kind(Kind{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true, NoLine: ofEvents})
+	dueEmail        = kind(Kind{Name: "email that is due", PK: "DUE#email#{shard}", SK: "{at:15}#{acct}#{id}", Expires: true, NoLine: ofEvents})
+	pendingWork     = kind(Kind{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true, NoLine: ofEvents})
+	waitingDelivery = kind(Kind{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true, NoLine: ofEvents})
+	delivery        = kind(Kind{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true, NoLine: ofEvents})
+	newDelivery     = kind(Kind{Name: "new delivery", PK: inDelivery + "#NEW", SK: "{event}", Expires: true, NoLine: ofEvents})
+	job             = kind(Kind{Name: "job", PK: "A#{acct}#JOB#{id}", SK: "JOB", Expires: true, NoLine: ofEvents})
+	jobProgress     = kind(Kind{Name: "progress of a job", PK: "A#{acct}#JOB#{id}", SK: "PROGRESS", Expires: true, NoLine: ofEvents})
+	keptAnswer      = kind(Kind{Name: "kept answer", PK: "A#{acct}#IDEM#{id}", SK: "IDEM", Expires: true, NoLine: "an answer to one request"})
+	ticket          = kind(Kind{Name: "ticket", PK: "TICKET#{acct}", SK: "{id}", Expires: true, NoLine: "a connection of a page"})
+	connection      = kind(Kind{Name: "connection", PK: "CONNECTION#{id}", SK: "CONNECTION", Expires: true, NoLine: "a connection of a page"})
+	userConnection  = kind(Kind{Name: "connection of a user", PK: "LIVE#{acct}#O#{org}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"})
+	watcher         = kind(Kind{Name: "connection to a document", PK: "LIVE#{acct}#O#{org}#D#{doc}", SK: "{user}#{id}", Expires: true, NoLine: "a connection of a page"})
+	connectionCount = kind(Kind{Name: "count of connections", PK: "LIVE#{acct}", SK: "{at:15}", Expires: true, NoLine: "a connection of a page"})
 )
+
+// kinds are all kinds. Stored cursors of walks rely on their order.
+var kinds = []*Kind{
+	apiKey, AnAccount, accountAPIKey, permissionProvider, signingKeys, accountEntry, mailSecret, lastWebhook, webhook, lane, quota,
+	personQuota, noMailAddress, AnOrganization, AMember, AnOrganizationPreference, APreference, ADocumentGrant, AFolderGrant,
+	APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
+	ARemoval, AThread, AComment, threadID, seen, seenThread, followers, AGoneThread, nextEmail, documentEntry, ANotification,
+	recipients, ARemovalFromDocument, heartbeat, eventOf, dueEmail, pendingWork, waitingDelivery, delivery, newDelivery, job,
+	jobProgress, keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
+}
+
+// kind returns a kind with its compiled patterns.
+func kind(k Kind) *Kind {
+	k.pk, k.sk, k.in = compile(k.PK), compile(k.SK), compile(k.In)
+	return &k
+}
 
 // Kinds returns the table. Callers must not change it.
 func Kinds() []*Kind { return kinds }
@@ -210,11 +144,6 @@ func KindOf(k Key) (*Kind, Parts) {
 		}
 	}
 	return nil, Parts{}
-}
-
-func kindOf(name string) *Kind {
-	i := slices.IndexFunc(kinds, func(k *Kind) bool { return k.Name == name })
-	return kinds[i]
 }
 
 // Parts are the parts of a key by their names in patterns. Missing incarnations and numbers are 0.
@@ -339,16 +268,6 @@ func compile(text string) (p pattern) {
 	return p
 }
 
-func compiled(rows []Kind) []*Kind {
-	list := make([]*Kind, len(rows))
-	for i := range rows {
-		k := &rows[i]
-		k.pk, k.sk, k.in = compile(k.PK), compile(k.SK), compile(k.In)
-		list[i] = k
-	}
-	return list
-}
-
 func (p pattern) key(parts *Parts) string {
 	b := make([]byte, 0, 128)
 	for _, s := range p {
@@ -455,7 +374,7 @@ type Place struct {
 // set, it returns the place of that user's items. If root is true, a walk visits only the owner.
 // The result ok is false if the kind does not belong to the owner, or if the place is unknown.
 func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok bool) {
-	if k.Of != owner.Name && (!root || k.Alone != owner.Name) {
+	if k.Of != owner && (!root || k.Alone != owner) {
 		return at, false
 	}
 	bound := owner.bound()
@@ -467,7 +386,7 @@ func (k *Kind) Below(owner *Kind, p Parts, user string, root bool) (at Place, ok
 		return !slices.ContainsFunc(steps, func(s step) bool { return !bound[s.of] })
 	}
 	switch {
-	case k.Of != owner.Name && k.In != "":
+	case k.Of != owner && k.In != "":
 		return Place{In: true, PK: k.in.key(&p)}, true
 	case !all(k.pk):
 		return at, false

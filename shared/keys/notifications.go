@@ -4,7 +4,7 @@ import "collabdata/shared/collab"
 
 // Notification returns the key of a notification.
 func Notification(org collab.OrganizationRef, id string) Key {
-	return notification.Key(inOrganization(org, Parts{ID: id}))
+	return ANotification.Key(inOrganization(org, Parts{ID: id}))
 }
 
 // UserNotification returns the key of an entry in a user's list.

@@ -13,7 +13,7 @@ const (
 )
 
 // Organization returns the key of an organization.
-func Organization(acct, org string) Key { return organization.Key(Parts{Acct: acct, Org: org}) }
+func Organization(acct, org string) Key { return AnOrganization.Key(Parts{Acct: acct, Org: org}) }
 
 // Thing returns the key of an organization in org's account, or of a folder or document in org.
 func Thing(org collab.OrganizationRef, kind collab.Thing, id string) Key {
@@ -28,12 +28,12 @@ func Thing(org collab.OrganizationRef, kind collab.Thing, id string) Key {
 
 // OrganizationPartition returns the partition of the organization's documents, folders and members.
 func OrganizationPartition(org collab.OrganizationRef) string {
-	return member.Partition(inOrganization(org, Parts{}))
+	return AMember.Partition(inOrganization(org, Parts{}))
 }
 
 // Document returns the key of a document.
 func Document(org collab.OrganizationRef, doc string) Key {
-	return document.Key(inOrganization(org, Parts{Doc: doc}))
+	return ADocument.Key(inOrganization(org, Parts{Doc: doc}))
 }
 
 // Folder returns the key of a folder.
@@ -43,7 +43,7 @@ func Folder(org collab.OrganizationRef, folder string) Key {
 
 // Member returns the key of a user of the organization.
 func Member(org collab.OrganizationRef, user string) Key {
-	return member.Key(inOrganization(org, Parts{User: user}))
+	return AMember.Key(inOrganization(org, Parts{User: user}))
 }
 
 // FolderPartition returns the partition of a folder's documents and folders in index in.
@@ -53,18 +53,18 @@ func FolderPartition(org collab.OrganizationRef, folder string) string {
 
 // Preference returns the key of a user's preference for documents with an id.
 func Preference(org collab.OrganizationRef, doc, user string) Key {
-	return documentPreference.Key(inOrganization(org, Parts{Doc: doc, User: user}))
+	return APreference.Key(inOrganization(org, Parts{Doc: doc, User: user}))
 }
 
 // OrganizationPreference returns the key of a user's preference for the organization.
 func OrganizationPreference(org collab.OrganizationRef, user string) Key {
-	return preference.Key(inOrganization(org, Parts{User: user}))
+	return AnOrganizationPreference.Key(inOrganization(org, Parts{User: user}))
 }
 
 // PreferencePartition returns the partition of the preferences for documents of an organization,
 // also for missing documents.
 func PreferencePartition(org collab.OrganizationRef) string {
-	return documentPreference.Partition(inOrganization(org, Parts{}))
+	return APreference.Partition(inOrganization(org, Parts{}))
 }
 
 // PartsOf returns the parts of an organization in in's account, or of a folder or document in in.

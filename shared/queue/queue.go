@@ -160,11 +160,11 @@ type Message struct {
 	Handle   string // for deleting and releasing
 }
 
-// Receive returns up to most messages, up to MaxReceive, and waits up to MaxWait for the first.
-func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Message, error) {
+// Receive returns up to limit messages, up to MaxReceive, and waits up to MaxWait for the first.
+func (q *Queue) Receive(ctx context.Context, limit int, wait time.Duration) ([]Message, error) {
 	out, err := q.client.ReceiveMessage(platform.WithAttemptTime(ctx, wait+platform.AttemptTime), &sqs.ReceiveMessageInput{
 		QueueUrl:            &q.url,
-		MaxNumberOfMessages: int32(most),
+		MaxNumberOfMessages: int32(limit),
 		WaitTimeSeconds:     int32(wait / time.Second),
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{
 			types.MessageSystemAttributeNameSentTimestamp, types.MessageSystemAttributeNameApproximateReceiveCount,

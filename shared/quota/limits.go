@@ -57,20 +57,18 @@ type Limits [Kinds]Limit
 // Of returns the limits of an account's settings.
 func Of(s collab.Settings) Limits {
 	const seconds = 10 // span for averaging units
-	limit := func(set, usual, times int64, per time.Duration) Limit {
-		switch {
-		case set == 0:
-			set = usual
-		case set < 0:
+	limit := func(amount, times int64, per time.Duration) Limit {
+		if amount < 0 {
 			return Limit{}
 		}
-		return Limit{set * times, per}
+		return Limit{amount * times, per}
 	}
+	s = s.OrDefaults()
 	return Limits{
-		Writes: limit(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond, seconds, seconds*time.Second),
-		Reads:  limit(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond, seconds, seconds*time.Second),
-		Events: limit(s.EventsPerMinute, collab.EventsPerMinute, 1, time.Minute),
-		Mails:  limit(s.MailsPerDay, collab.MailsPerDay, 1, 24*time.Hour),
+		Writes: limit(s.WriteUnitsPerSecond, seconds, seconds*time.Second),
+		Reads:  limit(s.ReadUnitsPerSecond, seconds, seconds*time.Second),
+		Events: limit(s.EventsPerMinute, 1, time.Minute),
+		Mails:  limit(s.MailsPerDay, 1, 24*time.Hour),
 	}
 }
 

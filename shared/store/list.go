@@ -34,16 +34,16 @@ func List[T any](
 	}
 }
 
-// ListAfter returns up to most results of List, or all if most is 0.
+// ListAfter returns up to limit results of List, or all if limit is 0.
 func ListAfter[T any](
-	ctx context.Context, t *Table, q Scan, prefix, after string, most int, read func(Item) (T, error),
+	ctx context.Context, t *Table, q Scan, prefix, after string, limit int, read func(Item) (T, error),
 ) (list []T, err error) {
-	q.Limit = most
+	q.Limit = limit
 	for v, err := range List(ctx, t, q, prefix, after, read) {
 		if err != nil {
 			return nil, err
 		}
-		if list = append(list, v); len(list) == most {
+		if list = append(list, v); len(list) == limit {
 			break
 		}
 	}
@@ -59,10 +59,10 @@ func LastPart(it Item, prefix string) (string, error) {
 	return id, nil
 }
 
-// QueryMerged reads the same range of several partitions. It returns up to most items in the
+// QueryMerged reads the same range of several partitions. It returns up to limit items in the
 // order of their sort keys; if keys are equal, earlier partitions come first. q.Limit applies to
 // each partition. If more is true, further items exist, and list is not empty.
-func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, most int) (list []Item, more bool, err error) {
+func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, limit int) (list []Item, more bool, err error) {
 	found, goesOn := make([][]Item, len(pks)), make([]bool, len(pks))
 	err = Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
 		of := q
@@ -90,7 +90,7 @@ func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, most int)
 	}
 	slices.SortStableFunc(list, compare)
 	for i, it := range list {
-		if i == most || end != nil && compare(it, end) > 0 {
+		if i == limit || end != nil && compare(it, end) > 0 {
 			return list[:i], true, nil
 		}
 	}

@@ -43,9 +43,9 @@ type frame struct {
 }
 
 // From returns the cursor of a walk that begins below items of a kind.
-func From(kind string, roots ...keys.Parts) (at Cursor) {
+func From(kind *keys.Kind, roots ...keys.Parts) (at Cursor) {
 	for _, p := range slices.Backward(roots) {
-		at = append(at, frame{Kind: kind, Parts: p})
+		at = append(at, frame{Kind: kind.Name, Parts: p})
 	}
 	return at
 }
@@ -103,7 +103,7 @@ func (w *Walk) places(f *frame) (first, list []place) {
 			to := &list
 			if w.Last && p.leads {
 				to = &first
-			} else if w.Last && !p.In && k.Alone != owner.Name {
+			} else if w.Last && !p.In && k.Alone != owner {
 				p.Prefix, p.Exact = "", false
 			}
 			i := slices.IndexFunc(*to, func(is place) bool { return is.Place == p.Place && is.leads == p.leads })
@@ -269,7 +269,7 @@ func (t *Table) named(ctx context.Context, w *Walk, by []Found) (list []Found, e
 			continue // the walk enters its incarnation later
 		}
 		for _, k := range keys.Kinds() {
-			if f.Kind == nil || k.Of != f.Kind.Name || !w.Want(k) {
+			if f.Kind == nil || k.Of != f.Kind || !w.Want(k) {
 				continue
 			}
 			switch at, ok := k.Below(f.Kind, f.Parts, "", false); {

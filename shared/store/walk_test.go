@@ -50,7 +50,7 @@ func TestWalk(t *testing.T) {
 	}
 	slices.Sort(want)
 	for _, last := range []bool{false, true} {
-		w := &store.Walk{Want: func(k *keys.Kind) bool { return k.Of != keys.AnAccount || k.Name == keys.AnOrganization }, Last: last, Most: 1}
+		w := &store.Walk{Want: func(k *keys.Kind) bool { return k.Of != keys.AnAccount || k == keys.AnOrganization }, Last: last, Most: 1}
 		var met []string
 		at := store.From(keys.AnAccount, keys.Parts{Acct: account})
 		for steps := 0; len(at) > 0; steps++ {

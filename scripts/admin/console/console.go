@@ -20,7 +20,7 @@ import (
 	"collabdata/scripts/admin/answer"
 	"collabdata/scripts/admin/request"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 )
 
@@ -58,7 +58,7 @@ type Link struct{ Path, Name string }
 
 // Config configures a Console.
 type Config struct {
-	Operator *operator.Operator
+	Operator *operate.Operator
 	Explain  func(ctx context.Context, err error) string // describes an error for the operator
 	Header   []Link                                      // links to other pages on the same server
 }
@@ -80,7 +80,7 @@ func New(c Config) *Console {
 		s.mux.HandleFunc("GET "+path.Join(Path, v.name), func(w http.ResponseWriter, r *http.Request) { s.view(w, r, v) })
 	}
 	s.mux.HandleFunc("GET "+path.Join(Path, "find"), s.find)
-	for _, e := range operator.Endpoints() {
+	for _, e := range operate.Endpoints() {
 		s.mux.HandleFunc("GET "+Path+e.Path, func(w http.ResponseWriter, r *http.Request) { s.operation(w, r, e) })
 		s.mux.HandleFunc("POST "+Path+e.Path, func(w http.ResponseWriter, r *http.Request) { s.change(w, r, e) })
 	}
@@ -196,7 +196,7 @@ func (s *Console) view(w http.ResponseWriter, r *http.Request, v view) {
 	p := s.newPage(r, r.URL.Query())
 	p.Title = answer.Words(v.name) + " " + p.values.Get(v.id)
 	for i, read := range v.reads {
-		e, _ := operator.Endpoint(read)
+		e, _ := operate.Endpoint(read)
 		err := s.read(p, e, false)
 		switch {
 		case err != nil && i == 0:
@@ -372,7 +372,7 @@ func (s *Console) overview(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(r, r.URL.Query())
 	p.Title = "Accounts"
 	for _, path := range []string{"/operator/accounts/get", "/operator/pending/get"} {
-		e, _ := operator.Endpoint(path)
+		e, _ := operate.Endpoint(path)
 		if err := s.read(p, e, false); err != nil {
 			s.fail(w, p, err)
 			return
@@ -380,7 +380,7 @@ func (s *Console) overview(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Sections[0].Title = ""
 	var own []Cell
-	for _, e := range operator.Endpoints() {
+	for _, e := range operate.Endpoints() {
 		if e.Audience == rpc.Operator {
 			own = append(own, p.link(e))
 		}
@@ -393,7 +393,7 @@ func (s *Console) overview(w http.ResponseWriter, r *http.Request) {
 func (s *Console) find(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(r, r.URL.Query())
 	p.Title = "Find " + p.values.Get("id")
-	e, _ := operator.Endpoint("/operator/find")
+	e, _ := operate.Endpoint("/operator/find")
 	err := s.read(p, e, true)
 	if err != nil {
 		s.fail(w, p, err)

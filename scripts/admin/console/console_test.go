@@ -15,7 +15,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/must"
@@ -37,8 +37,8 @@ func newWorld(t *testing.T) *world {
 	log := slog.New(slog.DiscardHandler)
 	w := &world{t: t, Console: New(Config{
 		Header:  []Link{{"/demo", "Demo"}},
-		Explain: func(_ context.Context, err error) string { return operator.Cause(err) },
-		Operator: operator.New(operator.Config{
+		Explain: func(_ context.Context, err error) string { return operate.Cause(err) },
+		Operator: operate.New(operate.Config{
 			App:      app.Config{DynamoDB: cfg, SQS: sqs, EventsURL: urls["events"], Table: storetest.New(t).Name(), Log: log},
 			CheckURL: webhook.NewGuard(nil).CheckURL,
 		}),

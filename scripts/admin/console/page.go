@@ -10,7 +10,7 @@ import (
 	"collabdata/scripts/admin/answer"
 	"collabdata/scripts/admin/request"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 )
 
 type shown struct {
@@ -122,7 +122,7 @@ func (p *shown) link(e rpc.Endpoint) Cell {
 
 // operations returns links to operations that accept the view's id.
 func (p *shown) operations(v view) (list []Cell) {
-	for _, e := range operator.Endpoints() {
+	for _, e := range operate.Endpoints() {
 		if takes(e, v.id) || takes(e, v.id+"s") || v.id == "accountId" && e.Audience != rpc.Operator && !takes(e, "organizationId") {
 			list = append(list, p.link(e))
 		}

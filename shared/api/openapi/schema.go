@@ -41,8 +41,8 @@ func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
 // scalars are the components of rules with a form.
 func scalars() map[string]object {
 	const id = `1 to %d bytes in UTF-8, no control characters; %%, #, space, ! and " count three`
-	text := func(pattern string, most int, description string) object {
-		return obj("type", "string", "minLength", 1, "maxLength", most, "pattern", pattern, "description", description)
+	text := func(pattern string, limit int, description string) object {
+		return obj("type", "string", "minLength", 1, "maxLength", limit, "pattern", pattern, "description", description)
 	}
 	const plain = `^[^\x00-\x1f\x7f-\x9f]+$`
 	return map[string]object{

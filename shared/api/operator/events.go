@@ -104,8 +104,8 @@ func (s *Service) EventsGet(ctx context.Context, call *rpc.Call, req *EventsGetR
 const mostLooked = 1_000
 
 // eventsOf returns the ids of the events that created notifications about a thread, newest first.
-// most is the number of notifications to read at once.
-func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string, most int) (ids []string, next string, err error) {
+// limit is the number of notifications to read at once.
+func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string, limit int) (ids []string, next string, err error) {
 	org, err := s.Directory.FindOrganization(ctx, req.AccountID, req.OrganizationID, false)
 	if err != nil {
 		return nil, "", err
@@ -118,9 +118,9 @@ func (s *Service) eventsOf(ctx context.Context, req *EventsGetRequest, at string
 		return nil, "", err
 	}
 	q := collab.NotificationQuery{Of: documents[0].Ref(org)}
-	for looked := 0; len(ids) == 0 && looked < mostLooked; looked += most {
+	for looked := 0; len(ids) == 0 && looked < mostLooked; looked += limit {
 		var list []collab.InboxEntry
-		if list, next, err = s.Inbox.Notifications(ctx, org, q, at, most); err != nil {
+		if list, next, err = s.Inbox.Notifications(ctx, org, q, at, limit); err != nil {
 			return nil, "", err
 		}
 		for _, n := range list {

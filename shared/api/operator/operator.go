@@ -1,6 +1,6 @@
 // Package operator implements an operator's operations on accounts, credentials, quotas, settings
 // and the delivery of events. They run in the process of a caller with AWS credentials for the
-// table: see package app/operator. They are not part of API Gateway, the functions and the public
+// table: see package app/operate. They are not part of API Gateway, the functions and the public
 // reference. For an account's data, the operator calls the operations of package api in the
 // account's name.
 package operator

@@ -59,7 +59,7 @@ type recordPosition struct {
 // recordList is one of the concatenated lists of records, with a unique name.
 type recordList struct {
 	name string
-	read func(after string, most int) (next string, err error)
+	read func(after string, limit int) (next string, err error)
 }
 
 // RecordsGet returns a page of records, list after list.
@@ -115,8 +115,8 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 // recordLists returns the lists of records of an organization, which fill a page.
 func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, page *rpc.Page[Record]) []recordList {
 	unsubscribed := func(name string, addresses bool) recordList {
-		return recordList{name, func(after string, most int) (string, error) {
-			list, next, err := s.Accounts.ListUnsubscribed(ctx, org.Account, org.Organization, addresses, after, most)
+		return recordList{name, func(after string, limit int) (string, error) {
+			list, next, err := s.Accounts.ListUnsubscribed(ctx, org.Account, org.Organization, addresses, after, limit)
 			for _, u := range list {
 				page.Add(Record{Kind: "unsubscribed", UserID: u.User, Address: u.Address, UnsubscribedAt: u.At})
 			}
@@ -131,14 +131,14 @@ func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, p
 // removals returns the list of users removed from an organization or a document: of the given
 // users, or all if users is nil.
 func (s *Service) removals(ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record]) recordList {
-	return recordList{"removals " + in.Document.Document, func(after string, most int) (string, error) {
+	return recordList{"removals " + in.Document.Document, func(after string, limit int) (string, error) {
 		var list []directory.Removal
 		var next string
 		var err error
 		if users == nil {
-			list, next, err = s.Directory.ListRemovals(ctx, in, after, most)
-		} else if list, err = s.Directory.RemovalsOf(ctx, in, users[slices.Index(users, after)+1:]); len(list) > most {
-			list, next = list[:most], list[most-1].User
+			list, next, err = s.Directory.ListRemovals(ctx, in, after, limit)
+		} else if list, err = s.Directory.RemovalsOf(ctx, in, users[slices.Index(users, after)+1:]); len(list) > limit {
+			list, next = list[:limit], list[limit-1].User
 		}
 		for _, r := range list {
 			page.Add(Record{Kind: "removal", UserID: r.User, DocumentID: in.Document.Document, RemovedAt: r.At})
@@ -149,17 +149,17 @@ func (s *Service) removals(ctx context.Context, in collab.Resource, users []stri
 
 // followers returns the list of followers of a document.
 func (s *Service) followers(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
-	return recordList{"followers " + doc.Document, func(after string, most int) (next string, err error) {
+	return recordList{"followers " + doc.Document, func(after string, limit int) (next string, err error) {
 		list, err := s.Threads.Followers(ctx, doc)
 		slices.Sort(list)
 		for _, u := range list {
 			switch {
 			case u <= after:
-			case most == 0:
+			case limit == 0:
 				return next, nil
 			default:
 				page.Add(Record{Kind: "level", UserID: u, DocumentID: doc.Document, Level: collab.LevelAll})
-				next, most = u, most-1
+				next, limit = u, limit-1
 			}
 		}
 		return "", err

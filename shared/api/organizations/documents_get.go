@@ -75,7 +75,7 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 		return nil, err
 	}
 	for _, d := range list {
-		text := document(d, above.Access(d.Access, d.Folder, call.Settings.DefaultAccess))
+		text := document(d, above.Access(d.Access, d.Folder, call.Settings.AccessByDefault()))
 		if !page.AddEncoded(text, rpc.WrappedLen(text)) {
 			page.Next(last)
 			break

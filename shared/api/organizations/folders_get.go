@@ -171,7 +171,7 @@ func folder(call *rpc.Call, org collab.OrganizationRef, above collab.Folders, f 
 	}
 	return Folder{
 		FolderFields: folderFields(org, f), APIKey: call.APIKey, Ancestors: ancestors,
-		AccessType: above.Access(f.Access, f.Parent, call.Settings.DefaultAccess), InheritAccessFromParent: f.Access == "",
+		AccessType: above.Access(f.Access, f.Parent, call.Settings.AccessByDefault()), InheritAccessFromParent: f.Access == "",
 	}
 }
 

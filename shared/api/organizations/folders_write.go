@@ -165,7 +165,7 @@ func (s *Service) FoldersAccessUpdate(
 	for i, id := range ids {
 		access := collab.Deref(req.AccessType).Canonical()
 		if _, exists := above[id]; exists {
-			access = above.Access("", id, call.Settings.DefaultAccess)
+			access = above.Access("", id, call.Settings.AccessByDefault())
 		}
 		err := s.Directory.ChangeFolder(ctx, call.Request, org, id, func(f *collab.Folder) { f.Access = access })
 		answer := FolderAccess{Outcome: call.Outcome(err, "Folder access type updated."), InheritFromParent: inherit}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -89,10 +90,15 @@ func (d *decoder) value(p *Shape, v reflect.Value) error {
 			return d.wrong("a number", got)
 		}
 		raw, err := d.dec.ReadValue()
-		if err == nil {
-			v.SetBytes(compact(raw))
+		if err != nil {
+			return err
 		}
-		return err
+		if text := compact(raw); p.Type == reflect.TypeFor[collab.JSON]() {
+			v.SetBytes(text) // UnmarshalJSON copies
+		} else if err := v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text); err != nil {
+			d.add("%v", err)
+		}
+		return nil
 	case KindString:
 		if got != '"' {
 			return d.wrong("a string", got)

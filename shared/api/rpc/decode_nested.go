@@ -43,14 +43,14 @@ func (d *decoder) one(p *Shape, v reflect.Value) error {
 	return err
 }
 
-// elements reads an array into the slice v, at most most elements if most is not 0. It returns the
-// number of elements.
-func (d *decoder) elements(p *Shape, most int, v reflect.Value) (n int, err error) {
+// elements reads an array into the slice v, at most limit elements if limit is not 0. It returns
+// the number of elements.
+func (d *decoder) elements(p *Shape, limit int, v reflect.Value) (n int, err error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return 0, err
 	}
 	for ; d.dec.PeekKind() != ']'; n++ {
-		if most > 0 && n >= most {
+		if limit > 0 && n >= limit {
 			if err := d.dec.SkipValue(); err != nil {
 				return n, err
 			}
@@ -105,6 +105,10 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			continue
 		}
 		seen |= 1 << i
+		if o.given != nil {
+			given := v.FieldByIndex(o.given)
+			given.Set(reflect.Append(given, reflect.ValueOf(o.Fields[i].Name)))
+		}
 		if err := d.field(&o.Fields[i], v); err != nil {
 			return err
 		}

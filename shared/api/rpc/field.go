@@ -1,6 +1,11 @@
 package rpc
 
-import "collabdata/shared/collab"
+import (
+	"reflect"
+	"slices"
+
+	"collabdata/shared/collab"
+)
 
 // Opt is a field that distinguishes absent, null and a value. Rules in its tag apply to the value.
 type Opt[T any] struct {
@@ -20,6 +25,19 @@ func (Opt[T]) isOpt() {}
 type One[T any] struct{ Value T }
 
 func (One[T]) isOne() {}
+
+// Given, embedded in a request type, has the names of the fields that were sent.
+type Given []string
+
+// SetGiven copies the fields that were sent.
+func SetGiven[T any](given Given, to *T, from T) {
+	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
+	for _, f := range reflect.VisibleFields(target.Type()) {
+		if slices.Contains(given, jsonName(f.Tag)) {
+			target.FieldByIndex(f.Index).Set(source.FieldByIndex(f.Index))
+		}
+	}
+}
 
 // Distinct returns the values in order without duplicates; nil for nil.
 func Distinct[T comparable](list []T) []T {

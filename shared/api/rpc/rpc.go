@@ -13,12 +13,13 @@
 //	}
 //
 // Unexported fields and fields with the tag json:"-" are ignored. An embedded Open takes members of
-// any other name. Other fields can be
+// any other name, and an embedded Given the names of the fields that were sent. Other fields can be
 //
 //	string, bool, int64     and pointers to them, to distinguish absent from the zero value
 //	a struct, *struct       other fields are violations; embedded structs are flattened
 //	[]T                     of any kind listed here
 //	collab.JSON             the compact text of any value, or with rule "object" of an object
+//	a json.Unmarshaler      whose error is the rule that the text breaks
 //	Opt[T]                  distinguishes absent, null and a value, and has the sent text
 //	One[T]                  T, or an array of exactly one T
 //

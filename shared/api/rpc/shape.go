@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -18,7 +19,7 @@ const (
 	KindString Kind = iota
 	KindBool
 	KindInteger
-	KindRaw     // collab.JSON
+	KindRaw     // collab.JSON, or another json.Unmarshaler
 	KindStruct  // object with known fields
 	KindArray   // of Elem
 	KindPointer // to Elem
@@ -51,6 +52,7 @@ type Object struct {
 
 	byName    map[string]int
 	further   []int // index of the Further of an Open
+	given     []int // index of a Given, nil for none
 	validates bool
 }
 
@@ -93,7 +95,7 @@ type structOf struct {
 func (pl planner) shape(t reflect.Type, rules []string, where string) *Shape {
 	p := &Shape{Type: t, Min: -maxInteger, Max: maxInteger}
 	switch {
-	case t == reflect.TypeFor[collab.JSON]():
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		p.Kind = KindRaw
 	case t.Kind() == reflect.String:
 		p.Kind, p.Enum = KindString, valuesOf(t)
@@ -142,6 +144,10 @@ func (pl planner) object(t structOf) *Object {
 		if f.Anonymous && f.Type == reflect.TypeFor[Open]() {
 			o.Open, o.further = true, append(slices.Clone(f.Index), 0)
 		}
+		if f.Anonymous && f.Type == reflect.TypeFor[Given]() {
+			o.given = f.Index
+			continue
+		}
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			if validates(f.Type) && !validates(t.Type) {
 				panic(fmt.Sprintf("rpc: %s: Validate of the embedded %s is ambiguous", t, f.Type))
@@ -149,7 +155,7 @@ func (pl planner) object(t structOf) *Object {
 			continue
 		}
 		where := t.String() + "." + f.Name
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name := jsonName(f.Tag)
 		if !f.IsExported() || name == "-" {
 			continue
 		}
@@ -182,6 +188,11 @@ func (pl planner) object(t structOf) *Object {
 		panic(fmt.Sprintf("rpc: %s has more than 64 fields", t))
 	}
 	return o
+}
+
+func jsonName(tag reflect.StructTag) string {
+	name, _, _ := strings.Cut(tag.Get("json"), ",")
+	return name
 }
 
 func validates(t reflect.Type) bool {

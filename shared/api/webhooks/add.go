@@ -59,7 +59,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	if call.Again {
 		return s.showCreated(ctx, call, w.ID, w.Secrets[0].ID)
 	}
-	err = s.Store.AddWebhook(ctx, call.Account, call.Settings.Webhooks(), w)
+	err = s.Store.AddWebhook(ctx, call.Account, int(call.Settings.OrDefaults().WebhookEndpoints), w)
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		if created, missing := s.showCreated(ctx, call, w.ID, w.Secrets[0].ID); missing == nil {
 			return created, nil // by an earlier attempt of this request

@@ -68,8 +68,8 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		}
 		result.Replayed = 1
 	} else {
-		most := int(cmp.Or(collab.Deref(req.PageSize), MaxReplay))
-		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, *req.Since, after, most)
+		limit := int(cmp.Or(collab.Deref(req.PageSize), MaxReplay))
+		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, *req.Since, after, limit)
 		if err != nil {
 			return result, err
 		}
@@ -83,16 +83,16 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 	return result, nil
 }
 
-// ReplaySince makes up to most deliveries since a time pending again, oldest event first, beginning
-// after a position, or "" for the start. next is the position of the last, or "" if there are no
+// ReplaySince makes up to limit deliveries since a time pending again, oldest event first,
+// beginning after a position, or "" for the start. next is the position of the last, or "" if there are no
 // more. It returns the errors of ReplayDeliveries.
 func (s *Service) ReplaySince(
-	ctx context.Context, acct, webhook string, since collab.Millis, after string, most int,
+	ctx context.Context, acct, webhook string, since collab.Millis, after string, limit int,
 ) (replayed int, next string, err error) {
 	if err := s.checkEnabled(ctx, acct, webhook); err != nil {
 		return 0, "", err
 	}
-	return s.Store.ReplayDeliveries(ctx, acct, webhook, since, after, most)
+	return s.Store.ReplayDeliveries(ctx, acct, webhook, since, after, limit)
 }
 
 // checkEnabled returns NOT_FOUND if the endpoint does not exist, and FAILED_PRECONDITION if it is

@@ -48,36 +48,36 @@ func TestKinds(t *testing.T) {
 
 // stored are the types of items, by kind.
 var stored = map[string][]reflect.Type{
-	keys.AnOrganization:           {reflect.TypeFor[collab.Organization]()},
-	"folder":                      {reflect.TypeFor[collab.Folder]()},
-	keys.ADocument:                {reflect.TypeFor[collab.Document]()},
-	"group":                       {reflect.TypeFor[collab.UserGroup]()},
-	keys.AMember:                  {reflect.TypeFor[collab.Member]()},
-	keys.ADocumentGrant:           {reflect.TypeFor[collab.Member]()},
-	keys.AFolderGrant:             {reflect.TypeFor[collab.Member]()},
-	keys.AnOrganizationPreference: {reflect.TypeFor[collab.Preferences](), reflect.TypeFor[collab.MailTimes]()},
-	keys.APreference:              {reflect.TypeFor[collab.Preferences]()},
-	keys.AThread:                  {reflect.TypeFor[collab.Annotation]()},
-	keys.AComment:                 {reflect.TypeFor[collab.Comment]()},
-	"seen of a document":          {reflect.TypeFor[collab.ReadState]()},
-	"seen of a thread":            {reflect.TypeFor[collab.ReadState]()},
+	keys.AnOrganization.Name:           {reflect.TypeFor[collab.Organization]()},
+	"folder":                           {reflect.TypeFor[collab.Folder]()},
+	keys.ADocument.Name:                {reflect.TypeFor[collab.Document]()},
+	"group":                            {reflect.TypeFor[collab.UserGroup]()},
+	keys.AMember.Name:                  {reflect.TypeFor[collab.Member]()},
+	keys.ADocumentGrant.Name:           {reflect.TypeFor[collab.Member]()},
+	keys.AFolderGrant.Name:             {reflect.TypeFor[collab.Member]()},
+	keys.AnOrganizationPreference.Name: {reflect.TypeFor[collab.Preferences](), reflect.TypeFor[collab.MailTimes]()},
+	keys.APreference.Name:              {reflect.TypeFor[collab.Preferences]()},
+	keys.AThread.Name:                  {reflect.TypeFor[collab.Annotation]()},
+	keys.AComment.Name:                 {reflect.TypeFor[collab.Comment]()},
+	"seen of a document":               {reflect.TypeFor[collab.ReadState]()},
+	"seen of a thread":                 {reflect.TypeFor[collab.ReadState]()},
 }
 
 // own are attributes that a file omits, by kind ("" for all): they concern the writing of an item,
 // and no operation sets them.
 var own = map[string][]string{
-	"":                            {keys.AddedBy, keys.Birth, keys.Writer, keys.Rev, keys.Incarnation, keys.DeletedAt, keys.Emptying},
-	keys.AnOrganization:           {keys.CreatedAt, keys.LastUpdated},
-	"folder":                      {keys.CreatedAt, keys.LastUpdated},
-	keys.ADocument:                {keys.CreatedAt, keys.LastUpdated},
-	"group":                       {keys.CreatedAt, keys.LastUpdated},
-	keys.AMember:                  {keys.CreatedAt, keys.LastUpdated},
-	keys.ADocumentGrant:           {keys.CreatedAt, keys.LastUpdated},
-	keys.AFolderGrant:             {keys.CreatedAt, keys.LastUpdated},
-	keys.AnOrganizationPreference: {keys.LastUpdated},
-	keys.APreference:              {keys.LastUpdated},
+	"":                                 {keys.AddedBy, keys.Birth, keys.Writer, keys.Rev, keys.Incarnation, keys.DeletedAt, keys.Emptying},
+	keys.AnOrganization.Name:           {keys.CreatedAt, keys.LastUpdated},
+	"folder":                           {keys.CreatedAt, keys.LastUpdated},
+	keys.ADocument.Name:                {keys.CreatedAt, keys.LastUpdated},
+	"group":                            {keys.CreatedAt, keys.LastUpdated},
+	keys.AMember.Name:                  {keys.CreatedAt, keys.LastUpdated},
+	keys.ADocumentGrant.Name:           {keys.CreatedAt, keys.LastUpdated},
+	keys.AFolderGrant.Name:             {keys.CreatedAt, keys.LastUpdated},
+	keys.AnOrganizationPreference.Name: {keys.LastUpdated},
+	keys.APreference.Name:              {keys.LastUpdated},
 	// the file has the latest of the thread and its comments
-	keys.AThread: {keys.LastUpdated, "upd", "orgu"},
+	keys.AThread.Name: {keys.LastUpdated, "upd", "orgu"},
 }
 
 // TestRoundTrip exports an organization with every kind of item, every field of a line and every

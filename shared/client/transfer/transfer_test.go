@@ -21,7 +21,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/app"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/client"
 	"collabdata/shared/client/transfer"
 	"collabdata/shared/collab"
@@ -34,7 +34,7 @@ import (
 type service struct {
 	*app.Service
 	url      string
-	operator string // URL of operator.Operator.Transfer for the account of the credentials
+	operator string // URL of operate.Operator.Transfer for the account of the credentials
 	cold     atomic.Bool
 }
 
@@ -45,12 +45,12 @@ func (s *service) restart() { s.cold.Store(true) }
 func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
 	s := &service{Service: apitest.Start(t, func(c *app.Config) { c.Headers = append(headers, credentials.Headers{})[0] })}
-	var o atomic.Pointer[operator.Operator]
+	var o atomic.Pointer[operate.Operator]
 	s.restart()
 	ofOperator := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		account := strings.TrimSuffix(r.Header.Get(cmp.Or(s.Config().Headers.Key, credentials.KeyHeader)), "-key")
 		if s.cold.Swap(false) {
-			o.Store(operator.New(operator.Config{App: s.Config()}))
+			o.Store(operate.New(operate.Config{App: s.Config()}))
 		}
 		h, err := o.Load().Transfer(r.Context(), account)
 		if err != nil {

@@ -44,10 +44,10 @@ const (
 // Store is the relay's part of package outbox, which documents the methods.
 type Store interface {
 	Work(
-		ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+		ctx context.Context, kind collab.WorkKind, shard int, from string, limit int, skip func(error),
 	) (list []outbox.Work, next string, err error)
 	Postpone(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
-	DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) (list []outbox.DueEmail, next string, err error)
+	DueEmails(ctx context.Context, shard int, from string, limit int, skip func(error)) (list []outbox.DueEmail, next string, err error)
 	PostponeEmail(ctx context.Context, d outbox.DueEmail, to collab.Millis) (minute collab.Millis, err error)
 	Fail(ctx context.Context, w outbox.Work, failure string) error
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)

@@ -14,6 +14,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Store stores accounts in a table. It is safe for concurrent use.
@@ -24,15 +26,43 @@ func New(t *store.Table) *Store { return &Store{t} }
 
 type accountItem struct {
 	collab.Account
-	Settings store.Encoded[collab.Settings] `dynamodbav:"set"`
+	Settings store.Encoded[storedSettings] `dynamodbav:"set"`
+}
+
+// storedSettings is the stored form of settings: MailLook has a name, and its fields have others.
+type storedSettings struct {
+	collab.Settings
+	Provider bool       `json:"permissionProvider"`
+	Look     storedLook `json:"mailLook"`
+}
+
+type storedLook struct {
+	FromName string       `json:"fromName"`
+	Product  string       `json:"product"`
+	Link     string       `json:"link"`
+	Logo     string       `json:"logo"`
+	Color    string       `json:"color"`
+	Footer   string       `json:"footer"`
+	Locale   string       `json:"locale"`
+	Texts    collab.Texts `json:"texts"`
+}
+
+// MarshalJSON omits empty fields.
+func (s storedSettings) MarshalJSON() ([]byte, error) {
+	type plain storedSettings
+	return json.Marshal(plain(s), json.OmitZeroStructFields(true))
 }
 
 func newAccountItem(a collab.Account) accountItem {
-	return accountItem{a, store.Encoded[collab.Settings]{Value: a.Settings}}
+	stored := storedSettings{Settings: a.Settings, Provider: a.Settings.PermissionProvider, Look: storedLook(a.Settings.MailLook)}
+	stored.MailLook = collab.MailLook{}
+	return accountItem{a, store.Encoded[storedSettings]{Value: stored}}
 }
 
 func (it accountItem) account(id string) collab.Account {
-	it.Account.ID, it.Account.Settings = id, it.Settings.Value
+	stored := it.Settings.Value
+	it.Account.ID, it.Account.Settings = id, stored.Settings
+	it.Account.Settings.PermissionProvider, it.Account.Settings.MailLook = stored.Provider, collab.MailLook(stored.Look)
 	return it.Account
 }
 
@@ -91,11 +121,11 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 	return a.account(id), err
 }
 
-// Accounts returns up to most accounts after an id, in id order. most 0 means all; after ""
+// Accounts returns up to limit accounts after an id, in id order. limit 0 means all; after ""
 // starts at the first.
-func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
+func (s *Store) Accounts(ctx context.Context, after string, limit int) ([]collab.Account, error) {
 	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
-	ids, err := store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
+	ids, err := store.ListAfter(ctx, s.Table, q, "", after, limit, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -157,12 +187,12 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 	return it, err
 }
 
-// APIKeys returns up to most API keys of an account after a key, in order. most 0 means all;
+// APIKeys returns up to limit API keys of an account after a key, in order. limit 0 means all;
 // after "" starts at the first.
-func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
+func (s *Store) APIKeys(ctx context.Context, account, after string, limit int) ([]string, error) {
 	prefix := keys.AccountAPIKey(account, "")
 	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
-	return store.ListAfter(ctx, s.Table, q, prefix.SK, after, most, func(it store.Item) (string, error) { return store.LastPart(it, prefix.SK) })
+	return store.ListAfter(ctx, s.Table, q, prefix.SK, after, limit, func(it store.Item) (string, error) { return store.LastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key. It returns NOT_FOUND if the key does not exist.

@@ -85,18 +85,18 @@ func (u Unsubscription) key(acct, organization string) keys.Key {
 	return keys.UnsubscribedAddress(acct, u.Address)
 }
 
-// ListUnsubscribed returns up to most unsubscribed users of an organization, or unsubscribed
+// ListUnsubscribed returns up to limit unsubscribed users of an organization, or unsubscribed
 // addresses of its account. after and next are sort keys, "" for the first page and after the last.
 // It reads with strong consistency.
 func (s *Store) ListUnsubscribed(
-	ctx context.Context, acct, organization string, addresses bool, after string, most int,
+	ctx context.Context, acct, organization string, addresses bool, after string, limit int,
 ) (list []Unsubscription, next string, err error) {
 	beginning := keys.UnsubscribedUser(acct, organization, "")
 	if addresses {
 		beginning = keys.UnsubscribedAddress(acct, "")
 	}
 	items, more, err := s.QueryPage(ctx, store.Scan{
-		PK: beginning.PK, Keys: store.Children(beginning.SK).After(after), Limit: most, Strong: true,
+		PK: beginning.PK, Keys: store.Children(beginning.SK).After(after), Limit: limit, Strong: true,
 	})
 	for _, it := range items {
 		id, err := store.LastPart(it, beginning.SK)

@@ -105,7 +105,7 @@ func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 		p.State, p.Due = collab.JobWaiting, at
 		return 0, false, nil
 	}
-	at := store.From(string(th.Kind), keys.PartsOf(job.In, th.Kind, th.ID, th.Incarnation))
+	at := store.From(keys.KindNamed(string(th.Kind)), keys.PartsOf(job.In, th.Kind, th.ID, th.Incarnation))
 	if p.From != "" {
 		if err := json.Unmarshal([]byte(p.From), &at); err != nil {
 			return 0, false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
@@ -115,7 +115,7 @@ func (s *Store) sweepThing(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 		n += len(found)
 		return len(found), store.Each(ctx, len(found), func(ctx context.Context, i int) error {
 			f := found[i]
-			if f.Kind != nil && f.Kind.Name == keys.APreference && th.Kind == collab.ADocument {
+			if f.Kind != nil && f.Kind == keys.APreference && th.Kind == collab.ADocument {
 				if f.Number(keys.Incarnation) != th.Incarnation {
 					return nil // it precedes the document, and stays
 				}

@@ -364,7 +364,7 @@ func (h *history) judge(p *process, tb *store.Table) {
 			// document.
 			continue
 		}
-		if kind != nil && !kind.Expires && in.Org == "acme" && kind.Name != keys.AnOrganization && !shown[k.String()] && it[keys.Expires] == nil {
+		if kind != nil && !kind.Expires && in.Org == "acme" && kind != keys.AnOrganization && !shown[k.String()] && it[keys.Expires] == nil {
 			p.Errorf("%s is stored and does not show", k)
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	mostLookedBytes = 10_000_000
 )
 
-var shown = map[string]bool{
+var shown = map[*keys.Kind]bool{
 	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
 	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true,
 }
@@ -37,7 +37,7 @@ func (s *Store) Collect(
 			}
 		}
 		w := &store.Walk{
-			Want: func(k *keys.Kind) bool { return shown[k.Name] }, Users: []string{user},
+			Want: func(k *keys.Kind) bool { return shown[k] }, Users: []string{user},
 			Enter: func(f store.Found) bool { return f.Item[keys.DeletedAt] == nil },
 		}
 		c := collection{Store: s, user: user, take: take}
@@ -93,7 +93,7 @@ type collection struct {
 func (c *collection) show(ctx context.Context, f store.Found) error {
 	var d collab.PersonalData
 	document := f.Parts.Doc
-	switch f.Kind.Name {
+	switch f.Kind {
 	case keys.AMember:
 		m, err := c.GrantOf(f.Item, c.user)
 		if d.Member = &m; err != nil {

@@ -158,4 +158,4 @@ func (s *Store) Step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 }
 
 // personal reports whether a kind has personal data: it belongs to a user, or has user objects.
-func personal(k *keys.Kind) bool { return k.Of != "" && (k.NamesUser() || k.Users != "") }
+func personal(k *keys.Kind) bool { return k.Of != nil && (k.NamesUser() || k.Users != "") }

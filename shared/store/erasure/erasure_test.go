@@ -266,7 +266,7 @@ func (w *world) found(but ...string) map[string][]string {
 	list := map[string][]string{}
 	for _, it := range storetest.Scan(w.TB, w.table) {
 		kind, p := keys.KindOf(it.Key())
-		if kind == nil || kind.Of == "" || slices.Contains(but, p.Org) {
+		if kind == nil || kind.Of == nil || slices.Contains(but, p.Org) {
 			continue
 		}
 		all := text(w.TB, it)
@@ -320,10 +320,10 @@ func TestErased(t *testing.T) {
 			w.plant("other")
 			planted := w.found()
 			for _, kind := range keys.Kinds() {
-				if kind.Name == keys.ARemoval {
+				if kind == keys.ARemoval {
 					continue // TestRemovalOutlives covers it
 				}
-				if kind.Of != "" && (kind.NamesUser() || kind.Users != "") && len(planted[kind.Name]) == 0 {
+				if kind.Of != nil && (kind.NamesUser() || kind.Users != "") && len(planted[kind.Name]) == 0 {
 					t.Errorf("no %s has the person: the test would find nothing of nothing", kind.Name)
 				}
 				for _, path := range strings.Fields(kind.Users) {

@@ -53,15 +53,15 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 		if !r.old(f) {
 			return nil
 		}
-		if f.Kind.Name == keys.ARemoval || f.Kind.Name == keys.ARemovalFromDocument {
+		if f.Kind == keys.ARemoval || f.Kind == keys.ARemovalFromDocument {
 			return r.forget(ctx, f)
 		}
 		r.written.Add(1)
 		_, err := r.Write(ctx, store.DeleteRead(f.Item, keys.AddedBy, keys.LastUpdated, keys.CreatedAt))
 		return err
-	case f.Kind.Name == keys.AThread, f.Kind.Name == keys.AComment:
+	case f.Kind == keys.AThread, f.Kind == keys.AComment:
 		return r.inThread(ctx, f)
-	case f.Kind.Name == keys.ANotification:
+	case f.Kind == keys.ANotification:
 		if id, at, theirs := r.theirs(f); theirs {
 			r.written.Add(1)
 			return r.Inbox.DeleteNotification(ctx, f.Parts.Organization(), "", outbox.JobNotification{ID: id, At: at})
@@ -137,7 +137,7 @@ func (r *pass) inThread(ctx context.Context, f store.Found) error {
 	switch {
 	case !r.old(f):
 		return nil
-	case f.Kind.Name == keys.AThread && theirs:
+	case f.Kind == keys.AThread && theirs:
 		return r.change(ctx, f, r.head)
 	case !theirs:
 		return r.change(ctx, f, nil)
@@ -184,7 +184,7 @@ type thread struct {
 }
 
 func (r *pass) thread(f store.Found) *thread {
-	if f.Kind.Name != keys.AThread && f.Kind.Name != keys.AComment {
+	if f.Kind != keys.AThread && f.Kind != keys.AComment {
 		return nil
 	}
 	k := keys.Annotation(f.Parts.Document(), f.Parts.Ann)

@@ -63,16 +63,16 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", e.WebhookID, event)
 }
 
-// NewDeliveries returns up to most new deliveries of an endpoint in the order of their events.
+// NewDeliveries returns up to limit new deliveries of an endpoint in the order of their events.
 // more reports whether others follow. It deletes deliveries that were already attempted, and passes
 // errors of unreadable ones to skip.
 func (s *Store) NewDeliveries(
-	ctx context.Context, e collab.EndpointRef, most int, skip func(error),
+	ctx context.Context, e collab.EndpointRef, limit int, skip func(error),
 ) (list []collab.Delivery, more bool, err error) {
 	itemKeys := store.Everything
-	for more = true; more && len(list) < most; {
+	for more = true; more && len(list) < limit; {
 		var items []store.Item
-		if items, more, err = s.QueryPage(ctx, store.Scan{PK: newKey(e, "").PK, Keys: itemKeys, Limit: most - len(list), Strong: true}); err != nil {
+		if items, more, err = s.QueryPage(ctx, store.Scan{PK: newKey(e, "").PK, Keys: itemKeys, Limit: limit - len(list), Strong: true}); err != nil {
 			return nil, false, err
 		}
 		kept := make([]keys.Key, len(items))
@@ -145,15 +145,15 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	return writes
 }
 
-// WaitingDeliveries returns up to most deliveries of an endpoint that are due by until, earliest
+// WaitingDeliveries returns up to limit deliveries of an endpoint that are due by until, earliest
 // first. next is the due time of the following one, or 0. It deletes pointers to expired or
 // finished deliveries, and passes errors of unreadable ones to skip.
 func (s *Store) WaitingDeliveries(
-	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
+	ctx context.Context, e collab.EndpointRef, until collab.Millis, limit int, skip func(error),
 ) (list []collab.Delivery, next collab.Millis, err error) {
 	pk, span := keptKey(e, "").PK, store.Span{From: keys.Waits}
 	for more := true; more; {
-		pointers, goesOn, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: span, Limit: most - len(list) + 1, Strong: true})
+		pointers, goesOn, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: span, Limit: limit - len(list) + 1, Strong: true})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -162,7 +162,7 @@ func (s *Store) WaitingDeliveries(
 		var due []store.Item
 		for _, it := range pointers {
 			sk, ms, err := keys.ParseWaiting(it.Text(keys.SK))
-			if err == nil && (ms > until || len(list)+len(itemKeys) == most) {
+			if err == nil && (ms > until || len(list)+len(itemKeys) == limit) {
 				next, more = ms, ms <= until
 				break
 			}
@@ -196,7 +196,7 @@ func (s *Store) WaitingDeliveries(
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(list) == most {
+		if len(list) == limit {
 			break
 		}
 	}
@@ -208,12 +208,12 @@ const afterEvents = "{"
 
 const deliveriesExamined = 1_000
 
-// deliveries returns up to most deliveries of an endpoint, kept and new, in a range of keys.
+// deliveries returns up to limit deliveries of an endpoint, kept and new, in a range of keys.
 func (s *Store) deliveries(
-	ctx context.Context, e collab.EndpointRef, itemKeys store.Span, most int, newest bool,
+	ctx context.Context, e collab.EndpointRef, itemKeys store.Span, limit int, newest bool,
 ) (list []collab.Delivery, more bool, err error) {
 	pks := []string{keptKey(e, "").PK, newKey(e, "").PK}
-	items, more, err := s.QueryMerged(ctx, pks, store.Scan{Keys: itemKeys, Limit: most, Newest: newest, Strong: true}, most)
+	items, more, err := s.QueryMerged(ctx, pks, store.Scan{Keys: itemKeys, Limit: limit, Newest: newest, Strong: true}, limit)
 	if err != nil {
 		return nil, false, err
 	}
@@ -237,26 +237,26 @@ func between(f collab.DeliveryFilter) store.Span {
 	return itemKeys
 }
 
-// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first.
-// after is an event id, or "" for the newest.
+// Deliveries returns up to limit deliveries of an endpoint that pass the filter, newest event
+// first. after is an event id, or "" for the newest.
 //
 // next is the position of the next page, "" at the end. A page may be short or empty and still have
 // a next one. It reads with strong consistency. It returns NOT_FOUND if the endpoint does not
 // exist.
 func (s *Store) Deliveries(
-	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, limit int,
 ) (list []collab.Delivery, next string, err error) {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {
 		return nil, "", err
 	}
 	for examined := 0; ; {
-		page, more, err := s.deliveries(ctx, e, between(f).Before(after), min(most+1, deliveriesExamined), true)
+		page, more, err := s.deliveries(ctx, e, between(f).Before(after), min(limit+1, deliveriesExamined), true)
 		if err != nil {
 			return nil, "", err
 		}
 		for _, d := range page {
-			if len(list) == most {
+			if len(list) == limit {
 				return list, after, nil
 			}
 			after = d.EventID
@@ -308,19 +308,19 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 // replayReserve is the time that must remain to start another page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes up to most deliveries of events since a time pending again, oldest
+// ReplayDeliveries makes up to limit deliveries of events since a time pending again, oldest
 // first. after is an event id, or "" for the oldest. The relay wakes the lane. next is the position
 // of the next call, "" at the end; a call that runs out of time returns early. It returns NOT_FOUND
 // if the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
-	ctx context.Context, acct, hook string, since collab.Millis, after string, most int,
+	ctx context.Context, acct, hook string, since collab.Millis, after string, limit int,
 ) (replayed int, next string, err error) {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {
 		return 0, "", err
 	}
 	for {
-		page, more, err := s.deliveries(ctx, e, between(collab.DeliveryFilter{After: since}).After(after), min(most-replayed, deliveriesExamined), false)
+		page, more, err := s.deliveries(ctx, e, between(collab.DeliveryFilter{After: since}).After(after), min(limit-replayed, deliveriesExamined), false)
 		if err != nil {
 			return replayed, "", err
 		}
@@ -341,7 +341,7 @@ func (s *Store) ReplayDeliveries(
 		if !more {
 			return replayed, "", s.addedToLane(ctx, e.LaneRef)
 		}
-		if replayed >= most || ok && time.Until(deadline) < replayReserve {
+		if replayed >= limit || ok && time.Until(deadline) < replayReserve {
 			return replayed, after, s.addedToLane(ctx, e.LaneRef)
 		}
 	}

@@ -165,18 +165,18 @@ func (s *Store) deliver(t *testing.T, e collab.EndpointRef, start time.Time, n i
 	return events
 }
 
-func (s *Store) fresh(t *testing.T, e collab.EndpointRef, most int) []string {
+func (s *Store) fresh(t *testing.T, e collab.EndpointRef, limit int) []string {
 	t.Helper()
-	list, more, err := s.NewDeliveries(t.Context(), e, most, func(err error) { t.Error(err) })
-	if err != nil || more && len(list) != most {
+	list, more, err := s.NewDeliveries(t.Context(), e, limit, func(err error) { t.Error(err) })
+	if err != nil || more && len(list) != limit {
 		t.Fatal(list, more, err)
 	}
 	return eventsOf(list)
 }
 
-func (s *Store) waiting(t *testing.T, e collab.EndpointRef, until int64, most int) ([]string, int64) {
+func (s *Store) waiting(t *testing.T, e collab.EndpointRef, until int64, limit int) ([]string, int64) {
 	t.Helper()
-	list, next, err := s.WaitingDeliveries(t.Context(), e, until, most, func(err error) { t.Error(err) })
+	list, next, err := s.WaitingDeliveries(t.Context(), e, until, limit, func(err error) { t.Error(err) })
 	must.Do(t, err)
 	return eventsOf(list), next
 }
@@ -217,9 +217,9 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	start := time.UnixMilli(1_700_000_000_000)
 	events := s.deliver(t, theEndpoint, start, 12)
 	s.deliver(t, collab.EndpointRef{LaneRef: theLane, CreatedAt: 6}, start.Add(time.Hour), 1)
-	for _, most := range []int{1, 5, 12, 100} {
-		if diff := cmp.Diff(events[:min(most, 12)], s.fresh(t, theEndpoint, most)); diff != "" {
-			t.Errorf("up to %d: %s", most, diff)
+	for _, limit := range []int{1, 5, 12, 100} {
+		if diff := cmp.Diff(events[:min(limit, 12)], s.fresh(t, theEndpoint, limit)); diff != "" {
+			t.Errorf("up to %d: %s", limit, diff)
 		}
 	}
 	s.deliver(t, theEndpoint, start, 12) // again
@@ -241,7 +241,7 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	}
 	for _, test := range []struct {
 		until int64
-		most  int
+		limit int
 		want  []string
 		next  int64
 	}{
@@ -250,7 +250,7 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 		{2_000, 1, []string{events[9]}, 994},
 		{5, 10, []string{}, 991},
 	} {
-		got, next := s.waiting(t, theEndpoint, test.until, test.most)
+		got, next := s.waiting(t, theEndpoint, test.until, test.limit)
 		if diff := cmp.Diff(test.want, got); diff != "" || next != test.next {
 			t.Errorf("until %d: next %d, %s", test.until, next, diff)
 		}
@@ -360,9 +360,9 @@ func testDeliveries(t *testing.T, s *Store) {
 		}
 		all = append([]string{event}, all...)
 	}
-	walk := func(f collab.DeliveryFilter, most int) []string {
-		return storetest.WalkPages(t, most, func(after string) ([]collab.Delivery, string, error) {
-			return s.Deliveries(ctx, "acct", "h", f, after, most)
+	walk := func(f collab.DeliveryFilter, limit int) []string {
+		return storetest.WalkPages(t, limit, func(after string) ([]collab.Delivery, string, error) {
+			return s.Deliveries(ctx, "acct", "h", f, after, limit)
 		}, func(d collab.Delivery) string { return d.EventID })
 	}
 	ms := start.UnixMilli()

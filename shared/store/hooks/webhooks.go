@@ -28,9 +28,9 @@ func noWebhook(id string) error {
 }
 
 // AddWebhook adds a webhook endpoint with its lane. It returns ALREADY_EXISTS if the id is taken,
-// and FAILED_PRECONDITION if the account already has most endpoints. Concurrent calls may return
+// and FAILED_PRECONDITION if the account already has limit endpoints. Concurrent calls may return
 // ABORTED for all except one.
-func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
+func (s *Store) AddWebhook(ctx context.Context, acct string, limit int, w collab.Webhook) error {
 	last, mark := keys.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
 		before, err := s.Get(ctx, last)
@@ -43,9 +43,9 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 			return nil, err
 		case slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID }):
 			return nil, collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
-		case len(all) >= most:
+		case len(all) >= limit:
 			return nil, collab.Errorf(
-				collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most,
+				collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), limit,
 			)
 		}
 		return []store.Write{

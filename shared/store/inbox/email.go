@@ -64,10 +64,10 @@ func (r *Reader) ToEmail(ctx context.Context, from, email string) (*ToEmail, err
 	return list, nil
 }
 
-// Next returns up to most further entries, newest first, and ends deleted ones. It returns false
+// Next returns up to limit further entries, newest first, and ends deleted ones. It returns false
 // after the last.
-func (t *ToEmail) Next(ctx context.Context, most int) (list []collab.InboxEntry, more bool, err error) {
-	next := t.pointers[:min(len(t.pointers), most)]
+func (t *ToEmail) Next(ctx context.Context, limit int) (list []collab.InboxEntry, more bool, err error) {
+	next := t.pointers[:min(len(t.pointers), limit)]
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: t.reader.user}}
 	if list, err = t.reader.entries(ctx, q, next, &t.did); err != nil {
 		return nil, false, err

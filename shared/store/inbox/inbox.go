@@ -118,12 +118,12 @@ func (s *Store) Reader(org collab.OrganizationRef, user string) *Reader {
 
 // Notifications calls Reader.Notifications of a new Reader.
 func (s *Store) Notifications(
-	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
+	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, limit int,
 ) (list []collab.InboxEntry, next string, err error) {
-	return s.Reader(org, q.User).Notifications(ctx, q, position, most)
+	return s.Reader(org, q.User).Notifications(ctx, q, position, limit)
 }
 
-// Notifications returns up to most notifications that match q after a position, in order of time,
+// Notifications returns up to limit notifications that match q after a position, in order of time,
 // then id.
 //
 // Notifications to all appear for every user except the sender and users whose preferences for the
@@ -133,10 +133,10 @@ func (s *Store) Notifications(
 // next is the position of the next page, "" at the end. A page may be short or empty and still have
 // a next one.
 func (r *Reader) Notifications(
-	ctx context.Context, q collab.NotificationQuery, position string, most int,
+	ctx context.Context, q collab.NotificationQuery, position string, limit int,
 ) (list []collab.InboxEntry, next string, err error) {
 	for examined := 0; ; {
-		atOnce := most - len(list)
+		atOnce := limit - len(list)
 		if q.Unread {
 			atOnce = max(atOnce, min(max(fewUnread, examined), inboxExamined-examined))
 		}
@@ -171,7 +171,7 @@ func (r *Reader) Notifications(
 				return nil, "", err
 			}
 			pointers = collab.Where(pointers, func(p pointer) bool { return did.of(p).ReadAt == 0 })
-			if wanted := most - len(list); len(pointers) > wanted {
+			if wanted := limit - len(list); len(pointers) > wanted {
 				pointers, more = pointers[:wanted], true
 				position = pointers[wanted-1].sk
 			}
@@ -184,7 +184,7 @@ func (r *Reader) Notifications(
 		if !more {
 			return list, "", nil
 		}
-		if len(list) >= most || examined >= inboxExamined {
+		if len(list) >= limit || examined >= inboxExamined {
 			return list, position, nil
 		}
 	}
@@ -229,10 +229,10 @@ func (r *Reader) unwanted(ctx context.Context, pointers []pointer) (map[string]b
 // unit.
 const fewUnread = 50
 
-// pointers returns up to most pointers for q after a position, in q's order, and whether more
+// pointers returns up to limit pointers for q after a position, in q's order, and whether more
 // follow.
 func (s *Store) pointers(
-	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
+	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, limit int,
 ) ([]pointer, bool, error) {
 	pks := []string{keys.DocumentNotification(q.Of, 0, "").PK}
 	if q.User != "" {
@@ -242,15 +242,15 @@ func (s *Store) pointers(
 	var more bool
 	var err error
 	if q.IDs != nil {
-		items, more, err = s.named(ctx, org, pks, q, position, most)
+		items, more, err = s.named(ctx, org, pks, q, position, limit)
 	} else {
-		scan := store.Scan{Keys: store.Span{From: keys.Time(q.After)}, Limit: most + 1, Newest: !q.Earliest, Strong: q.User == ""}
+		scan := store.Scan{Keys: store.Span{From: keys.Time(q.After)}, Limit: limit + 1, Newest: !q.Earliest, Strong: q.User == ""}
 		if q.Earliest {
 			scan.Keys = scan.Keys.After(position)
 		} else {
 			scan.Keys = scan.Keys.Before(position)
 		}
-		items, more, err = s.QueryMerged(ctx, pks, scan, most)
+		items, more, err = s.QueryMerged(ctx, pks, scan, limit)
 	}
 	if err != nil {
 		return nil, false, err
@@ -272,7 +272,7 @@ func (s *Store) pointers(
 
 // named is QueryMerged for the pointers to the ids of q.
 func (s *Store) named(
-	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
+	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, limit int,
 ) ([]store.Item, bool, error) {
 	listed := make([]keys.Key, len(q.IDs)) // in the lists of their documents
 	err := store.Each(ctx, len(q.IDs), func(ctx context.Context, i int) error {
@@ -315,7 +315,7 @@ func (s *Store) named(
 		}
 		return strings.Compare(a.Text(keys.SK), b.Text(keys.SK))
 	})
-	return items[:min(len(items), most)], len(items) > most, nil
+	return items[:min(len(items), limit)], len(items) > limit, nil
 }
 
 // entries reads the notifications of pointers that match q, with the user's actions. If known is

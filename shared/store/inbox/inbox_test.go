@@ -48,11 +48,11 @@ func open(table *store.Table) *Store {
 	return New(outbox.New(table), prefer{map[string]collab.Preferences{}, map[string]bool{}})
 }
 
-// inbox returns the ids of a user's inbox, read in pages of most.
-func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
+// inbox returns the ids of a user's inbox, read in pages of limit.
+func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, limit int) []string {
 	t.Helper()
-	return storetest.WalkPages(t, most, func(position string) (list []collab.InboxEntry, next string, err error) {
-		return s.Notifications(t.Context(), org, ofUser(user), position, most)
+	return storetest.WalkPages(t, limit, func(position string) (list []collab.InboxEntry, next string, err error) {
+		return s.Notifications(t.Context(), org, ofUser(user), position, limit)
 	}, func(e collab.InboxEntry) string { return e.ID })
 }
 
@@ -85,9 +85,9 @@ func testInbox(t *testing.T, s *Store) {
 	}
 	// In both lists.
 	must.Do(t, s.AddToInboxOfAll(ctx, org, collab.Notification{ID: "n01", CreatedAt: 1000}))
-	for _, most := range []int{1, 2, 3, 7, 100} {
-		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
-			t.Errorf("pages of %d: %s", most, diff)
+	for _, limit := range []int{1, 2, 3, 7, 100} {
+		if diff := cmp.Diff(both, s.inbox(t, org, "bob", limit)); diff != "" {
+			t.Errorf("pages of %d: %s", limit, diff)
 		}
 	}
 	toAll := slices.DeleteFunc(slices.Clone(both), func(id string) bool { return id != "n01" && slices.Contains(own, id) })
@@ -112,21 +112,21 @@ func testInbox(t *testing.T, s *Store) {
 	}
 	document := collab.NotificationQuery{Of: org.Document("doc")}
 	slices.Reverse(both)
-	for _, most := range []int{1, 7, 100} {
+	for _, limit := range []int{1, 7, 100} {
 		for _, q := range []collab.NotificationQuery{document, ofUser("bob")} {
 			q.Earliest = true
-			got := storetest.WalkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
-				return s.Notifications(ctx, org, q, position, most)
+			got := storetest.WalkPages(t, limit, func(position string) ([]collab.InboxEntry, string, error) {
+				return s.Notifications(ctx, org, q, position, limit)
 			}, func(e collab.InboxEntry) string { return e.ID })
 			if diff := cmp.Diff(both, got); diff != "" {
-				t.Errorf("earliest first, pages of %d: %s", most, diff)
+				t.Errorf("earliest first, pages of %d: %s", limit, diff)
 			}
 			q.IDs = []string{"n07", "none", "n20", "n03"}
-			got = storetest.WalkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
-				return s.Notifications(ctx, org, q, position, most)
+			got = storetest.WalkPages(t, limit, func(position string) ([]collab.InboxEntry, string, error) {
+				return s.Notifications(ctx, org, q, position, limit)
 			}, func(e collab.InboxEntry) string { return e.ID })
 			if diff := cmp.Diff([]string{"n03", "n07", "n20"}, got); diff != "" {
-				t.Errorf("by ids, pages of %d: %s", most, diff)
+				t.Errorf("by ids, pages of %d: %s", limit, diff)
 			}
 		}
 	}

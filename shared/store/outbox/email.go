@@ -137,12 +137,12 @@ func (s *Store) lower(ctx context.Context, e Email, name expression.NameBuilder,
 	return err
 }
 
-// DueEmails returns up to most due emails of a shard (0 to keys.DueShards-1) from a position, in
+// DueEmails returns up to limit due emails of a shard (0 to keys.DueShards-1) from a position, in
 // order of minutes. next is the position after them, "" at the end. It passes errors of unreadable
 // entries to skip, and reads with eventual consistency.
-func (s *Store) DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) (list []DueEmail, next string, err error) {
+func (s *Store) DueEmails(ctx context.Context, shard int, from string, limit int, skip func(error)) (list []DueEmail, next string, err error) {
 	span := store.Span{From: max(from, store.Everything.From), To: keys.Time(s.Millis() + 1)}
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.DueEmailPartition(shard), Keys: span, Limit: most})
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.DueEmailPartition(shard), Keys: span, Limit: limit})
 	if err != nil {
 		return nil, "", err
 	}

@@ -59,14 +59,14 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	return w, nil
 }
 
-// Work returns up to most entries of a kind in a shard (0 to keys.DueShards-1), by account and id.
+// Work returns up to limit entries of a kind in a shard (0 to keys.DueShards-1), by account and id.
 // It starts at a position; next is the position after the page, "" at the end. It passes errors of
 // unreadable entries to skip, and reads with eventual consistency.
 func (s *Store) Work(
-	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+	ctx context.Context, kind collab.WorkKind, shard int, from string, limit int, skip func(error),
 ) (list []Work, next string, err error) {
 	itemKeys := store.Span{From: max(from, store.Everything.From)}
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.WorkPartition(string(kind), shard), Keys: itemKeys, Limit: most})
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.WorkPartition(string(kind), shard), Keys: itemKeys, Limit: limit})
 	if err != nil {
 		return nil, "", err
 	}

@@ -37,7 +37,7 @@ func checkKinds(t *testing.T, table *store.Table) {
 		if kind.Expires && it[keys.Expires] == nil && !slices.Contains(ends, kind.Name) {
 			report(kind.Name, "does not expire", it)
 		}
-		if kind.Of == "" {
+		if kind.Of == nil {
 			continue // has ids for a limited time
 		}
 		allowed := append(strings.Fields(kind.Users), callers...)

@@ -19,7 +19,7 @@ import (
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/testing/apitest"
@@ -39,7 +39,7 @@ func TestLists(t *testing.T) {
 	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
 	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
 	must.Do(t, err)
-	o := operator.New(operator.Config{App: s.Config(), CheckURL: s.Guard.CheckURL})
+	o := operate.New(operate.Config{App: s.Config(), CheckURL: s.Guard.CheckURL})
 	for i := range 40 {
 		must.Do(t, s.Accounts.AddAccount(t.Context(), collab.Account{ID: fmt.Sprint("account-", i*7%40), Name: "x"}))
 	}
@@ -47,7 +47,7 @@ func TestLists(t *testing.T) {
 		w := &world{T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 1)), clock: &clock, service: s, back: s.Handler(), operator: o, org: fmt.Sprint("org", seed), found: map[string]int{}, sent: map[string]bool{}}
 		w.build()
 		w.end, w.person = clock.UnixMilli(), w.token(keys[0])
-		for _, e := range slices.Concat(api.Endpoints(), operator.Endpoints()) {
+		for _, e := range slices.Concat(api.Endpoints(), operate.Endpoints()) {
 			if e.Public || !slices.Contains(fields(e.Operation.Request), "pageToken") {
 				continue
 			}
@@ -79,7 +79,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	for path := range listed {
-		if !slices.ContainsFunc(slices.Concat(api.Endpoints(), operator.Endpoints()), func(e rpc.Endpoint) bool { return e.Path == path }) {
+		if !slices.ContainsFunc(slices.Concat(api.Endpoints(), operate.Endpoints()), func(e rpc.Endpoint) bool { return e.Path == path }) {
 			t.Errorf("%s is no operation", path)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/app/local/worker"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/apitest"
@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(func() { checkKinds(t, s.Outbox.Table) })
 	apitest.Run(t, apitest.Target{
 		BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory},
-		Operator: operator.New(operator.Config{App: s.Config(), CheckURL: s.Guard.CheckURL}),
+		Operator: operate.New(operate.Config{App: s.Config(), CheckURL: s.Guard.CheckURL}),
 	})
 }
 

@@ -16,10 +16,10 @@ type Actor struct {
 }
 
 // Start runs do as an actor, and returns before its first call or at its end. The actor pauses
-// before its first most calls.
-func Start(most int, do func(*Actor) error) *Actor {
+// before its first limit calls.
+func Start(limit int, do func(*Actor) error) *Actor {
 	a := &Actor{paused: make(chan bool), goes: make(chan bool), done: make(chan error, 1)}
-	a.left.Store(int64(most))
+	a.left.Store(int64(limit))
 	go func() { a.done <- do(a) }()
 	a.wait()
 	return a

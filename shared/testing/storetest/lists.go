@@ -9,15 +9,15 @@ import (
 	"collabdata/shared/testing/must"
 )
 
-// WalkPages reads a list in pages of at most most items, and returns the ids.
-func WalkPages[T any](t testing.TB, most int, read func(position string) ([]T, string, error), id func(T) string) []string {
+// WalkPages reads a list in pages of at most limit items, and returns the ids.
+func WalkPages[T any](t testing.TB, limit int, read func(position string) ([]T, string, error), id func(T) string) []string {
 	t.Helper()
 	ids := []string{}
 	for position := ""; ; {
 		list, next, err := read(position)
 		must.Do(t, err)
-		if len(list) > most {
-			t.Fatalf("%d on a page of %d", len(list), most)
+		if len(list) > limit {
+			t.Fatalf("%d on a page of %d", len(list), limit)
 		}
 		for _, v := range list {
 			ids = append(ids, id(v))
@@ -31,7 +31,7 @@ func WalkPages[T any](t testing.TB, most int, read func(position string) ([]T, s
 
 // Pending returns the pending work of events, lanes and emails. read is outbox.Store.Work.
 func Pending[T any](t testing.TB, read func(
-	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+	ctx context.Context, kind collab.WorkKind, shard int, from string, limit int, skip func(error),
 ) (list []T, next string, err error)) (all []T) {
 	t.Helper()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {

@@ -1,7 +1,7 @@
-// Package operator assembles an operator's access to a deployment: the operator's own operations,
+// Package operate assembles an operator's access to a deployment: the operator's own operations,
 // and those of the API in the name of an account. It is separate from package app because it links
 // the explanation of deliveries, which no endpoint needs.
-package operator
+package operate
 
 import (
 	"bytes"

@@ -81,7 +81,7 @@ func TestFoldersSet(t *testing.T) {
 			t.Errorf("%q in %q: %q on %q, want %q on %q", test.own, test.folder, got, on, test.want, test.on)
 		}
 	}
-	if got := tree.Access("", "free", AccessPublic) + tree.Access("", "free", "") + tree.Access("", "in", AccessPublic); got != AccessPublic+AccessOrganizationPrivate+AccessRestricted {
+	if got := tree.Access("", "free", AccessPublic) + tree.Access("", "in", AccessPublic); got != AccessPublic+AccessRestricted {
 		t.Errorf("by the account's default, by none, and by a folder: %s", got)
 	}
 	circle := Folders{"a": {Parent: "b"}, "b": {Parent: "a"}}

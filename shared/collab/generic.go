@@ -1,0 +1,28 @@
+package collab
+
+func Map[T, U any](list []T, f func(T) U) []U {
+	made := make([]U, len(list))
+	for i, v := range list {
+		made[i] = f(v)
+	}
+	return made
+}
+
+// Where returns the elements for which keep is true, in order. It leaves list unchanged.
+func Where[T any](list []T, keep func(T) bool) []T {
+	var kept []T
+	for _, v := range list {
+		if keep(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// Deref returns the value at p, zero if p is nil.
+func Deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
