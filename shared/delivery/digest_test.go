@@ -536,13 +536,15 @@ func TestFollow(t *testing.T) {
 }
 
 // TestGroupsAreTold checks that members of a mentioned group are notified once if they may see the
-// thread.
+// thread, also if they only want mentions.
 func TestGroupsAreTold(t *testing.T) {
 	a, w := newAccount(t, grouping(true))
 	a.group("eng", "ann", "bob", "cid", "dan")
-	for _, user := range []string{"bob", "cid"} {
+	for _, user := range []string{"bob", "cid", "dan"} {
 		a.member(user)
 	}
+	a.begin("thread")
+	a.level("dan", "thread", collab.LevelMentions)
 	a.remove("cid")
 	text := "Look, {{eng}}"
 	ev := a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Actor = &collab.User{UserID: "ann"} }, collab.Comment{
@@ -554,6 +556,9 @@ func TestGroupsAreTold(t *testing.T) {
 		if got := len(a.inbox(user)); got != want {
 			t.Errorf("%s has %d notifications, want %d", user, got, want)
 		}
+	}
+	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("dan")); diff != "" {
+		t.Errorf("dan, who only wants mentions: %s", diff)
 	}
 	if diff := cmp.Diff([]string{"ann mentioned you · doc"}, a.mailsTo("bob")); diff != "" || !strings.Contains(a.sentEmails()[a.address("bob")][0].Text, "Look, @Engineering") {
 		t.Errorf("%s: %v", diff, a.sentEmails()[a.address("bob")])
@@ -591,6 +596,7 @@ func TestLargeGroups(t *testing.T) {
 	}{
 		{a, "one group", []string{"some"}, []string{"s000", "s209"}},
 		{open, "private", []string{"some"}, []string{"s209"}}, // everyone sees the document
+		{open, "public", []string{"some"}, users("s", collab.MaxGroupMention)},
 		{a, "a small group", []string{"few"}, []string{"v002"}},
 		{a, "many groups", []string{"some", "more", "most", "few"}, []string{"s000", "s209", "t599", "u189"}},
 	} {

@@ -133,6 +133,61 @@ func TestFollower(t *testing.T) {
 	}
 }
 
+// TestFollowersOfBusyThread checks that people in a thread do not crowd out its followers, or
+// followers of its document.
+func TestFollowersOfBusyThread(t *testing.T) {
+	a, _ := newAccount(t)
+	var comments []collab.Comment
+	for i := range 25 {
+		var tagged []collab.User
+		for j := range collab.MaxPeople / 20 {
+			tagged = append(tagged, collab.User{UserID: fmt.Sprintf("user%02d%02d", i, j)})
+		}
+		comments = append(comments, a.by("author", tagged...))
+	}
+	a.record("thread", collab.CommentAdded, quiet, comments...)
+	a.did(a.db.Threads.Follow(t.Context(), a.request(), a.doc, []string{"reader"}, collab.LevelAll))
+	ev := a.comment("thread")
+	wants := func(user string, want bool) {
+		t.Helper()
+		page, err := a.start().Explain(t.Context(), ref(ev), user, "", 1)
+		a.must(err)
+		if got := len(page.People) == 1; got != want {
+			t.Errorf("%s is a recipient: %v, want %v", user, got, want)
+		}
+	}
+	wants("user2449", true)
+	wants("user0000", false)
+	wants("reader", true)
+	a.level("follower", "thread", collab.LevelAll)
+	wants("follower", true)
+}
+
+// TestOwnBroadcast checks that a notification to everyone does not reach its sender, in either way
+// of delivery, and is not unread for the sender.
+func TestOwnBroadcast(t *testing.T) {
+	for _, verify := range []bool{false, true} {
+		a, w := newAccount(t)
+		all := collab.Preferences{Inbox: collab.PreferAll, Email: collab.PreferAll}
+		for _, user := range []string{"ann", "bob"} {
+			a.member(user)
+			a.prefer(user, all)
+		}
+		ev := a.notification(func(ev *draft) { ev.NotifyAll, ev.VerifyAccess = true, verify })
+		w.run(ev)
+		a.checkReached(t, ev, []string{"ann", "bob"}, []string{"bob"}, []string{"bob"})
+		for user, want := range map[string]int{"ann": 0, "bob": 1} {
+			unread, _, err := a.db.Inbox.Reader(a.doc.OrganizationRef, user).Unread(t.Context(), "", func([]string) (own, all map[string]bool, err error) {
+				counts := map[string]bool{"doc": true}
+				return counts, counts, nil
+			})
+			if a.must(err); len(unread) != want {
+				t.Errorf("%s has %d unread, want %d", user, len(unread), want)
+			}
+		}
+	}
+}
+
 // TestFilledAddress checks that the member's current address overrides one that the service filled
 // into a person's tag, but not one that a back end sent. For others, the tag's address is used.
 func TestFilledAddress(t *testing.T) {
