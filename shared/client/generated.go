@@ -1290,6 +1290,8 @@ type NewAnnotation struct {
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Another name of visibility: send only one
 	VisibilityConfig *Visibility `json:"visibilityConfig,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// The kind of annotation. Default: comment
 	Type AnnotationType `json:"type,omitzero"`
 	// The kind of its target. Default: manual
@@ -1440,6 +1442,8 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// Files of the comment
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
@@ -1740,6 +1744,8 @@ type Annotation struct {
 	Priority *Priority `json:"priority,omitzero"`
 	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// The kind of annotation. Default: comment
 	Type AnnotationType `json:"type,omitzero"`
 	// The kind of its target. Default: manual
@@ -1879,6 +1885,8 @@ type Comment struct {
 	CommentHTML string `json:"commentHtml,omitzero"`
 	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
 	// The content in your application has a text, not only attachments
@@ -2170,6 +2178,8 @@ type NewComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Of an import, with at most 50 users each; count is ignored
 	Reactions []Reaction `json:"reactions,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
@@ -2274,6 +2284,8 @@ type ListedComment struct {
 	CommentHTML string `json:"commentHtml,omitzero"`
 	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
 	// The content in your application has a text, not only attachments
@@ -3426,6 +3438,8 @@ type DataComment struct {
 	CommentHTML string `json:"commentHtml,omitzero"`
 	// Persons see what a person set
 	Context json.RawMessage `json:"context,omitzero"`
+	// Persons see the context, as if a person had set it
+	ContextShared bool `json:"contextShared,omitzero"`
 	// Your application stores and shows the content of the comment
 	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
 	// The content in your application has a text, not only attachments

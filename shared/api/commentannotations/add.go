@@ -30,6 +30,7 @@ type NewAnnotation struct {
 	Comments         []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: send only one"`
 	Visibility       *collab.Visibility  `json:"visibility" rule:"exact" person:"in"`
 	VisibilityConfig *collab.Visibility  `json:"visibilityConfig" rule:"exact" person:"in" doc:"Another name of visibility: send only one"`
+	SharedContext
 	KeptFields
 }
 
@@ -55,6 +56,7 @@ type AnnotationComment struct {
 	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted and ignored"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
+	SharedContext
 	Addition
 	KeptCommentFields
 }
@@ -189,6 +191,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 	if a.Comments != nil {
 		n.field = "comments"
 	}
+	n.byPerson = n.byPerson || a.ContextShared
 	n.kept, n.visibility = a.KeptFields.stored(), cmp.Or(a.Visibility, a.VisibilityConfig).Narrow()
 	return n
 }
@@ -196,7 +199,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 func (c AnnotationComment) newComment() NewComment {
 	n := NewComment{
 		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, Attachments: c.Attachments,
-		Addition: c.Addition, KeptCommentFields: c.KeptCommentFields,
+		SharedContext: c.SharedContext, Addition: c.Addition, KeptCommentFields: c.KeptCommentFields,
 	}
 	if c.TaggedUserContacts != nil {
 		n.TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))

@@ -22,6 +22,7 @@ type Annotation struct {
 	AssignedTo    rpc.Stored[collab.User]      `json:"assignedTo,omitzero"`
 	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
 	Context       collab.JSON                  `json:"context,omitzero" rule:"object" person:"out" doc:"Persons see what a person set"`
+	SharedContext
 	KeptFields
 	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
 	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
@@ -210,10 +211,11 @@ func completeStatus(status collab.JSON, id string) collab.JSON {
 
 // Comment is a comment in a response.
 type Comment struct {
-	CommentID              int64                    `json:"commentId" person:"out"`
-	CommentText            *string                  `json:"commentText,omitzero" person:"out"`
-	CommentHTML            *string                  `json:"commentHtml,omitzero" person:"out"`
-	Context                collab.JSON              `json:"context,omitzero" rule:"object" person:"out" doc:"Persons see what a person set"`
+	CommentID   int64       `json:"commentId" person:"out"`
+	CommentText *string     `json:"commentText,omitzero" person:"out"`
+	CommentHTML *string     `json:"commentHtml,omitzero" person:"out"`
+	Context     collab.JSON `json:"context,omitzero" rule:"object" person:"out" doc:"Persons see what a person set"`
+	SharedContext
 	IsCommentResolverUsed  *bool                    `json:"isCommentResolverUsed,omitzero"`
 	IsCommentTextAvailable *bool                    `json:"isCommentTextAvailable,omitzero"`
 	From                   rpc.Stored[collab.User]  `json:"from" person:"out"`
@@ -266,6 +268,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
 	}
+	a.ContextShared = t.ContextShown
 	if r.token && !t.ContextShown {
 		a.Context = nil
 	}
@@ -296,6 +299,7 @@ func (r reader) comment(c *collab.Comment) Comment {
 		AddedAt:                collab.Timestamp(c.AddedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
 	}
+	a.ContextShared = c.ContextShown
 	if r.token && !c.ContextShown {
 		a.Context = nil
 	}

@@ -29,8 +29,14 @@ type NewComment struct {
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts" person:"in"`
 	Attachments         []Attachment `json:"attachments" person:"in"`
 	Reactions           []Reaction   `json:"reactions" rule:"max=20" doc:"Of an import, with at most 50 users each; count is ignored"`
+	SharedContext
 	Addition
 	KeptCommentFields
+}
+
+// SharedContext decides whether persons see the context that a back end sends.
+type SharedContext struct {
+	ContextShared bool `json:"contextShared,omitzero" doc:"Persons see the context, as if a person had set it"`
 }
 
 // moved reports whether some comment has an addedAt, meaning an import.
@@ -115,7 +121,7 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		Text:               c.CommentText,
 		HTML:               c.html(),
 		Context:            c.Context,
-		ContextShown:       c.byPerson && c.Context != nil,
+		ContextShown:       (c.byPerson || c.ContextShared) && c.Context != nil,
 		ResolverUsed:       c.IsCommentResolverUsed,
 		TextAvailable:      c.IsCommentTextAvailable,
 		From:               encode(c.From),
