@@ -11,11 +11,16 @@ export interface Person {
   group?: boolean;
 }
 
-/** The place of a thread: an element, or an occurrence of a text in it, counted from 1. */
+/**
+ * The place of a thread: an element, or an occurrence of a text in it, counted from 1, with the
+ * text before and after it.
+ */
 export interface Target {
   elementId?: string;
   targetText?: string;
   occurrence?: number;
+  prefix?: string;
+  suffix?: string;
 }
 
 /** A file of a comment. The service only stores its address. */

@@ -37,6 +37,9 @@ export class ThreadElement extends Connected {
   /** All comments are shown, and the reader may reply. */
   @property({type: Boolean, reflect: true}) open = false;
 
+  /** The text of its place differs from the quote. */
+  @property({attribute: false}) changed = false;
+
   /** The id of a comment to scroll to. */
   @property({type: Number}) comment = 0;
 
@@ -198,6 +201,7 @@ export class ThreadElement extends Connected {
               </button>`
             : nothing}
         </header>
+        ${this.changed ? html`<p class="done">${say('textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
         ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
         <ol>${this.#comment(first)}

@@ -4,7 +4,7 @@ import {keyed} from 'lit/directives/keyed.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected} from './access.js';
-import {Marks, Places} from './anchor.js';
+import {Marks, Places, type Place} from './anchor.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
 import {newThread, type Draft} from './drafts.js';
@@ -55,7 +55,7 @@ export class ThreadsElement extends Connected {
 
   #store?: Store;
   #end: (() => void) | undefined;
-  #places = new Map<string, Range | null>(); // by key; null if the text was removed
+  #places = new Map<string, Place | null>(); // by key; null if the text was removed
   #marks = new Marks();
   #root: Element | null = null;
   #changes = new MutationObserver(() => this.#moved());
@@ -163,7 +163,7 @@ export class ThreadsElement extends Connected {
   /** Finds the places of new threads. */
   #locate(): void {
     let places: Places | undefined;
-    const found = new Map<string, Range | null>();
+    const found = new Map<string, Place | null>();
     for (const t of this.shown) {
       if (!t.targetElement || !this.#root) continue;
       const known = this.#places.get(t.key);
@@ -234,7 +234,7 @@ export class ThreadsElement extends Connected {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0}
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
       exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
@@ -277,14 +277,14 @@ export class ThreadsElement extends Connected {
   }
 
   protected override updated(): void {
-    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key) ?? []);
+    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key)?.range ?? []);
     const draft = this.draft?.target && this.#root ? new Places(this.#root).find(this.draft.target) : null;
-    if (this.#root) this.#marks.set(ranges, draft ?? this.#places.get(this.active) ?? undefined, this.#root);
+    if (this.#root) this.#marks.set(ranges, (draft ?? this.#places.get(this.active))?.range, this.#root);
   }
 
   /** In the order of the text; threads without a place first, older ones before. */
   #order(a: ShownThread, b: ShownThread): number {
-    const [p, q] = [this.#places.get(a.key), this.#places.get(b.key)];
+    const [p, q] = [this.#places.get(a.key)?.range, this.#places.get(b.key)?.range];
     if (p && q) return p.compareBoundaryPoints(Range.START_TO_START, q) || (a.createdAt < b.createdAt ? -1 : 1);
     return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
   }
@@ -339,7 +339,7 @@ export class ThreadsElement extends Connected {
 
   #goto(t: ShownThread): void {
     this.#activate(t.key);
-    const place = this.#places.get(t.key);
+    const place = this.#places.get(t.key)?.range;
     if (!place) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
     place.startContainer.parentElement?.scrollIntoView({block: 'center', behavior: smooth ? 'smooth' : 'auto'});
@@ -387,7 +387,7 @@ export class ThreadsElement extends Connected {
     const at = caret(e.clientX, e.clientY);
     if (!at) return;
     const hit = this.shown
-      .filter((t) => !isResolved(t) && this.#places.get(t.key)?.isPointInRange(at.startContainer, at.startOffset))
+      .filter((t) => !isResolved(t) && this.#places.get(t.key)?.range.isPointInRange(at.startContainer, at.startOffset))
       .sort((a, b) => (a.targetElement?.targetText?.length ?? Infinity) - (b.targetElement?.targetText?.length ?? Infinity))[0];
     if (hit) {
       if (!this.#fits(hit)) this.filter = 'open';

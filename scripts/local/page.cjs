@@ -1,0 +1,115 @@
+// Uses the elements in documents and comments of every script, and in pages with their own styles:
+// see look.cjs.
+const look = require('./look.cjs');
+
+const {url, problems, open, contextOf, until} = look;
+
+const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
+
+// select selects the n-th occurrence of a text in an element.
+const select = (page, id, text, n = 1) => page.evaluate(([id, text, n]) => {
+  const node = [...document.getElementById(id).childNodes].find((node) => node.data?.includes(text));
+  const at = node.data.split(text, n).join(text).length;
+  getSelection().setBaseAndExtent(node, at, node, at + text.length);
+}, [id, text, n]);
+
+// want notes a problem if the locator does not appear in time.
+async function want(what, locator) {
+  await locator.waitFor({timeout: 20_000}).catch(() => problems.add(`not seen: ${what}`));
+}
+
+// equal notes a problem if a value is not the wanted one.
+function equal(what, got, wanted) {
+  if (JSON.stringify(got) !== JSON.stringify(wanted)) problems.add(`${what}: ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
+}
+
+// comment sends a comment on the selected text, and returns its thread.
+async function comment(page, text) {
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  await page.keyboard.type(text);
+  await page.keyboard.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  return thread;
+}
+
+// marked waits until a text is marked as the place of the open thread, with what is around it in
+// its element.
+async function marked(page, what, wanted) {
+  const find = () => [...CSS.highlights.get('collab-thread-active') ?? []].map((r) => {
+    const element = r.startContainer.parentElement.closest('[id]');
+    const [before, after] = [document.createRange(), document.createRange()];
+    before.selectNodeContents(element);
+    before.setEnd(r.startContainer, r.startOffset);
+    after.selectNodeContents(element);
+    after.setStart(r.endContainer, r.endOffset);
+    const [left, text, right] = [before, r, after].map((range) => `${range}`.replace(/\s+/g, ' '));
+    return `${left.slice(-9)}[${text}]${right.slice(0, 9)}`;
+  });
+  let got;
+  const end = Date.now() + 10_000;
+  do got = await page.evaluate(find); while (`${got}` !== `${wanted}` && Date.now() < end);
+  equal(`the mark ${what}`, got, wanted ? [wanted] : []);
+}
+
+// edit replaces a text of an element.
+const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
+  for (const walk = document.createTreeWalker(document.getElementById(id), NodeFilter.SHOW_TEXT); walk.nextNode(); ) {
+    walk.currentNode.data = walk.currentNode.data.replace(/\s+/g, ' ').replace(text, () => by);
+  }
+}, [id, text, by]);
+
+async function main() {
+  const {browser, context} = await look.launch();
+  await context.close();
+  for (const part of [anchoring]) {
+    const context = await contextOf(browser);
+    await part(context);
+    await context.close();
+  }
+  await browser.close();
+}
+
+// anchoring changes the text around and in a quote: the mark stays on its sentence, or there is none.
+async function anchoring(context) {
+  const page = await open(context, '/demo?as=ann');
+  await select(page, 'risks', 'five minutes', 2);
+  const thread = await comment(page, 'Why so long?');
+  const sentence = 'the last [five minutes] of typin';
+  await marked(page, 'at first', sentence);
+  const [{targetElement}] = (await call('/v2/commentannotations/get', {})).filter((a) => a.comments[0].commentText === 'Why so long?');
+  equal('the target', targetElement, {
+    elementId: 'risks', targetText: 'five minutes', occurrence: 2, prefix: 'thin five minutes, and the last ', suffix: ' of typing stay in the browser u',
+  });
+  await edit(page, 'risks', 'The new', 'In five minutes, or five minutes later, the new');
+  await marked(page, 'after others before it', sentence);
+  await edit(page, 'risks', 'In five minutes, or five minutes later, the new storage has run for six weeks only. If it fails, the old one takes over within five minutes', 'So');
+  await marked(page, 'after the others are removed', sentence);
+  await page.evaluate(() => {
+    const risks = document.getElementById('risks');
+    risks.innerHTML = risks.textContent.replace('five minutes', '<b>fi&shy;ve</b>  <i>minu&#x200b;tes</i>');
+  });
+  await marked(page, 'in formatting', 'the last [fi\u00adve minu\u200btes] of typin');
+  const changed = thread.getByText('The text was changed after this quote.');
+  equal('a text that is the same is changed', await changed.count(), 0);
+  await page.evaluate(() => (document.getElementById('risks').textContent = 'So, and the last nine minutes of typing stay in the browser until they are saved.'));
+  await want('that the text is changed', changed);
+  await marked(page, 'on a changed text', 'the last [nine minutes] of typin');
+  await edit(page, 'risks', 'and the last nine minutes of typing stay', 'nothing stays');
+  await want('that the text is removed', page.getByText('2 threads on removed text'));
+  await marked(page, 'on a removed text', '');
+
+  // Words that only white space divides, composed letters, and blocks.
+  await page.evaluate(() => {
+    document.getElementById('goals').innerHTML = '<span>There is nowhere to go.</span><p>Jose\u0301</p><p>kommt spa\u0308ter no where.</p>';
+    getSelection().setBaseAndExtent(document.querySelectorAll('#goals p')[0].firstChild, 0, document.querySelectorAll('#goals p')[1].firstChild, 13);
+  });
+  await comment(page, 'In two blocks');
+  await page.evaluate(() => (document.getElementById('goals').innerHTML = '<div>There is nowhere to go.</div><div>Jos\u00e9</div>\n<div>kommt sp\u00e4ter.</div>'));
+  await marked(page, 'across blocks', 're to go.[Jos\u00e9 kommt sp\u00e4ter].');
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'nowhere', targetElement: {elementId: 'goals', targetText: 'no where', occurrence: 1}, commentData: [{commentText: 'Not there', from: {userId: 'bob'}}]}]});
+  await page.getByText('Not there').click();
+  await want('that the words are changed', page.locator('collab-thread[open]').getByText('The text was changed after this quote.'));
+}
+
+look.run(main);
