@@ -62,9 +62,9 @@ const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  for (const part of [anchoring]) {
+  for (const part of [anchoring, cutting, mentioning, turning, linking]) {
     const context = await contextOf(browser);
-    await part(context);
+    await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
   }
   await browser.close();
@@ -110,6 +110,112 @@ async function anchoring(context) {
   await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'nowhere', targetElement: {elementId: 'goals', targetText: 'no where', occurrence: 1}, commentData: [{commentText: 'Not there', from: {userId: 'bob'}}]}]});
   await page.getByText('Not there').click();
   await want('that the words are changed', page.locator('collab-thread[open]').getByText('The text was changed after this quote.'));
+}
+
+// cutting comments on more than 500 characters, of which an emoji is the 500th, and has the service
+// refuse a comment.
+async function cutting(context) {
+  const page = await open(context, '/demo?as=ann');
+  const start = `${'word '.repeat(99)}four`;
+  await page.evaluate((text) => {
+    const goals = document.getElementById('goals');
+    goals.textContent = text;
+    getSelection().selectAllChildren(goals);
+  }, `${start}${'👩‍👩‍👧'.repeat(3)} and more words than fit`);
+  const thread = await comment(page, 'A long quote');
+  const added = async (text) => (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText === text);
+  equal('a long quote', (await added('A long quote')).targetElement.targetText, start);
+  equal('what is said of it', await thread.getByRole('alert').count(), 0);
+
+  page.expected = true;
+  const logged = [];
+  page.on('console', (m) => logged.push(m.text()));
+  const error = {status: 'INVALID_ARGUMENT', message: 'The body is not valid', details: [{field: 'data.commentAnnotations[0]', message: 'is odd'}]};
+  await page.route('**/comments/add', (route) => route.fulfill({status: 400, json: {error}}));
+  await thread.getByRole('textbox').fill('Refused');
+  await page.keyboard.press('Control+Enter');
+  await want('that it could not be saved', thread.getByRole('alert').getByText('Your reply was not sent. It could not be saved.'));
+  equal('the text of the service', await page.getByText('not valid').count(), 0);
+  if (!logged.some((text) => text.includes('The body is not valid') && text.includes('is odd'))) problems.add(`the console has no details: ${logged}`);
+}
+
+const PEOPLE = [{userId: 'tanaka', name: '田中 太郎'}, {userId: 'jose', name: 'José García'}, {userId: 'muller', name: 'Mu\u0308ller'}, {userId: 'strasse', name: 'Eva Straße'}, {userId: 'som', name: 'สมชาย'}];
+
+// mentioning types names in several scripts: the list of people opens where a name can start.
+async function mentioning(context) {
+  await call('/v2/users/add', {documentId: undefined, users: PEOPLE});
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const box = page.getByRole('textbox');
+  const option = page.getByRole('option');
+  for (const [typed, name] of [
+    ['こんにちは@田', '田中 太郎'], ['こんにちは＠田', '田中 太郎'], ['「@田', '田中 太郎'], ['Hi,@田', '田中 太郎'], ['(@太', '田中 太郎'], ['สวัสดี@สม', 'สมชาย'],
+    ['@jose', 'José García'], ['@GARCÍA', 'José García'], ['@muller', 'Mu\u0308ller'], ['@Mü', 'Mu\u0308ller'], ['@strasse', 'Eva Straße'],
+  ]) {
+    await box.fill(typed);
+    await want(`${name} after ${typed}`, option.getByText(name));
+    if ((await option.count()) !== 1) problems.add(`${typed} offers ${await option.allTextContents()}`);
+    await box.fill('');
+    await option.first().waitFor({state: 'detached'});
+  }
+  // Whoever fits no longer is not chosen.
+  const none = page.getByText('No match', {exact: true});
+  await box.fill('a@bo');
+  await box.fill('Hello @bo');
+  await option.getByText('Bob Builder').waitFor();
+  await page.keyboard.type('x');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('@nobody');
+  await want('that nobody fits', none.first());
+  await page.keyboard.press('Enter');
+  equal('a text without a match', await box.inputValue(), 'Hello @box\n@nobody\n');
+  await box.fill('ann@bo');
+  await box.fill('こんにちは＠田');
+  await option.waitFor();
+  await page.keyboard.press('Enter');
+  equal('a mention', await box.inputValue(), 'こんにちは@田中 太郎 ');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type('さん');
+  await page.keyboard.press('Control+Enter');
+  await want('the mention', page.locator('.mention', {hasText: '@田中 太郎'}));
+}
+
+// turning shows Hebrew texts, quotes and names from right to left, between others.
+async function turning(context) {
+  const page = await open(context, '/demo?as=ann');
+  const of = (locator) => locator.evaluate((e) => getComputedStyle(e).direction);
+  await page.evaluate(() => (document.getElementById('goals').textContent = 'המחיר החדש. עוד משפט.'));
+  await select(page, 'goals', 'המחיר החדש.');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  equal('the quote of a draft', await of(page.locator('.draft p')), 'rtl');
+  await page.keyboard.type('האם זה כולל מע"מ?');
+  await page.keyboard.press('Escape');
+  await want('the draft', page.getByRole('button', {name: 'Continue: “\u2068האם זה כולל מע"מ?\u2069”'}));
+  await page.getByRole('button', {name: /^Continue/}).click();
+  await page.keyboard.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  for (const [name, direction] of [['.quote', 'rtl'], ['.text', 'rtl'], ['.name', 'ltr'], ['article', 'ltr']]) equal(name, await of(thread.locator(name).first()), direction);
+  await call('/v2/users/add', {documentId: undefined, users: [{userId: 'dana', name: 'דנה כהן'}]});
+  await page.reload();
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  await page.getByRole('button', {name: 'Only these people'}).click();
+  await page.keyboard.type('דנה');
+  equal('the field for readers', await of(page.getByRole('combobox', {name: 'Add a person'})), 'rtl');
+  await page.getByRole('option').waitFor();
+  await page.keyboard.press('Enter');
+  equal('a reader', await of(page.getByRole('button', {name: 'Remove דנה כהן'})), 'rtl');
+  await page.getByRole('button', {name: 'Cancel'}).click();
+}
+
+// linking shows links that end where their text does.
+async function linking(context) {
+  const from = {userId: 'bob', name: 'Bob Builder'};
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'links', commentData: [{from, commentText: 'See https://example.com/Blur_(band), (https://example.com/a). https://example.com/b、続き https://', taggedUserContacts: []}]}]});
+  const page = await open(context, '/demo?as=ann#collab-thread=links');
+  const links = page.locator('collab-thread[open] .text a');
+  await links.first().waitFor();
+  equal('links', await links.allTextContents(), ['https://example.com/Blur_(band)', 'https://example.com/a', 'https://example.com/b']);
 }
 
 look.run(main);

@@ -1,16 +1,9 @@
 import {LitElement} from 'lit';
 import {property} from 'lit/decorators.js';
 
-import type {Person} from './protocol.js';
+import {Failure} from './failure.js';
+import type {Person} from './person.js';
 import {load} from './texts.js';
-
-/** A failed request: a status of the service, UNAVAILABLE without a response, or OFFLINE. */
-export class Failure extends Error {
-  /** retryAfter is the wait in ms that the server requests, or 0. */
-  constructor(readonly status: string, message = '', readonly retryAfter = 0) {
-    super(message);
-  }
-}
 
 /** The addresses of the service and of tokens. */
 interface Source {
@@ -87,9 +80,6 @@ function tell(text: string): void {
   if (!told.has(text)) console.error(`collabdata: ${text}`);
   told.add(text);
 }
-
-/** Creates a request id. Without TLS, browsers have no crypto.randomUUID. */
-export const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
 
 const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
 
@@ -262,8 +252,9 @@ export class Access {
       throw failure;
     }
     if (answer?.result) return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
-    const {status = 'UNAVAILABLE', message} = answer?.error ?? {};
-    if (/^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(status)) tell(`${api}${path} answers ${status}: ${message}.`);
+    const {status = 'UNAVAILABLE', message, details} = answer?.error ?? {};
+    const mistake = key ? /^(UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT|FAILED_PRECONDITION)$/ : /^(UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT)$/;
+    if (mistake.test(status)) tell(`${api}${path} answers ${status}: ${message}. ${details ? JSON.stringify(details) : ''}`);
     throw new Failure(status, message, Number(response.headers.get('Retry-After')) * 1000 || 0);
   }
 }

@@ -4,12 +4,13 @@ import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected, type Access} from './access.js';
 import {avatar} from './avatar.js';
+import './emails.js';
+import type {Failure} from './failure.js';
 import {focused, KeepFocus} from './focus.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
-import {ask, type Answers, type Failure, type Notification} from './protocol.js';
+import {ask, type Answers, type Notification} from './protocol.js';
 import {base} from './styles.js';
-import './emails.js';
 import {locale, say, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 

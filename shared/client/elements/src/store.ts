@@ -1,9 +1,12 @@
-import {endsWithPerson, newId, type Access} from './access.js';
+import {endsWithPerson, type Access} from './access.js';
 import {draftOf, Drafts, KEPT} from './drafts.js';
-import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
+import {newId, type Failure} from './failure.js';
 import {liveOf, type Live} from './live.js';
+import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
+import type {Person} from './person.js';
 import {Poll} from './poll.js';
-import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
+import {ask, MOST_PEOPLE, type Answers, type Thread} from './protocol.js';
+import {cut} from './quote.js';
 import {say, whyOf} from './texts.js';
 
 // ms between reloads of the newest threads, for changes without a time: access, and reads elsewhere
@@ -210,7 +213,7 @@ export class Store {
     if (more && letters.length >= SEARCHED) {
       await pause(TYPING);
       if (!wanted()) return [];
-      ({people} = await this.#search(letters.slice(0, 100)));
+      ({people} = await this.#search(cut(letters, 100)));
     }
     return people.filter((p) => p.group || p.userId !== this.user.userId);
   }

@@ -10,7 +10,8 @@ import {contentOf, filesOf, plainOf} from './content.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
-import {isResolved, LEVELS, nameOf, seersOf, type Level} from './protocol.js';
+import {nameOf} from './person.js';
+import {isResolved, LEVELS, seersOf, type Level} from './protocol.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {say, whyOf} from './texts.js';
@@ -192,7 +193,7 @@ export class ThreadElement extends Connected {
             ${quote
               ? html`<button type="button" class="quote" part="quote" dir="auto" title=${quote} aria-label=${say('goTo', {quote})} @click=${this.#goto}>${quote}</button>`
               : t.targetElement?.elementId
-                ? html`<button type="button" class="quote" part="quote" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
+                ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
           ${store.canWrite && t.annotationId

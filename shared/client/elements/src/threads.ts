@@ -10,13 +10,16 @@ import type {Composer, Written} from './composer.js';
 import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
-import {isResolved, nameOf, type Target} from './protocol.js';
+import {nameOf} from './person.js';
+import './preferences.js';
+import {isResolved, type Target} from './protocol.js';
+import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
-import './preferences.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
+import {isolated} from './time.js';
 
 /**
  * The fragment of an address that opens a thread: #collab-thread=ID, or
@@ -152,7 +155,7 @@ export class ThreadsElement extends Connected {
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
       const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
-      if (other) this.said = say('newComment', {name: nameOf(other.from)});
+      if (other) this.said = say('newComment', {name: isolated(nameOf(other.from))});
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
@@ -240,7 +243,7 @@ export class ThreadsElement extends Connected {
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
-      ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
+      ${target?.targetText ? html`<p dir="auto" title=${target.targetText}>${target.targetText}</p>` : nothing}
       ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
         label=${say('writeComment')} choice .close=${this.#close}
         .done=${({text, tags, only, attachments, id}: Written) => {
@@ -254,7 +257,7 @@ export class ThreadsElement extends Connected {
   /** A draft of a new thread that is not being edited. */
   #kept({text, target}: Draft): unknown {
     if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
-    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: text.trim().slice(0, 80)})}</button>`;
+    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: isolated(cut(text.trim(), 80))})}</button>`;
   }
 
   #older = async (): Promise<void> => {
