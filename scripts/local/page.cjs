@@ -62,7 +62,7 @@ const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  for (const part of [anchoring, cutting, mentioning, turning, linking]) {
+  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring]) {
     const context = await contextOf(browser);
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
@@ -70,7 +70,8 @@ async function main() {
   await browser.close();
 }
 
-// anchoring changes the text around and in a quote: the mark stays on its sentence, or there is none.
+// anchoring changes the text around and in a quote: the mark stays on its sentence, or there is
+// none.
 async function anchoring(context) {
   const page = await open(context, '/demo?as=ann');
   await select(page, 'risks', 'five minutes', 2);
@@ -216,6 +217,128 @@ async function linking(context) {
   const links = page.locator('collab-thread[open] .text a');
   await links.first().waitFor();
   equal('links', await links.allTextContents(), ['https://example.com/Blur_(band)', 'https://example.com/a', 'https://example.com/b']);
+}
+
+const TYPOGRAPHY = {
+  'text-align': 'center', 'letter-spacing': '3px', 'text-transform': 'uppercase', 'line-height': '60px', direction: 'rtl', 'font-style': 'italic', 'text-indent': '20px', 'word-spacing': '5px',
+  'white-space': 'nowrap', 'font-size': '30px', 'font-variant-caps': 'small-caps', 'text-shadow': 'red 1px 1px 0px', color: 'rgb(255, 0, 0)', cursor: 'wait', 'list-style-type': 'square',
+};
+
+// styling gives the page a typography of its own: the elements keep theirs, and follow the
+// documented custom properties.
+async function styling(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('article').first().waitFor();
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const looks = (names) => page.evaluate((names) => {
+    const [threads, inbox] = ['collab-threads', 'collab-inbox'].map((name) => document.querySelector(name).shadowRoot);
+    const inner = (e, selector) => e.shadowRoot.querySelector(selector);
+    const thread = threads.querySelector('collab-thread');
+    const all = {
+      title: threads.querySelector('h2'), filter: threads.querySelector('[aria-pressed]'), text: inner(thread, '.text'), time: inner(thread, 'time'), composer: inner(threads.querySelector('collab-composer'), 'textarea'),
+      preferences: inner(threads.querySelector('collab-preferences'), 'summary'), panel: inbox.querySelector('.panel'), emails: inbox.querySelector('h2'),
+    };
+    return Object.fromEntries(Object.entries(all).map(([what, e]) => [what, names.map((name) => `${name} ${getComputedStyle(e).getPropertyValue(name)}`)]));
+  }, names);
+  const names = Object.keys(TYPOGRAPHY);
+  const before = await looks(names);
+  const style = (text) => page.evaluate((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  }, text);
+  await style(`body, aside, .product { ${Object.entries(TYPOGRAPHY).map(([k, v]) => `${k}: ${v}`).join(';')} }`);
+  equal('the typography of the page', await page.locator('aside').evaluate((e) => getComputedStyle(e).letterSpacing), '3px');
+  const after = await looks(names);
+  for (const what of Object.keys(before)) equal(`${what} in another typography`, after[what].filter((value) => !before[what].includes(value)), []);
+  await style('aside { --collab-ink: rgb(0, 0, 255); --collab-font: 20px/2 serif; visibility: hidden; }');
+  equal('a title by custom properties', (await looks(['color', 'font-size', 'line-height', 'font-family', 'visibility'])).title, ['color rgb(0, 0, 255)', 'font-size 22px', 'line-height 44px', 'font-family serif', 'visibility hidden']);
+  await style('aside { visibility: visible; color-scheme: dark; }');
+  equal('a filter in a dark page', (await page.locator('collab-threads').evaluate((e) => getComputedStyle(e).colorScheme)), 'dark');
+
+  // The frame follows the direction of its texts, here of the product's own ones.
+  await page.evaluate(async () => {
+    (await import('/pages/elements.min.js')).setTexts({comments: 'תגובות'});
+    for (const e of document.querySelectorAll('collab-threads, collab-inbox')) e.requestUpdate();
+  });
+  await want('the frame from right to left', page.locator('collab-threads h2', {hasText: 'תגובות'}));
+  equal('directions in Hebrew', [...new Set(Object.values(await looks(['direction'])).flat())].sort(), ['direction ltr', 'direction rtl']);
+  equal('the title in Hebrew', (await looks(['direction'])).title, ['direction rtl']);
+}
+
+// resolving has somebody else resolve the open thread: its mark and the badge disappear.
+async function resolving(context) {
+  await call('/v2/users/add', {documentId: undefined, users: [{userId: 'rita', name: 'Rita Resolver'}]});
+  const page = await open(context, '/demo?as=ann');
+  const opened = [];
+  await page.exposeFunction('opened', (id) => void opened.push(id ?? ''));
+  await page.evaluate(() => document.addEventListener('collab-active', (e) => window.opened(e.detail.annotationId)));
+  await select(page, 'intro', 'largest change');
+  const thread = await comment(page, 'Will be resolved');
+  const {annotationId} = (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText === 'Will be resolved');
+  await until(() => opened.length > 0);
+  equal('the events of a new thread', opened, [annotationId]);
+  const place = 't is the [largest change] since th';
+  await marked(page, 'of an open thread', place);
+  const inbox = page.getByRole('button', {name: /^Inbox/});
+  const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
+  const before = await unread();
+  const rita = {userId: 'rita', name: 'Rita Resolver'};
+  await call('/v2/commentannotations/update', {annotationIds: [annotationId], updatedData: {status: {id: 'RESOLVED', type: 'terminal'}, resolvedByUserId: 'rita'}, actionUser: rita, triggerNotification: true});
+  await want('the name of somebody who never commented', thread.getByText('✓ Resolved by Rita Resolver'));
+  await marked(page, 'of a thread that was resolved', '');
+  const told = async () => (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.annotationId === annotationId);
+  await until(async () => (await told()).length === 1);
+  await until(async () => (await told())[0].read);
+  await until(async () => (await unread()) === before);
+  await thread.getByRole('button', {name: /^Go to the text/}).click();
+  await marked(page, 'that the reader asks for', place);
+  await page.keyboard.press('Escape');
+  await until(() => opened.length > 1);
+  equal('the events', opened, [annotationId, '']);
+}
+
+// folding shows the beginning of a long comment until the reader wants more.
+async function folding(context) {
+  const from = {userId: 'bob', name: 'Bob Builder'};
+  const lines = (n) => Array.from({length: n}, (_, i) => `Line ${i + 1}`);
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'lines', commentData: [
+    {commentText: lines(12).join('\n'), from}, {commentText: `${lines(30).join('\n')} https://example.com/last`, from}, {commentHtml: lines(30).map((l) => `<p>${l}</p>`).join(''), from},
+  ]}]});
+  const page = await open(context, '/demo?as=ann#collab-thread=lines');
+  const thread = page.locator('collab-thread[open]');
+  const more = thread.getByRole('button', {name: 'Show more'});
+  await until(async () => (await more.count()) === 2);
+  const heights = () => thread.locator('.text').evaluateAll((list) => list.map((e) => Math.round(e.parentElement.clientHeight / parseFloat(getComputedStyle(e).lineHeight))));
+  equal('the lines that are shown', await heights(), [12, 12, 12]);
+  await look.check(page, 'page-folded', {whole: false});
+  equal('the state of the button', await more.first().getAttribute('aria-expanded'), 'false');
+  await more.first().focus();
+  await page.keyboard.press('Enter');
+  const less = thread.getByRole('button', {name: 'Show less'});
+  await less.waitFor();
+  equal('the lines after the button', (await heights()).slice(0, 2), [12, 30]);
+  equal('the button keeps the focus', await less.evaluate((e) => e === e.getRootNode().activeElement), true);
+  await page.keyboard.press('Enter');
+  await until(async () => (await heights())[1] === 12);
+  await thread.getByRole('link', {name: 'https://example.com/last'}).focus();
+  await until(async () => (await heights())[1] === 30);
+}
+
+// restoring shows a page of the back/forward cache after the person has signed out elsewhere.
+async function restoring(context) {
+  let signedIn = true;
+  await context.route('**/demo/ann/collab-token', (route) => (signedIn ? route.continue() : route.fulfill({status: 401})));
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('article').first().waitFor();
+  page.expected = true;
+  const restore = (persisted) => page.evaluate((persisted) => dispatchEvent(new PageTransitionEvent('pageshow', {persisted})), persisted);
+  await restore(true);
+  await want('the threads of the same person', page.getByRole('article').first());
+  signedIn = false;
+  await restore(true);
+  await want('that nobody is signed in', page.locator('collab-threads').getByText('You are not signed in.'));
+  equal('threads after the sign-out', await page.getByRole('article').count(), 0);
 }
 
 look.run(main);

@@ -1,9 +1,10 @@
 import {LitElement} from 'lit';
 import {property} from 'lit/decorators.js';
 
+import {isRightToLeft} from './direction.js';
 import {Failure} from './failure.js';
 import type {Person} from './person.js';
-import {load} from './texts.js';
+import {load, say} from './texts.js';
 
 /** The addresses of the service and of tokens. */
 interface Source {
@@ -301,6 +302,11 @@ export function signOut(): void {
   others.close();
 }
 
+/** In a page of the back/forward cache, another user may be signed in, or none. */
+const restored = (e: PageTransitionEvent): void => {
+  if (e.persisted) renew();
+};
+
 /** An element that uses the service. */
 export class Connected extends LitElement implements Source {
   /** The address of the service. */
@@ -310,19 +316,26 @@ export class Connected extends LitElement implements Source {
   /** The organization, required if the token has several. */
   @property() organization = '';
 
+  readonly #internals = this.attachInternals();
+
   /**
    * Waits for the texts in the language of the nearest element with a lang, which may be this one.
    */
   protected override scheduleUpdate(): void | Promise<unknown> {
     let at: Element | undefined = this;
     while (at && !at.closest('[lang]')) at = (at.getRootNode() as ShadowRoot).host;
-    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
+    const update = () => {
+      this.#internals.states[isRightToLeft(say('comments')) ? 'add' : 'delete']('rtl');
+      return super.scheduleUpdate();
+    };
+    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(update) ?? update();
   }
 
   override connectedCallback(): void {
     if (!connected.size) {
       channel = new BroadcastChannel(SIGN_OUT);
       channel.onmessage = () => renew(false);
+      addEventListener('pageshow', restored);
     }
     connected.add(this);
     super.connectedCallback();
@@ -334,6 +347,7 @@ export class Connected extends LitElement implements Source {
     connected.delete(this);
     if (connected.size) return;
     channel?.close();
+    removeEventListener('pageshow', restored);
     queueMicrotask(() => connected.size || forget(true));
   }
 

@@ -2,6 +2,7 @@ import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
+import {isolated} from './direction.js';
 import {folded, hasWord, soughtIn} from './fold.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
 import {nameOf, type Person} from './person.js';
@@ -9,7 +10,6 @@ import type {Attachment, Target} from './protocol.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
-import {isolated} from './time.js';
 import {uploadOf, type Upload} from './uploads.js';
 
 const SHOWN = 8; // people and groups in the list
@@ -254,7 +254,7 @@ export class Composer extends LitElement {
     const wanted = folded(before.trim());
     const fits = (p: Person) => folded(p.userId).startsWith(wanted) || hasWord(folded(nameOf(p)), wanted);
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
-    // what is shown while searching can be chosen
+    // the list can be used while searching
     this.people = this.people.filter(fits);
     this.chosen = 0;
     this.unmatched = false;

@@ -13,7 +13,9 @@ const SPACELESS = ['Han', 'Hiragana', 'Katakana', 'Bopomofo', 'Yi', 'Thai', 'Lao
 const WORD = '\\p{L}\\p{M}\\p{N}_';
 const AT = new RegExp(`(?:^|[^${WORD}/@＠]|[${SPACELESS}])[@＠]([^\\s@＠]{0,40})$`, 'u');
 
-/** The letters of a name after the last @, or undefined if it belongs to a word, as in an address. */
+/**
+ * The letters of a name after the last @, or undefined if it belongs to a word, as in an address.
+ */
 export const soughtIn = (text: string): string | undefined => AT.exec(text)?.[1];
 
 /** An expression for the end of a name, before another word or in a script without spaces. */

@@ -248,7 +248,9 @@ function candidates(whole: Plain, {needle, prefix, suffix}: Quote): [number, num
   return groups.sort((a, b) => b.votes - a.votes).slice(0, CANDIDATES).map((g) => g.range);
 }
 
-/** A similar text whose ends are moved by at most slip characters to meet the context of the quote. */
+/**
+ * A similar text whose ends are moved by at most slip characters to meet the context of the quote.
+ */
 function fitted(text: string, {prefix, suffix}: Quote, from: number, to: number, slip: number): Omit<Candidate, 'changed'> {
   const [start, left] = meet(from, slip, (at) => before(text, at, prefix));
   const [end, right] = meet(to, slip, (at) => after(text, at, suffix));

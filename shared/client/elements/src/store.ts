@@ -228,10 +228,10 @@ export class Store {
     return known.list;
   }
 
-  /** Requests the names of readers of restricted threads. */
+  /** Requests the names of readers of restricted threads, and of users who resolved one. */
   async #identify(): Promise<void> {
-    const seers = [...this.#threads.values()].flatMap((t) => t.visibility?.people ?? []).map((p) => p.userId);
-    const userIds = [...new Set(seers)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
+    const ids = [...this.#threads.values()].flatMap((t) => [...(t.visibility?.people ?? []).map((p) => p.userId), ...(t.resolvedByUserId ? [t.resolvedByUserId] : [])]);
+    const userIds = [...new Set(ids)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
     for (const id of userIds) this.#unknown.add(id);
     for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {
       const {people} = await patient(() => ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)}));

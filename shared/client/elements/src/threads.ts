@@ -7,6 +7,7 @@ import {Connected} from './access.js';
 import {Marks, Places, type Place} from './anchor.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
+import {isolated} from './direction.js';
 import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
@@ -15,11 +16,10 @@ import './preferences.js';
 import {isResolved, type Target} from './protocol.js';
 import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
-import {base} from './styles.js';
+import {frame} from './styles.js';
 import {say} from './texts.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
-import {isolated} from './time.js';
 
 /**
  * The fragment of an address that opens a thread: #collab-thread=ID, or
@@ -65,6 +65,8 @@ export class ThreadsElement extends Connected {
   #wanted: [annotationId: string, commentId: number] | undefined; // thread to open when loaded
   #known: Set<string> | undefined; // seen comments
   #opener: HTMLElement | null = null; // focused before the composer
+  #announced: string | undefined; // id of the open thread in the last event
+  #ended = ''; // key of the open thread if it was resolved meanwhile, which ends its mark
 
   constructor() {
     super();
@@ -80,7 +82,7 @@ export class ThreadsElement extends Connected {
   }
 
   static override styles = [
-    base,
+    ...frame,
     css`
       section > header { margin-bottom: 8px; gap: 4px; }
       .filter { gap: 2px; flex-basis: 100%; }
@@ -89,10 +91,10 @@ export class ThreadsElement extends Connected {
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
-      .draft p { border-left: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      .draft p { border-inline-start: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
       .note { color: var(--_soft); padding: 6px 0; }
-      .kept { display: block; width: 100%; margin-bottom: 8px; text-align: left; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      .kept { display: block; width: 100%; margin-bottom: 8px; text-align: start; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       summary { color: var(--_soft); margin-bottom: 4px; }
     `,
   ];
@@ -145,12 +147,14 @@ export class ThreadsElement extends Connected {
   /** The threads have changed: finds places, announces new comments. */
   #changed(): void {
     const store = this.#store!;
-    const open = this.shown.find((t) => t.key === this.active)?.annotationId;
+    const open = this.#open;
     this.shown = store.threads;
-    if (open && store.loaded && !store.has(open)) {
+    if (open?.annotationId && store.loaded && !store.has(open.annotationId)) {
       this.missing = true;
       this.#activate('');
     }
+    if (open && this.#open && isResolved(open) !== isResolved(this.#open)) this.#ended = isResolved(this.#open) ? this.active : '';
+    this.#announce();
     this.#locate();
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
@@ -161,6 +165,11 @@ export class ThreadsElement extends Connected {
     }
     if (this.#wanted && store.loaded) void this.open(...this.#wanted);
     this.requestUpdate(); // the store's own state may have changed
+  }
+
+  /** The open thread. */
+  get #open(): ShownThread | undefined {
+    return this.shown.find((t) => t.key === this.active);
   }
 
   /** Finds the places of new threads. */
@@ -282,7 +291,7 @@ export class ThreadsElement extends Connected {
   protected override updated(): void {
     const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key)?.range ?? []);
     const draft = this.draft?.target && this.#root ? new Places(this.#root).find(this.draft.target) : null;
-    if (this.#root) this.#marks.set(ranges, (draft ?? this.#places.get(this.active))?.range, this.#root);
+    if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#places.get(this.active)))?.range, this.#root);
   }
 
   /** In the order of the text; threads without a place first, older ones before. */
@@ -336,12 +345,22 @@ export class ThreadsElement extends Connected {
     if (key === this.active) return;
     this.active = key;
     this.comment = 0;
-    const annotationId = this.shown.find((t) => t.key === key)?.annotationId;
+    this.#ended = '';
+    this.#announce();
+  }
+
+  /** Reports another open thread, or none. A new thread has an id when the service has stored it. */
+  #announce(): void {
+    const annotationId = this.#open?.annotationId;
+    if (annotationId === '' || annotationId === this.#announced) return;
+    this.#announced = annotationId;
     this.dispatchEvent(new CustomEvent('collab-active', {bubbles: true, composed: true, detail: {annotationId}}));
   }
 
   #goto(t: ShownThread): void {
     this.#activate(t.key);
+    this.#ended = '';
+    this.requestUpdate();
     const place = this.#places.get(t.key)?.range;
     if (!place) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
