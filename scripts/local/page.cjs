@@ -128,6 +128,11 @@ async function cutting(context) {
   equal('a long quote', (await added('A long quote')).targetElement.targetText, start);
   equal('what is said of it', await thread.getByRole('alert').count(), 0);
 
+  await thread.getByRole('textbox').fill('Half a character \ud83d, and a whole one 😀');
+  await page.keyboard.press('Control+Enter');
+  await want('the comment without the half', thread.getByRole('button', {name: /^Edit your/}).nth(1));
+  equal('the comment', (await added('A long quote')).comments[1]?.commentText, 'Half a character \ufffd, and a whole one 😀');
+
   page.expected = true;
   const logged = [];
   page.on('console', (m) => logged.push(m.text()));
@@ -168,6 +173,7 @@ async function mentioning(context) {
   await page.keyboard.press('Enter');
   await page.keyboard.type('@nobody');
   await want('that nobody fits', none.first());
+  await look.check(page, 'page-none', {whole: false});
   await page.keyboard.press('Enter');
   equal('a text without a match', await box.inputValue(), 'Hello @box\n@nobody\n');
   await box.fill('ann@bo');

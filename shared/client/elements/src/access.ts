@@ -228,7 +228,7 @@ export class Access {
 
   async #send(path: string, data: object, key: string, token: string): Promise<Result> {
     const {api} = this.source;
-    const body = JSON.stringify({data: {organizationId: this.#organization, ...data}});
+    const body = JSON.stringify({data: {organizationId: this.#organization, ...data}}, wellFormed);
     const number = ++this.#begun;
     let response: Response;
     let answer;
@@ -259,6 +259,9 @@ export class Access {
     throw new Failure(status, message, Number(response.headers.get('Retry-After')) * 1000 || 0);
   }
 }
+
+/** A value for JSON, without halves of characters, which the service refuses. */
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\ufffd') : value);
 
 const organizationOf = (r: Resource): string => r.organizationId ?? r.id;
 

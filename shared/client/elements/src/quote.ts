@@ -3,11 +3,12 @@ import search from 'approx-string-match';
 import type {Target} from './protocol.js';
 
 const LONGEST = 500; // characters of a quote
+const COMPARED = 1_000; // maximum characters of a quote that is found in a changed text
 const CONTEXT = 32; // characters that are stored before and after a quote
 const PIECES = 12; // maximum pieces of a changed quote and its context that are searched
 const PIECE = 8; // characters of a piece, if there are enough
 const REPEATS = 20; // considered occurrences of a piece
-const CANDIDATES = 8; // places of a changed quote that are compared in detail
+const CANDIDATES = 5; // places of a changed quote that are compared in detail
 const SLIP = 16; // characters by which the end of a changed quote may move to meet its context
 const CONTACT = 4; // common characters of the context that justify this
 
@@ -58,7 +59,7 @@ export class Plain {
     this.text = text;
   }
 
-  #index: {first: Int32Array; next: Int32Array} | undefined; // positions by the key of their text, 1 more
+  #index: {first: Int32Array; next: Int32Array} | undefined; // positions plus 1, by the key of their text
 
   /** The positions of a text, in order. */
   *positions(part: string): Generator<number> {
@@ -95,7 +96,7 @@ function keyOf(text: string, at: number): number {
   return (key ^ (key >>> 16)) & (KEYS - 1);
 }
 
-/** The first position of each key, and the next one with the same key for each position. */
+/** For each key its first position plus 1, and for each of these the next one; 0 for none. */
 function indexOf(text: string): {first: Int32Array; next: Int32Array} {
   const first = new Int32Array(KEYS);
   const next = new Int32Array(text.length + 1);
@@ -203,6 +204,7 @@ function exact(whole: Plain, quote: Quote, occurrence: number): Found | null {
 function similar(whole: Plain, quote: Quote): Found | null {
   const {text} = whole;
   const {needle} = quote;
+  if (needle.length > COMPARED) return null;
   const most = needle.length >> 1;
   let best: Found | null = null;
   let heaviest = 0;
@@ -240,7 +242,7 @@ function candidates(whole: Plain, {needle, prefix, suffix}: Quote): [number, num
   const groups: {range: [number, number]; votes: number}[] = [];
   for (const start of starts) {
     const group = groups.at(-1);
-    if (group && start - group.range[1] <= needle.length >> 1) {
+    if (group && start - group.range[0] <= needle.length) {
       group.range[1] = start;
       group.votes++;
     } else groups.push({range: [start, start], votes: 1});

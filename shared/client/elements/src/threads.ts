@@ -61,6 +61,7 @@ export class ThreadsElement extends Connected {
   #places = new Map<string, Place | null>(); // by key; null if the text was removed
   #marks = new Marks();
   #root: Element | null = null;
+  #text: Places | undefined; // of the document, until it changes
   #changes = new MutationObserver(() => this.#moved());
   #wanted: [annotationId: string, commentId: number] | undefined; // thread to open when loaded
   #known: Set<string> | undefined; // seen comments
@@ -140,6 +141,7 @@ export class ThreadsElement extends Connected {
   #detach(): void {
     this.#end?.();
     this.#changes.disconnect();
+    this.#text = undefined;
     this.#root?.removeEventListener('click', this.#clicked as EventListener);
     this.#marks.clear();
   }
@@ -172,6 +174,12 @@ export class ThreadsElement extends Connected {
     return this.shown.find((t) => t.key === this.active);
   }
 
+  /** Finds places in the document. It keeps the text if it is told about changes. */
+  #textOf(root: Element): Places {
+    if (root.contains(this)) return new Places(root);
+    return (this.#text ??= new Places(root));
+  }
+
   /** Finds the places of new threads. */
   #locate(): void {
     let places: Places | undefined;
@@ -179,7 +187,7 @@ export class ThreadsElement extends Connected {
     for (const t of this.shown) {
       if (!t.targetElement || !this.#root) continue;
       const known = this.#places.get(t.key);
-      found.set(t.key, known === undefined ? (places ??= new Places(this.#root)).find(t.targetElement) : known);
+      found.set(t.key, known === undefined ? (places ??= this.#textOf(this.#root)).find(t.targetElement) : known);
     }
     this.#places = found;
   }
@@ -187,6 +195,7 @@ export class ThreadsElement extends Connected {
   #waiting = false;
   /** The document has changed: finds all places again when it stops changing. */
   #moved(): void {
+    this.#text = undefined;
     if (this.#waiting) return;
     this.#waiting = true;
     setTimeout(() => {
@@ -290,7 +299,7 @@ export class ThreadsElement extends Connected {
 
   protected override updated(): void {
     const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key)?.range ?? []);
-    const draft = this.draft?.target && this.#root ? new Places(this.#root).find(this.draft.target) : null;
+    const draft = this.draft?.target && this.#root ? this.#textOf(this.#root).find(this.draft.target) : null;
     if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#places.get(this.active)))?.range, this.#root);
   }
 
@@ -392,7 +401,7 @@ export class ThreadsElement extends Connected {
       if (this.selected) this.selected = null;
       return;
     }
-    this.selected = new Places(this.#root!).describe(range);
+    this.selected = this.#textOf(this.#root!).describe(range);
     const rect = range.getBoundingClientRect();
     this.float.style.left = `${Math.max(8, Math.min(rect.left, innerWidth - 110))}px`;
     this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;

@@ -101,6 +101,15 @@ test('a quote is cut between characters', () => {
   assert.equal(find(new Plain(text), target).from, 0);
 });
 
+test('a repetitive or long text takes no time', () => {
+  const start = performance.now();
+  const text = 'no '.repeat(70_000);
+  const target = quoted(`${text.slice(0, 100_000)}${'yes no '.repeat(60)}${text}`, 'yes no '.repeat(60));
+  assert.equal(find(new Plain(text), target), null);
+  assert.equal(find(new Plain(text), {targetText: 'no yes '.repeat(30_000)}), null);
+  assert.ok(performance.now() - start < 5_000);
+});
+
 test('a selection of white space has no target', () => {
   assert.equal(quoted('a  b', '  '), null);
   assert.equal(quoted('a \u200b b', ' \u200b '), null);
