@@ -17,6 +17,7 @@ const ECHO = 5_000; // ms in which a hint may be an echo of reading here
 const PEOPLE_AGE = 60_000; // ms to cache people for mentions
 const TYPING = 150; // ms to wait for further letters before searching people
 const SEARCHED = 2; // letters of a name needed to search people
+const IDEOGRAPHS = '\u2e80'; // letters from here on: one is enough
 export const LONG = 20; // comments of a thread shown at first
 const WAIT = 15_000; // ms to wait for the server before asking the reader
 const TRIES = 5; // attempts at a request that the server delays
@@ -210,7 +211,7 @@ export class Store {
    */
   async people(letters: string, wanted: () => boolean): Promise<Person[]> {
     let {people, more} = await this.#search('');
-    if (more && letters.length >= SEARCHED) {
+    if (more && (letters.length >= SEARCHED || letters >= IDEOGRAPHS)) {
       await pause(TYPING);
       if (!wanted()) return [];
       ({people} = await this.#search(cut(letters, 100)));

@@ -174,7 +174,7 @@ export class ThreadsElement extends Connected {
     return this.shown.find((t) => t.key === this.active);
   }
 
-  /** Finds places in the document. It keeps the text if it is told about changes. */
+  /** Finds places in the document. It keeps the text until it changes, if it can observe that. */
   #textOf(root: Element): Places {
     if (root.contains(this)) return new Places(root);
     return (this.#text ??= new Places(root));
