@@ -682,7 +682,7 @@ async function failing(browser) {
   const list = page.locator('collab-threads');
   for (const [name, answer, says] of [
     ['denied', refuse(403, 'PERMISSION_DENIED', 'no'), 'You do not have permission'],
-    ['disabled', refuse(400, 'FAILED_PRECONDITION', 'document "launch-plan" is disabled'), 'Document "launch-plan" is disabled.'],
+    ['disabled', refuse(400, 'FAILED_PRECONDITION', 'document "launch-plan" is disabled'), 'This is not possible here at the moment.'],
     ['busy', refuse(429, 'RESOURCE_EXHAUSTED', 'later', {'Retry-After': '600'}), 'Try again in 10 minutes'],
     ['down', (route) => route.abort(), 'The server is not responding.'],
   ]) {

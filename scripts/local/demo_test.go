@@ -15,6 +15,12 @@ func TestDemo(t *testing.T) {
 	browse(t, start(t, t.TempDir()), "demo.cjs", map[string]any{"vectors": vectors(t)})
 }
 
+// TestPage uses the elements in texts of every script, and in pages with their own styles.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	browse(t, start(t, t.TempDir()), "page.cjs", nil)
+}
+
 // vectors returns texts that must not run as scripts.
 func vectors(t *testing.T) []string {
 	t.Helper()

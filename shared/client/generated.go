@@ -1336,6 +1336,11 @@ type TargetElement struct {
 	Occurrence int64 `json:"occurrence,omitzero"`
 	// The anchor is the whole text of the element
 	SelectAllContent *bool `json:"selectAllContent,omitzero"`
+	// The text before targetText, which finds it after changes. An addition of this service: the
+	// documented API has no such field: at most 256 bytes
+	Prefix string `json:"prefix,omitzero"`
+	// The text after targetText. An addition of this service, like prefix: at most 256 bytes
+	Suffix string `json:"suffix,omitzero"`
 }
 
 // User is the value of actionUser, assignedTo, contact, from, newUser, notifyUsers, oldUser.

@@ -144,6 +144,8 @@ type TargetElement struct {
 	TargetText       *string `json:"targetText,omitempty" person:"in,out"`
 	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" person:"in,out" doc:"Which occurrence of targetText"`
 	SelectAllContent *bool   `json:"selectAllContent,omitempty" person:"in,out" doc:"The anchor is the whole text of the element"`
+	Prefix           *string `json:"prefix,omitempty" rule:"max=256" person:"in,out" doc:"The text before targetText, which finds it after changes. An addition of this service: the documented API has no such field"`
+	Suffix           *string `json:"suffix,omitempty" rule:"max=256" person:"in,out" doc:"The text after targetText. An addition of this service, like prefix"`
 }
 
 type Priority struct {

@@ -30,7 +30,7 @@ const both = {bundle: true, format: 'esm', target: 'es2022', legalComments: 'non
 for (const entry of ['index', 'html']) {
   await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('./html.js')]});
 }
-const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, and DOMPurify (c) Cure53, Apache-2.0: NOTICES.txt of collabdata-elements */'};
+const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, DOMPurify (c) Cure53, Apache-2.0, and approx-string-match (c) Robert Knight, MIT: NOTICES.txt of collabdata-elements */'};
 await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
 
 // Catalogs of other languages, for both.
@@ -45,6 +45,6 @@ await writeFile('dist/src/texts.d.ts', types.replace(/import .*en\.json';/, `dec
 
 // Licenses of the package and of the bundled code.
 const notice = async (name) => `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`;
-const notices = await Promise.all(['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'dompurify'].map(notice));
+const notices = await Promise.all(['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'dompurify', 'approx-string-match'].map(notice));
 await writeFile('dist/NOTICES.txt', `elements.min.js and html.min.js have parts of these packages.\n\n${notices.join('\n\n')}`);
 await copyFile('../../../LICENSE', 'LICENSE');

@@ -107,7 +107,7 @@ func everything(t testing.TB, c *client.Client) {
 		{"type": "document", "id": "plan", "organizationId": "acme"}, {"type": "folder", "id": "z", "organizationId": "acme", "expiresAt": 1000000000}]}`)
 
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "plan", "commentAnnotations": [
-		{"annotationId": "full", "location": {"id": "page", "locationName": "Page"}, "targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": false},
+		{"annotationId": "full", "location": {"id": "page", "locationName": "Page"}, "targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": false, "prefix": "before ", "suffix": " after"},
 			"status": {"id": "IN_PROGRESS", "color": "red"}, "assignedTo": {"userId": "bob", "name": "Bob"}, "context": {"a": {"b": [1, 2.0, null]}}, "priority": {"id": "p1", "name": "High"},
 			"createdAt": 1700000000001, "lastUpdated": 1700000009000, "type": "suggestion", "suggestion": {"newValue": [1], "oldValue": null}, "commentType": "chart", "pageInfo": {"url": "u"},
 			"isPageAnnotation": true, "actions": [{"a": [1]}], "positionX": 1.5, "screenWidth": 1920, "visibility": {"type": "restricted", "userIds": ["bob", "cid"]},
@@ -167,7 +167,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "a", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "de", "timeZone": "Europe/Berlin"}]`)
 	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "documents": [{"documentId": "whole"}]`)
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "whole", "location": {"id": "page", "locationName": "Page"},
-		"targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": true}, "assignedTo": `+fay+`, "context": {"a": 1}, "priority": {"id": "p1", "name": "High", "color": "red", "lightColor": "pink"},
+		"targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": true, "prefix": "before ", "suffix": " after"}, "assignedTo": `+fay+`, "context": {"a": 1}, "priority": {"id": "p1", "name": "High", "color": "red", "lightColor": "pink"},
 		"status": {"id": "mine", "type": "ongoing", "name": "Mine", "color": "#333", "lightColor": "#444", "svg": "<svg/>", "iconUrl": "https://example.com/i.png"}, "createdAt": 1700000000001, "lastUpdated": 1700000009000,
 		"visibility": {"type": "restricted", "userIds": ["gil", "hal", "ann", "ida"]}, "type": "suggestion", "suggestion": {"newValue": 1}, "commentType": "chart", "pageInfo": {"url": "u"}, "isPageAnnotation": true,
 		"actions": [{"a": 1}], "positionX": 1.5, "positionY": 2.5, "screenWidth": 1920, "screenHeight": 1080, "screenScrollHeight": 5, "screenScrollTop": 6,

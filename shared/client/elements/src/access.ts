@@ -1,16 +1,10 @@
 import {LitElement} from 'lit';
 import {property} from 'lit/decorators.js';
 
-import type {Person} from './protocol.js';
-import {load} from './texts.js';
-
-/** A failed request: a status of the service, UNAVAILABLE without a response, or OFFLINE. */
-export class Failure extends Error {
-  /** retryAfter is the wait in ms that the server requests, or 0. */
-  constructor(readonly status: string, message = '', readonly retryAfter = 0) {
-    super(message);
-  }
-}
+import {isRightToLeft} from './direction.js';
+import {Failure} from './failure.js';
+import type {Person} from './person.js';
+import {load, say} from './texts.js';
 
 /** The addresses of the service and of tokens. */
 interface Source {
@@ -87,9 +81,6 @@ function tell(text: string): void {
   if (!told.has(text)) console.error(`collabdata: ${text}`);
   told.add(text);
 }
-
-/** Creates a request id. Without TLS, browsers have no crypto.randomUUID. */
-export const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
 
 const offline = (): Failure => new Failure(navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE');
 
@@ -237,7 +228,7 @@ export class Access {
 
   async #send(path: string, data: object, key: string, token: string): Promise<Result> {
     const {api} = this.source;
-    const body = JSON.stringify({data: {organizationId: this.#organization, ...data}});
+    const body = JSON.stringify({data: {organizationId: this.#organization, ...data}}, wellFormed);
     const number = ++this.#begun;
     let response: Response;
     let answer;
@@ -262,11 +253,15 @@ export class Access {
       throw failure;
     }
     if (answer?.result) return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
-    const {status = 'UNAVAILABLE', message} = answer?.error ?? {};
-    if (/^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(status)) tell(`${api}${path} answers ${status}: ${message}.`);
+    const {status = 'UNAVAILABLE', message, details} = answer?.error ?? {};
+    const mistake = key ? /^(UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT|FAILED_PRECONDITION)$/ : /^(UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT)$/;
+    if (mistake.test(status)) tell(`${api}${path} answers ${status}: ${message}. ${details ? JSON.stringify(details) : ''}`);
     throw new Failure(status, message, Number(response.headers.get('Retry-After')) * 1000 || 0);
   }
 }
+
+/** A value for JSON, without halves of characters, which the service refuses. */
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\ufffd') : value);
 
 const organizationOf = (r: Resource): string => r.organizationId ?? r.id;
 
@@ -310,6 +305,11 @@ export function signOut(): void {
   others.close();
 }
 
+/** In a page of the back/forward cache, another user may be signed in, or none. */
+const restored = (e: PageTransitionEvent): void => {
+  if (e.persisted) renew();
+};
+
 /** An element that uses the service. */
 export class Connected extends LitElement implements Source {
   /** The address of the service. */
@@ -319,19 +319,26 @@ export class Connected extends LitElement implements Source {
   /** The organization, required if the token has several. */
   @property() organization = '';
 
+  readonly #internals = this.attachInternals();
+
   /**
    * Waits for the texts in the language of the nearest element with a lang, which may be this one.
    */
   protected override scheduleUpdate(): void | Promise<unknown> {
     let at: Element | undefined = this;
     while (at && !at.closest('[lang]')) at = (at.getRootNode() as ShadowRoot).host;
-    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(() => super.scheduleUpdate()) ?? super.scheduleUpdate();
+    const update = () => {
+      this.#internals.states[isRightToLeft(say('comments')) ? 'add' : 'delete']('rtl');
+      return super.scheduleUpdate();
+    };
+    return load(at?.closest<HTMLElement>('[lang]')?.lang)?.then(update) ?? update();
   }
 
   override connectedCallback(): void {
     if (!connected.size) {
       channel = new BroadcastChannel(SIGN_OUT);
       channel.onmessage = () => renew(false);
+      addEventListener('pageshow', restored);
     }
     connected.add(this);
     super.connectedCallback();
@@ -343,6 +350,7 @@ export class Connected extends LitElement implements Source {
     connected.delete(this);
     if (connected.size) return;
     channel?.close();
+    removeEventListener('pageshow', restored);
     queueMicrotask(() => connected.size || forget(true));
   }
 

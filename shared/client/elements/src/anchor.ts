@@ -1,57 +1,77 @@
 import type {Target} from './protocol.js';
+import {find, Plain, targetOf} from './quote.js';
 
-/**
- * The characters of an element without white space, with their positions. It finds a quote across
- * lines and formatting.
- */
+/** Elements within a line. Others, and line breaks, separate words. */
+const INLINE = /^(a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|nobr|q|r[bpt]|ruby|s|samp|small|span|strike|strong|sub|sup|svg|time|tt|u|var|wbr)$|-/i;
+const HIDDEN = /^(script|style|template|noscript|textarea)$/i;
+
+/** The text of an element across lines and formatting, with the positions of its characters. */
 class Index {
-  readonly text: string;
-  // start in text; offset in the node for each character
-  readonly #nodes: {node: Text; start: number; offsets: Uint32Array}[] = [];
+  readonly plain: Plain;
+  readonly #nodes: {node: Text; start: number}[] = [];
 
   constructor(scope: Node) {
     let text = '';
-    for (const walk = document.createTreeWalker(scope, NodeFilter.SHOW_TEXT); walk.nextNode(); ) {
-      const node = walk.currentNode as Text;
-      const offsets = new Uint32Array(node.length);
-      let squeezed = '';
-      let count = 0;
-      for (const word of node.data.matchAll(/\S+/g)) {
-        for (let i = 0; i < word[0].length; i++) offsets[count++] = word.index + i;
-        squeezed += word[0];
+    let apart = false; // from the text before
+    let last: Text | undefined;
+    const shown = (node: Node) => (HIDDEN.test(node.nodeName) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+    for (const walk = document.createTreeWalker(scope, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, shown); walk.nextNode(); ) {
+      const node = walk.currentNode;
+      if (!(node instanceof Text)) {
+        apart ||= !INLINE.test(node.nodeName);
+        continue;
       }
-      if (count) this.#nodes.push({node, start: text.length, offsets});
-      text += squeezed;
+      for (let e = last?.parentElement; e && !apart && !e.contains(node); e = e.parentElement) apart = !INLINE.test(e.localName);
+      if (apart) text += '\n';
+      this.#nodes.push({node, start: text.length});
+      text += node.data;
+      last = node;
+      apart = false;
     }
-    this.text = text;
+    this.plain = new Plain(text);
   }
 
-  /** The start of the n-th occurrence of a text, counted from 1, or -1. */
-  find(needle: string, n: number): number {
-    let at = -1;
-    do at = this.text.indexOf(needle, at + 1);
-    while (at >= 0 && --n > 0);
-    return at;
-  }
-
-  /** The range of a text between two positions. */
+  /** The range of the text between two positions. */
   range(from: number, to: number): Range {
     const range = document.createRange();
-    range.setStart(...this.#place(from));
-    const [node, offset] = this.#place(to - 1);
+    range.setStart(...this.#place(this.plain.start(from)));
+    const [node, offset] = this.#place(this.plain.start(to) - 1);
     range.setEnd(node, offset + 1);
     return range;
   }
 
-  #place(at: number): [Text, number] {
-    const {node, start, offsets} = this.#nodes.findLast((n) => n.start <= at)!;
-    return [node, offsets[at - start]!];
+  #place(position: number): [Text, number] {
+    const {node, start} = this.#nodes[this.#count((n) => n.start <= position) - 1]!;
+    return [node, Math.min(position - start, node.length)];
+  }
+
+  /** The position of a point in the document. */
+  at(container: Node, offset: number): number {
+    const point = document.createRange();
+    point.setStart(container, offset);
+    const last = this.#nodes[this.#count((n) => point.comparePoint(n.node, 0) < 0) - 1];
+    if (!last) return 0;
+    return this.plain.at(last.start + (last.node === container ? offset : last.node.length));
+  }
+
+  /** The number of nodes of which something is true, all before the others. */
+  #count(is: (n: {node: Text; start: number}) => boolean): number {
+    let [low, high] = [0, this.#nodes.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (is(this.#nodes[middle]!)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
-const squeeze = (text: string): string => text.replace(/\s+/g, '');
-
-const QUOTE = 500; // maximum characters that a target quotes
+/** The place of a thread in a document. */
+export interface Place {
+  range: Range;
+  /** The text differs from the quote. */
+  changed: boolean;
+}
 
 /** Finds the places of threads in a document. It reads each element's text once. */
 export class Places {
@@ -70,41 +90,31 @@ export class Places {
   }
 
   /** The place of a target, or null if it does not exist. */
-  find({elementId, targetText, occurrence}: Target): Range | null {
-    const scope = elementId ? this.#element(elementId) : this.root;
+  find(target: Target): Place | null {
+    const scope = target.elementId ? this.#element(target.elementId) : this.root;
     if (!scope) return null;
-    const needle = squeeze(targetText ?? '');
-    if (!needle) {
+    if (!target.targetText?.trim()) {
       const range = document.createRange();
       range.selectNodeContents(scope);
-      return range;
+      return {range, changed: false};
     }
     const index = this.#index(scope);
-    const at = index.find(needle, occurrence ?? 1);
-    return at < 0 ? null : index.range(at, at + needle.length);
+    const found = find(index.plain, target);
+    return found && {range: index.range(found.from, found.to), changed: found.changed};
   }
 
   /** The target of a selection, or null if it has no text. */
-  describe(selection: Range): Target | null {
-    const targetText = selection.toString().trim().replace(/\s+/g, ' ').slice(0, QUOTE);
-    const needle = squeeze(targetText);
-    if (!needle) return null;
+  describe({commonAncestorContainer: common, startContainer, startOffset, endContainer, endOffset}: Range): Target | null {
     let scope: Element = this.root;
-    const common = selection.commonAncestorContainer;
     for (let e = common instanceof Element ? common : common.parentElement; e && e !== this.root; e = e.parentElement) {
       if (e.id) {
         scope = e;
         break;
       }
     }
-    const before = document.createRange();
-    before.selectNodeContents(scope);
-    before.setEnd(selection.startContainer, selection.startOffset);
-    const start = squeeze(before.toString()).length;
     const index = this.#index(scope);
-    let occurrence = 1;
-    for (let at = index.text.indexOf(needle); at >= 0 && at < start; at = index.text.indexOf(needle, at + 1)) occurrence++;
-    return {...(scope.id && {elementId: scope.id}), targetText, occurrence};
+    const target = targetOf(index.plain, index.at(startContainer, startOffset), index.at(endContainer, endOffset));
+    return target && {...(scope.id && {elementId: scope.id}), ...target};
   }
 }
 

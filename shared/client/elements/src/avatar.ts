@@ -1,9 +1,12 @@
 import {html, type TemplateResult} from 'lit';
 
-import {nameOf, type Person} from './protocol.js';
+import {nameOf, type Person} from './person.js';
 
 /** Marks restricted visibility. Text next to it explains it. */
 export const lock = html`<svg class="lock" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 7V5a4 4 0 0 1 8 0v2h1v8H3V7zm2 0h4V5a2 2 0 0 0-4 0z"/></svg>`;
+
+/** The first character as a reader sees it, such as a letter with its marks. */
+const first = (text = ''): string => [...new Intl.Segmenter().segment(text)][0]?.segment ?? '';
 
 /**
  * A person's photo, or initials on a color. Screen readers ignore it, because the name is next to
@@ -14,7 +17,7 @@ export function avatar(p: Person): TemplateResult {
     return html`<span class="avatar" part="avatar"><img src=${p.photoUrl} alt="" loading="lazy" referrerpolicy="no-referrer"></span>`;
   }
   const words = nameOf(p).trim().split(/\s+/);
-  const initials = [words[0], words.length > 1 ? words.at(-1) : ''].map((w) => [...(w ?? '')][0] ?? '').join('').toUpperCase();
+  const initials = [words[0], words.length > 1 ? words.at(-1) : ''].map((w) => first(w)).join('').toUpperCase();
   let sum = 0;
   for (const c of p.userId) sum = (sum * 31 + c.codePointAt(0)!) >>> 0;
   return html`<span class="avatar h${(sum % 6) + 1} ${p.group ? 'group' : ''}" part="avatar" aria-hidden="true">${initials}</span>`;

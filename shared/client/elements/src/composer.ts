@@ -2,8 +2,11 @@ import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
+import {isolated} from './direction.js';
+import {folded, hasWord, soughtIn} from './fold.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
-import {nameOf, type Attachment, type Person, type Target} from './protocol.js';
+import {nameOf, type Person} from './person.js';
+import type {Attachment, Target} from './protocol.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
@@ -13,9 +16,6 @@ const SHOWN = 8; // people and groups in the list
 const GROUPS = 3; // places for groups, however many people match
 const LONGEST = 20_000; // characters of a text: ten pages
 const NEAR = 1_000; // remaining characters at which a countdown starts
-
-/** A text in the service's form for searches: without case and accents. */
-const folded = (text: string) => text.normalize('NFKD').replace(/(?![\u3099\u309a])\p{Mn}/gu, '').toLowerCase().replaceAll('ß', 'ss').normalize('NFC');
 
 /**
  * A written comment: its text with tokens, mentioned people, files, and its only readers; undefined
@@ -62,6 +62,7 @@ export class Composer extends LitElement {
   @state() private uploading = 0;
   @state() private people: Person[] = [];
   @state() private chosen = 0;
+  @state() private unmatched = false; // nobody has the sought name
   @state() private empty = true;
   @state() private left = NEAR; // remaining characters, at most NEAR
   @query('textarea') private area!: HTMLTextAreaElement;
@@ -86,10 +87,11 @@ export class Composer extends LitElement {
       .seers button { border-color: var(--_line); background: var(--_paper); overflow-wrap: anywhere; }
       input { font: inherit; color: inherit; background: none; border: 0; flex: 1; min-width: 110px; min-height: 28px; padding: 0 4px; }
       input::placeholder { color: var(--_soft); opacity: 1; }
-      ul {
+      ul, .none {
         position: absolute; z-index: 2; left: 0; right: 0; margin-top: 2px; padding: 4px; background: var(--_paper); border: 1px solid var(--_line);
         border-radius: var(--_radius); box-shadow: 0 6px 20px rgb(0 0 0 / .22);
       }
+      .none { color: var(--_soft); }
       li { display: flex; gap: 8px; align-items: center; padding: 4px 6px; border-radius: 6px; cursor: pointer; overflow-wrap: anywhere; }
       li[aria-selected='true'] { background: color-mix(in srgb, var(--_accent) 20%, transparent); }
     `,
@@ -114,16 +116,17 @@ export class Composer extends LitElement {
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
-        <button type="button" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
+        <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
       ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
       ${this.only ? this.#chosen(this.only, open) : nothing}
       <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
-            ${avatar(p)}<span dir="auto">${nameOf(p)}</span>${p.group ? html`<span class="soft">${say('group')}</span>` : nothing}${this.#twin(p) ? html`<span class="soft">${p.userId}</span>` : nothing}
+            ${avatar(p)}<span dir="auto">${nameOf(p)}</span>${p.group ? html`<span class="soft">${say('group')}</span>` : nothing}${this.#twin(p) ? html`<span class="soft" dir="auto">${p.userId}</span>` : nothing}
           </li>`)}
       </ul>
-      <div class="said" role="status">${open ? say('people', {count: this.people.length}) : this.left < 0 ? say('tooLong') : ''}</div>
+      ${this.unmatched ? html`<p class="none" aria-hidden="true">${say('noPeople')}</p>` : nothing}
+      <div class="said" role="status">${this.unmatched ? say('noPeople') : open ? say('people', {count: this.people.length}) : this.left < 0 ? say('tooLong') : ''}</div>
       <div class="row">
         ${this.choice ? html`<div class="choice" part="choice" role="group" aria-label=${say('visibleTo')}>
           <button type="button" aria-pressed=${!this.only} @click=${() => this.#show(undefined)}>${say('everyone')}</button>
@@ -147,8 +150,8 @@ export class Composer extends LitElement {
   /** The chosen readers, each with a button to remove them, and the field to add more. */
   #chosen(only: Person[], open: boolean): unknown {
     return html`<div class="row seers" role="group" aria-label=${say('onlyThese')}>${lock}
-      ${only.map((p) => html`<button type="button" aria-label=${say('removePerson', {name: labelOf(p, only)})} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
-      <input role="combobox" aria-label=${say('addPerson')} placeholder=${say('addPerson')} autocomplete="off" aria-autocomplete="list" aria-controls="people"
+      ${only.map((p) => html`<button type="button" dir="auto" aria-label=${say('removePerson', {name: labelOf(p, only)})} @click=${() => this.#show(only.filter((q) => q !== p))}>${labelOf(p, only)} ×</button>`)}
+      <input dir="auto" role="combobox" aria-label=${say('addPerson')} placeholder=${say('addPerson')} autocomplete="off" aria-autocomplete="list" aria-controls="people"
         aria-expanded=${open} aria-activedescendant=${open ? `p${this.chosen}` : nothing}
         @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;
   }
@@ -216,14 +219,14 @@ export class Composer extends LitElement {
 
   async #upload(file: File, upload: Upload): Promise<void> {
     this.uploading++;
-    this.said = say('uploading', {name: file.name});
+    this.said = say('uploading', {name: isolated(file.name)});
     try {
       const url = await upload(file);
       this.said = '';
       this.#attach([...this.files, {name: file.name, mimeType: file.type, size: file.size, url}]);
     } catch (e) {
       console.error('collabdata: the function of setUploads failed', e);
-      this.said = say('notUploaded', {name: file.name});
+      this.said = say('notUploaded', {name: isolated(file.name)});
     }
     this.uploading--;
   }
@@ -243,15 +246,18 @@ export class Composer extends LitElement {
    * readers.
    */
   #look = (): void => {
-    const sought = (): string | undefined =>
-      this.#adding ? this.adder!.value : /(?:^|[\s(])@([^\s@]{0,40})$/u.exec(this.area.value.slice(0, this.area.selectionEnd))?.[1];
+    const sought = () => (this.#adding ? this.adder!.value : soughtIn(this.area.value.slice(0, this.area.selectionEnd)));
     const before = sought();
     if (before === undefined) return this.#hide();
     this.#start = this.area.selectionEnd - before.length - 1;
     const adding = this.#adding;
     const wanted = folded(before.trim());
-    const fits = (p: Person) => folded(p.userId).startsWith(wanted) || ` ${folded(nameOf(p))}`.includes(` ${wanted}`);
+    const fits = (p: Person) => folded(p.userId).startsWith(wanted) || hasWord(folded(nameOf(p)), wanted);
     const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
+    // the list can be used while searching
+    this.people = this.people.filter(fits);
+    this.chosen = 0;
+    this.unmatched = false;
     this.store.people(before.trim(), () => sought() === before).then(
       (all) => {
         // the reader has continued typing
@@ -261,6 +267,7 @@ export class Composer extends LitElement {
         const groups = Math.min(found.filter((p) => p.group).length, GROUPS);
         this.people = found.filter((p, i) => p.group || i < SHOWN - groups).slice(0, SHOWN);
         this.chosen = 0;
+        this.unmatched = !!wanted && !this.people.length;
       },
       () => this.#hide(),
     );
@@ -268,6 +275,7 @@ export class Composer extends LitElement {
 
   #hide = (): void => {
     if (this.people.length) this.people = [];
+    this.unmatched = false;
   };
 
   #take(p: Person): void {
@@ -290,7 +298,7 @@ export class Composer extends LitElement {
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#send();
     else if (n && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) this.chosen = (this.chosen + (e.key === 'ArrowDown' ? 1 : n - 1)) % n;
     else if (n && (e.key === 'Enter' || (e.key === 'Tab' && !this.#adding))) this.#take(this.people[this.chosen]!);
-    else if (n && e.key === 'Escape') this.#hide();
+    else if ((n || this.unmatched) && e.key === 'Escape') this.#hide();
     else if (e.key === 'Escape' && this.close) this.close();
     else if (e.key === 'Backspace' && this.#adding && !this.adder!.value && this.only!.length) this.#show(this.only!.slice(0, -1));
     else return;

@@ -1,7 +1,9 @@
 import {html, nothing, render, type TemplateResult} from 'lit';
 import {guard} from 'lit/directives/guard.js';
 
-import {nameOf, type Comment, type Person} from './protocol.js';
+import {linkAt} from './links.js';
+import {nameOf, type Person} from './person.js';
+import type {Comment} from './protocol.js';
 import type {Store} from './store.js';
 import {say} from './texts.js';
 
@@ -35,17 +37,18 @@ function load(): Promise<void> {
   ));
 }
 
-const PIECES = /\{\{([^{}]+)\}\}|https?:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?')\]]/gi;
+const TOKEN = /\{\{([^{}]+)\}\}|https?:\/\//gi;
 
 /** A text with templates for tokens and, if links is true, for addresses. */
 function pieces(text: string, tags: Person[], me: string, links: boolean): (string | TemplateResult)[] {
   const list: (string | TemplateResult)[] = [];
   let end = 0;
-  for (const m of text.matchAll(PIECES)) {
-    const tag = tags.find((t) => t.userId === m[1]);
-    if (m[1] ? !tag : !links) continue;
-    list.push(text.slice(end, m.index), tag ? mention(tag, me) : html`<a href=${m[0]} target="_blank" rel="noopener noreferrer nofollow ugc">${m[0]}</a>`);
-    end = m.index + m[0].length;
+  for (const {0: found, 1: id, index} of text.matchAll(TOKEN)) {
+    const tag = tags.find((t) => t.userId === id);
+    const link = links && !id && index >= end ? linkAt(text, index) : '';
+    if (!tag && !link) continue;
+    list.push(text.slice(end, index), tag ? mention(tag, me) : html`<a dir="ltr" href=${link} target="_blank" rel="noopener noreferrer nofollow ugc">${link}</a>`);
+    end = index + (link || found).length;
   }
   list.push(text.slice(end));
   return list;
@@ -65,7 +68,7 @@ export function filesOf({attachments}: Comment): unknown {
   if (!files.length) return nothing;
   return html`<div class="files" part="files">${files.map(({url, name, mimeType, size}) => {
     const picture = mimeType?.startsWith('image/') && (size ?? 0) <= LARGEST;
-    return html`<a href=${url!} target="_blank" rel="noopener noreferrer nofollow ugc">${picture
+    return html`<a dir="auto" href=${url!} target="_blank" rel="noopener noreferrer nofollow ugc">${picture
       ? html`<img src=${url!} alt=${name || say('picture')} loading="lazy" decoding="async" referrerpolicy="no-referrer">` : name || url}</a>`;
   })}</div>`;
 }

@@ -1,6 +1,7 @@
-import type {Pending} from './overlay.js';
 import {withNames} from './mentions.js';
-import type {Attachment, Person, Target} from './protocol.js';
+import type {Pending} from './overlay.js';
+import type {Person} from './person.js';
+import type {Attachment, Target} from './protocol.js';
 
 /**
  * A text of the reader with its possible mentions. For a new thread, it also has the place and the

@@ -4,12 +4,13 @@ import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected, type Access} from './access.js';
 import {avatar} from './avatar.js';
+import './emails.js';
+import type {Failure} from './failure.js';
 import {focused, KeepFocus} from './focus.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
-import {ask, type Answers, type Failure, type Notification} from './protocol.js';
-import {base} from './styles.js';
-import './emails.js';
+import {ask, type Answers, type Notification} from './protocol.js';
+import {frame} from './styles.js';
 import {locale, say, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 
@@ -55,6 +56,7 @@ export class InboxElement extends Connected {
   #fresh = 0; // when the first page was read
   #read = new Set<string>(); // marked here, until the server confirms
   #older: Notification[] = [];
+  #notified = new Set<string>(); // ids of notifications that open threads know
 
   constructor() {
     super();
@@ -62,13 +64,13 @@ export class InboxElement extends Connected {
   }
 
   static override styles = [
-    base,
+    ...frame,
     css`
       :host { display: inline-block; }
       .bell { position: relative; display: grid; place-items: center; width: 36px; height: 36px; padding: 0; border-radius: 50%; }
       svg { width: 20px; height: 20px; fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round; }
       .badge {
-        position: absolute; top: -2px; right: -4px; min-width: 19px; height: 19px; padding: 0 5px; border-radius: 10px; display: grid; place-items: center; font-size: 11px;
+        position: absolute; top: -2px; inset-inline-end: -4px; min-width: 19px; height: 19px; padding: 0 5px; border-radius: 10px; display: grid; place-items: center; font-size: 11px;
         font-weight: 700; line-height: 1; background: var(--_danger); color: light-dark(#fff, #3b0a06);
       }
       .panel {
@@ -78,7 +80,7 @@ export class InboxElement extends Connected {
       .head { position: sticky; top: 0; background: var(--_paper); padding: 8px 12px; border-bottom: 1px solid var(--_line); z-index: 1; }
       h2 { font-weight: 650; }
       .item {
-        display: grid; grid-template-columns: 28px 1fr auto; gap: 0 10px; width: 100%; text-align: left; padding: 9px 12px; border-radius: 0; border-bottom: 1px solid var(--_line);
+        display: grid; grid-template-columns: 28px 1fr auto; gap: 0 10px; width: 100%; text-align: start; padding: 9px 12px; border-radius: 0; border-bottom: 1px solid var(--_line);
         overflow-wrap: anywhere;
       }
       .item .dot { margin-top: 10px; }
@@ -130,6 +132,7 @@ export class InboxElement extends Connected {
     this.#user = user;
     this.#since = 0;
     this.#read.clear();
+    this.#notified.clear();
     this.list = this.#older = [];
     this.loaded = false;
   }
@@ -187,7 +190,18 @@ export class InboxElement extends Connected {
     const changed = JSON.stringify(list) !== JSON.stringify(this.list);
     if (changed) this.list = list;
     this.loaded = true;
+    this.#tell();
     return changed;
+  }
+
+  /** Reports new notifications to the threads on the page: an open one is being read. */
+  #tell(): void {
+    for (const n of this.list) {
+      if (!n.annotationId || this.#isRead(n) || this.#notified.has(n.notificationId)) continue;
+      this.#notified.add(n.notificationId);
+      const {documentId, annotationId} = n;
+      document.dispatchEvent(new CustomEvent('collab-notified', {detail: {documentId, annotationId}}));
+    }
   }
 
   #isRead(n: Notification): boolean {

@@ -1,5 +1,6 @@
 import {endsWithPerson, type Access} from './access.js';
-import {ask, type Failure} from './protocol.js';
+import type {Failure} from './failure.js';
+import {ask} from './protocol.js';
 
 // ms between pings; the service closes a connection after ten minutes without one
 const PING = 420_000;

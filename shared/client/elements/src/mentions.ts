@@ -1,4 +1,5 @@
-import {nameOf, type Person} from './protocol.js';
+import {NAME_END} from './fold.js';
+import {nameOf, type Person} from './person.js';
 
 /** The name of a person in a composed text: with the id if another person has the same name. */
 export function labelOf(p: Person, people: Person[]): string {
@@ -15,7 +16,7 @@ export function withNames(text: string, people: Person[]): string {
 export function withTokens(text: string, people: Person[]): string {
   for (const p of [...people].sort((a, b) => labelOf(b, people).length - labelOf(a, people).length)) {
     const name = labelOf(p, people).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    text = text.replace(new RegExp(`@${name}(?![\\p{L}\\p{N}])`, 'gu'), () => `{{${p.userId}}}`);
+    text = text.replace(new RegExp(`@${name}(?:${NAME_END})`, 'gu'), () => `{{${p.userId}}}`);
   }
   return text;
 }

@@ -1,4 +1,6 @@
-import type {Attachment, Comment, Failure, Level, Person, Target, Thread} from './protocol.js';
+import type {Failure} from './failure.js';
+import type {Person} from './person.js';
+import type {Attachment, Comment, Level, Target, Thread} from './protocol.js';
 
 /** A change by the reader that no poll has returned yet. */
 export interface Pending {

@@ -1,4 +1,4 @@
-import {Failure} from './protocol.js';
+import {Failure} from './failure.js';
 
 const PAUSE = 5_000; // ms between polls
 const QUIET = 120_000; // ms without changes until pauses grow

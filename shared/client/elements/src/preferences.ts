@@ -19,7 +19,7 @@ export class Preferences extends LitElement {
   @state() private config: Channels | undefined;
   @state() private failed = false;
 
-  static override styles = [base, css`label { display: flex; align-items: center; gap: 8px; margin-right: 12px; }`];
+  static override styles = [base, css`label { display: flex; align-items: center; gap: 8px; margin-inline-end: 12px; }`];
 
   override render() {
     return html`

@@ -1,21 +1,18 @@
 /** The requests of the elements. See the operations for persons in the reference at /docs. */
-import {Failure, newId, type Access, type Result} from './access.js';
+import type {Access, Result} from './access.js';
+import {Failure, newId} from './failure.js';
+import type {Person} from './person.js';
 
-export {Failure} from './access.js';
-
-/** A person, or a group that is mentioned as one, with its id as userId. */
-export interface Person {
-  userId: string;
-  name?: string | undefined;
-  photoUrl?: string;
-  group?: boolean;
-}
-
-/** The place of a thread: an element, or an occurrence of a text in it, counted from 1. */
+/**
+ * The place of a thread: an element, or an occurrence of a text in it, counted from 1, with the
+ * text before and after it.
+ */
 export interface Target {
   elementId?: string;
   targetText?: string;
   occurrence?: number;
+  prefix?: string;
+  suffix?: string;
 }
 
 /** A file of a comment. The service only stores its address. */
@@ -312,8 +309,6 @@ export const askPatiently: typeof ask = async (to, name, body) => {
     return ask(to, name, body);
   }
 };
-
-export const nameOf = (p: Person): string => p.name || p.userId;
 
 /** The only readers of a thread, its first author first; undefined for everyone. */
 export function seersOf({visibility, comments}: Thread): Person[] | undefined {

@@ -1,9 +1,12 @@
-import {endsWithPerson, newId, type Access} from './access.js';
+import {endsWithPerson, type Access} from './access.js';
 import {draftOf, Drafts, KEPT} from './drafts.js';
-import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
+import {newId, type Failure} from './failure.js';
 import {liveOf, type Live} from './live.js';
+import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
+import type {Person} from './person.js';
 import {Poll} from './poll.js';
-import {ask, MOST_PEOPLE, type Answers, type Failure, type Person, type Thread} from './protocol.js';
+import {ask, MOST_PEOPLE, type Answers, type Thread} from './protocol.js';
+import {cut} from './quote.js';
 import {say, whyOf} from './texts.js';
 
 // ms between reloads of the newest threads, for changes without a time: access, and reads elsewhere
@@ -14,6 +17,7 @@ const ECHO = 5_000; // ms in which a hint may be an echo of reading here
 const PEOPLE_AGE = 60_000; // ms to cache people for mentions
 const TYPING = 150; // ms to wait for further letters before searching people
 const SEARCHED = 2; // letters of a name needed to search people
+const IDEOGRAPHS = '\u2e80'; // letters from here on: one is enough
 export const LONG = 20; // comments of a thread shown at first
 const WAIT = 15_000; // ms to wait for the server before asking the reader
 const TRIES = 5; // attempts at a request that the server delays
@@ -207,10 +211,10 @@ export class Store {
    */
   async people(letters: string, wanted: () => boolean): Promise<Person[]> {
     let {people, more} = await this.#search('');
-    if (more && letters.length >= SEARCHED) {
+    if (more && (letters.length >= SEARCHED || letters >= IDEOGRAPHS)) {
       await pause(TYPING);
       if (!wanted()) return [];
-      ({people} = await this.#search(letters.slice(0, 100)));
+      ({people} = await this.#search(cut(letters, 100)));
     }
     return people.filter((p) => p.group || p.userId !== this.user.userId);
   }
@@ -225,10 +229,10 @@ export class Store {
     return known.list;
   }
 
-  /** Requests the names of readers of restricted threads. */
+  /** Requests the names of readers of restricted threads, and of users who resolved one. */
   async #identify(): Promise<void> {
-    const seers = [...this.#threads.values()].flatMap((t) => t.visibility?.people ?? []).map((p) => p.userId);
-    const userIds = [...new Set(seers)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
+    const ids = [...this.#threads.values()].flatMap((t) => [...(t.visibility?.people ?? []).map((p) => p.userId), ...(t.resolvedByUserId ? [t.resolvedByUserId] : [])]);
+    const userIds = [...new Set(ids)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
     for (const id of userIds) this.#unknown.add(id);
     for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {
       const {people} = await patient(() => ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)}));

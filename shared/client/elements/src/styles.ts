@@ -1,8 +1,12 @@
 import {css} from 'lit';
 
-/** Styles of all elements. light-dark() follows the color-scheme of the page. */
+/**
+ * Styles of all elements. They inherit nothing of the page except custom properties, its
+ * color-scheme, which light-dark() follows, and whether they are hidden.
+ */
 export const base = css`
   :host {
+    all: initial; color-scheme: inherit; visibility: inherit; pointer-events: inherit; -webkit-locale: inherit; -webkit-text-size-adjust: inherit; text-size-adjust: inherit;
     --_ink: var(--collab-ink, light-dark(#1c2430, #e8ecf2));
     --_soft: var(--collab-ink-soft, light-dark(#566171, #a3afbf));
     --_paper: var(--collab-paper, light-dark(#ffffff, #171c24));
@@ -51,3 +55,6 @@ export const base = css`
   .dot { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--_accent); }
   @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s; } }
 `;
+
+/** Styles of elements in pages: the frame has the direction of its texts. */
+export const frame = [base, css`:host { direction: ltr; } :host(:state(rtl)) { direction: rtl; }`];

@@ -1,6 +1,6 @@
 import {elements as english} from '../../../words/catalogs/en.json';
 
-import type {Failure} from './access.js';
+import type {Failure} from './failure.js';
 
 type Catalog = Record<string, string>;
 
@@ -57,9 +57,8 @@ export function load(lang: string | undefined): Promise<void> | undefined {
   );
 }
 
-/** Returns the reason of a failure as a text. Other failures show the service's message. */
-export function whyOf({status, message, retryAfter}: Failure): string {
-  if (status === 'FAILED_PRECONDITION' || status === 'INVALID_ARGUMENT') return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+/** Returns the reason of a failure as a text. */
+export function whyOf({status, retryAfter}: Failure): string {
   return say(`why.${status}` as Key, {count: Math.max(1, Math.ceil(retryAfter / 60_000))}) || say('why.other');
 }
 

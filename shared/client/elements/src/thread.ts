@@ -7,14 +7,16 @@ import {avatar, lock} from './avatar.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
 import {contentOf, filesOf, plainOf} from './content.js';
+import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
-import {isResolved, LEVELS, nameOf, seersOf, type Level} from './protocol.js';
+import {nameOf} from './person.js';
+import {isResolved, LEVELS, seersOf, type Level} from './protocol.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
-import {base} from './styles.js';
+import {frame} from './styles.js';
 import {say, whyOf} from './texts.js';
-import {isolated, joined, moment, timeOf} from './time.js';
+import {joined, moment, timeOf} from './time.js';
 
 const MORE = 100; // earlier comments per request
 
@@ -37,6 +39,9 @@ export class ThreadElement extends Connected {
   /** All comments are shown, and the reader may reply. */
   @property({type: Boolean, reflect: true}) open = false;
 
+  /** The text of its place differs from the quote. */
+  @property({attribute: false}) changed = false;
+
   /** The id of a comment to scroll to. */
   @property({type: Number}) comment = 0;
 
@@ -45,6 +50,8 @@ export class ThreadElement extends Connected {
   @state() private begin = 0;
   @state() private editing = 0; // id of a comment
   @state() private deleting = 0;
+  @state() private long: ReadonlySet<number> = new Set(); // ids of comments that are folded or could be
+  @state() private unfolded: ReadonlySet<number> = new Set();
   @query('collab-composer.reply') private composer?: Composer;
   #end: (() => void) | undefined;
 
@@ -54,19 +61,20 @@ export class ThreadElement extends Connected {
   }
 
   static override styles = [
-    base,
+    ...frame,
     css`
       article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
       :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
       header { margin-bottom: 6px; }
       .quote {
-        border: 0; border-left: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: left; color: var(--_soft); min-height: 24px; max-width: 100%;
+        border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
       }
       .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
       .comment + .comment { margin-top: 4px; }
       .name { font-weight: 650; overflow-wrap: anywhere; }
       .body { grid-column: 2; min-width: 0; }
+      .fold { max-height: 12lh; overflow: clip; }
       .text { overflow-wrap: anywhere; white-space: pre-wrap; }
       .text.html { white-space: normal; }
       .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
@@ -76,8 +84,8 @@ export class ThreadElement extends Connected {
       .waiting > :not(.soft) { opacity: .85; }
       .actions { min-height: 24px; font-size: .93em; }
       .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
-      .actions button:first-child { margin-left: -4px; }
-      article > .actions { margin-left: 38px; }
+      .actions button:first-child { margin-inline-start: -4px; }
+      article > .actions { margin-inline-start: 38px; }
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
       .seers .lock { align-self: center; }
@@ -94,6 +102,7 @@ export class ThreadElement extends Connected {
   override connectedCallback(): void {
     super.connectedCallback();
     document.addEventListener('visibilitychange', this.#reappeared);
+    document.addEventListener('collab-notified', this.#told);
     if (!this.document) return;
     this.store = storeOf(this.accessTo(this.document));
     this.open = true;
@@ -113,12 +122,22 @@ export class ThreadElement extends Connected {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     document.removeEventListener('visibilitychange', this.#reappeared);
+    document.removeEventListener('collab-notified', this.#told);
+    this.#sizes.disconnect();
     this.#end?.();
   }
 
   /** Marks as read the changes that another tab found while this one was hidden. */
   #reappeared = (): void => {
     if (this.open) this.requestUpdate();
+  };
+
+  /** Marks as read a notification of the open thread, for example that somebody resolved it. */
+  #told = (e: Event): void => {
+    const {documentId, annotationId} = (e as CustomEvent).detail;
+    if (!this.open || this.store?.access.documentId !== documentId || this.shown?.annotationId !== annotationId) return;
+    this.#notified = true;
+    this.requestUpdate();
   };
 
   /** Focuses the control that opens the thread if it is closed, else the thread. */
@@ -146,7 +165,8 @@ export class ThreadElement extends Connected {
   /** Marks an open thread as read if the page is visible. */
   protected override updated(): void {
     const {shown} = this;
-    if (this.open && shown?.annotationId && (shown.unread || !this.#read) && !document.hidden) void this.#see(shown);
+    for (const text of this.renderRoot.querySelectorAll('.fold > .text')) this.#sizes.observe(text);
+    if (this.open && shown?.annotationId && (shown.unread || this.#notified || !this.#read) && !document.hidden) void this.#see(shown);
     if (this.sought === this.#gone) return;
     const sought = this.renderRoot.querySelector('.sought');
     if (this.sought && !sought) return; // not loaded yet
@@ -157,6 +177,7 @@ export class ThreadElement extends Connected {
   async #see(shown: ShownThread): Promise<void> {
     const opened = !this.#read;
     this.#read = true;
+    this.#notified = false;
     const until = await this.store!.read(shown, opened);
     const me = this.store!.user.userId;
     const first = until && !this.comment && shown.comments.find((c) => Date.parse(c.createdAt) > until && c.from.userId !== me);
@@ -164,6 +185,7 @@ export class ThreadElement extends Connected {
   }
 
   #read = false; // since it was opened
+  #notified = false; // of the open thread, since it was read
 
   #gone = 0; // comment scrolled to
 
@@ -189,7 +211,7 @@ export class ThreadElement extends Connected {
             ${quote
               ? html`<button type="button" class="quote" part="quote" dir="auto" title=${quote} aria-label=${say('goTo', {quote})} @click=${this.#goto}>${quote}</button>`
               : t.targetElement?.elementId
-                ? html`<button type="button" class="quote" part="quote" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
+                ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
           ${store.canWrite && t.annotationId
@@ -198,6 +220,7 @@ export class ThreadElement extends Connected {
               </button>`
             : nothing}
         </header>
+        ${this.changed ? html`<p class="done">${say('textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
         ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
         <ol>${this.#comment(first)}
@@ -227,7 +250,7 @@ export class ThreadElement extends Connected {
   #resolver(t: ShownThread, store: Store): string {
     const known = [store.user, ...t.comments.flatMap((c) => [c.from, ...(c.tags ?? [])])];
     const who = known.find((p) => p.userId === t.resolvedByUserId && !p.group);
-    return who ? nameOf(who) : '';
+    return who ? nameOf(who) : (store.named({userId: t.resolvedByUserId ?? ''}).name ?? '');
   }
 
   #reply(t: ShownThread, store: Store): unknown {
@@ -257,13 +280,41 @@ export class ThreadElement extends Connected {
         <div class="row"><span class="name" part="author" dir="auto">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
-          ${editing ? this.#editor(c) : contentOf(c, this.store!, () => this.requestUpdate())}
+          ${editing ? this.#editor(c) : this.#content(c)}
           ${filesOf(c)}
           ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
           ${mine && !p && !editing && this.open ? this.#actions(c) : nothing}
         </div>
       </li>`;
   }
+
+  /** The content of a comment; if it is long, only its beginning until the reader wants more. */
+  #content(c: ShownComment): TemplateResult {
+    const content = contentOf(c, this.store!, () => this.requestUpdate());
+    const id = c.commentId;
+    if (!id) return content;
+    const folded = !this.unfolded.has(id);
+    return html`<div id="content${id}" class=${folded ? 'fold' : ''} @focusin=${() => this.#fold(id, false)}>${content}</div>
+      ${this.long.has(id) ? html`<button type="button" class="link" aria-expanded=${!folded} aria-controls="content${id}" @click=${() => this.#fold(id, !folded)}>${
+        say(folded ? 'showMore' : 'showLess')}</button>` : nothing}`;
+  }
+
+  #fold(id: number, fold: boolean): void {
+    this.unfolded = new Set(fold ? [...this.unfolded].filter((known) => known !== id) : [...this.unfolded, id]);
+  }
+
+  /** Finds the comments that do not fit in the lines shown. */
+  readonly #sizes = new ResizeObserver((entries) => {
+    const long = new Set(this.long);
+    for (const {target} of entries) {
+      const shown = target.parentElement;
+      if (!shown?.classList.contains('fold')) continue;
+      const id = Number(shown.id.slice('content'.length));
+      if (target.clientHeight > shown.clientHeight + 1) long.add(id);
+      else long.delete(id);
+    }
+    if (long.size !== this.long.size || [...long].some((id) => !this.long.has(id))) this.long = long;
+  });
 
   #actions(c: ShownComment): TemplateResult {
     if (this.deleting === c.commentId) {

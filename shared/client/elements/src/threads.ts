@@ -4,17 +4,20 @@ import {keyed} from 'lit/directives/keyed.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected} from './access.js';
-import {Marks, Places} from './anchor.js';
+import {Marks, Places, type Place} from './anchor.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
+import {isolated} from './direction.js';
 import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
-import {isResolved, nameOf, type Target} from './protocol.js';
-import {stateOf, storeOf, type Store} from './store.js';
-import {base} from './styles.js';
-import {say} from './texts.js';
+import {nameOf} from './person.js';
 import './preferences.js';
+import {isResolved, type Target} from './protocol.js';
+import {cut} from './quote.js';
+import {stateOf, storeOf, type Store} from './store.js';
+import {frame} from './styles.js';
+import {say} from './texts.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
 
@@ -55,13 +58,16 @@ export class ThreadsElement extends Connected {
 
   #store?: Store;
   #end: (() => void) | undefined;
-  #places = new Map<string, Range | null>(); // by key; null if the text was removed
+  #places = new Map<string, Place | null>(); // by key; null if the text was removed
   #marks = new Marks();
   #root: Element | null = null;
+  #text: Places | undefined; // of the document, until it changes
   #changes = new MutationObserver(() => this.#moved());
   #wanted: [annotationId: string, commentId: number] | undefined; // thread to open when loaded
   #known: Set<string> | undefined; // seen comments
   #opener: HTMLElement | null = null; // focused before the composer
+  #announced: string | undefined; // id of the open thread in the last event
+  #ended = ''; // key of the open thread if it was resolved meanwhile, which ends its mark
 
   constructor() {
     super();
@@ -77,7 +83,7 @@ export class ThreadsElement extends Connected {
   }
 
   static override styles = [
-    base,
+    ...frame,
     css`
       section > header { margin-bottom: 8px; gap: 4px; }
       .filter { gap: 2px; flex-basis: 100%; }
@@ -86,10 +92,10 @@ export class ThreadsElement extends Connected {
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
-      .draft p { border-left: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      .draft p { border-inline-start: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
       .note { color: var(--_soft); padding: 6px 0; }
-      .kept { display: block; width: 100%; margin-bottom: 8px; text-align: left; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      .kept { display: block; width: 100%; margin-bottom: 8px; text-align: start; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       summary { color: var(--_soft); margin-bottom: 4px; }
     `,
   ];
@@ -135,6 +141,7 @@ export class ThreadsElement extends Connected {
   #detach(): void {
     this.#end?.();
     this.#changes.disconnect();
+    this.#text = undefined;
     this.#root?.removeEventListener('click', this.#clicked as EventListener);
     this.#marks.clear();
   }
@@ -142,17 +149,19 @@ export class ThreadsElement extends Connected {
   /** The threads have changed: finds places, announces new comments. */
   #changed(): void {
     const store = this.#store!;
-    const open = this.shown.find((t) => t.key === this.active)?.annotationId;
+    const open = this.#open;
     this.shown = store.threads;
-    if (open && store.loaded && !store.has(open)) {
+    if (open?.annotationId && store.loaded && !store.has(open.annotationId)) {
       this.missing = true;
       this.#activate('');
     }
+    if (open && this.#open && isResolved(open) !== isResolved(this.#open)) this.#ended = isResolved(this.#open) ? this.active : '';
+    this.#announce();
     this.#locate();
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
       const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
-      if (other) this.said = say('newComment', {name: nameOf(other.from)});
+      if (other) this.said = say('newComment', {name: isolated(nameOf(other.from))});
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
@@ -160,14 +169,25 @@ export class ThreadsElement extends Connected {
     this.requestUpdate(); // the store's own state may have changed
   }
 
+  /** The open thread. */
+  get #open(): ShownThread | undefined {
+    return this.shown.find((t) => t.key === this.active);
+  }
+
+  /** Finds places in the document. It keeps the text until it changes, if it can observe that. */
+  #textOf(root: Element): Places {
+    if (root.contains(this)) return new Places(root);
+    return (this.#text ??= new Places(root));
+  }
+
   /** Finds the places of new threads. */
   #locate(): void {
     let places: Places | undefined;
-    const found = new Map<string, Range | null>();
+    const found = new Map<string, Place | null>();
     for (const t of this.shown) {
       if (!t.targetElement || !this.#root) continue;
       const known = this.#places.get(t.key);
-      found.set(t.key, known === undefined ? (places ??= new Places(this.#root)).find(t.targetElement) : known);
+      found.set(t.key, known === undefined ? (places ??= this.#textOf(this.#root)).find(t.targetElement) : known);
     }
     this.#places = found;
   }
@@ -175,6 +195,7 @@ export class ThreadsElement extends Connected {
   #waiting = false;
   /** The document has changed: finds all places again when it stops changing. */
   #moved(): void {
+    this.#text = undefined;
     if (this.#waiting) return;
     this.#waiting = true;
     setTimeout(() => {
@@ -234,13 +255,13 @@ export class ThreadsElement extends Connected {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0}
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
       exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
-      ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
+      ${target?.targetText ? html`<p dir="auto" title=${target.targetText}>${target.targetText}</p>` : nothing}
       ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
         label=${say('writeComment')} choice .close=${this.#close}
         .done=${({text, tags, only, attachments, id}: Written) => {
@@ -254,7 +275,7 @@ export class ThreadsElement extends Connected {
   /** A draft of a new thread that is not being edited. */
   #kept({text, target}: Draft): unknown {
     if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
-    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: text.trim().slice(0, 80)})}</button>`;
+    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: isolated(cut(text.trim(), 80))})}</button>`;
   }
 
   #older = async (): Promise<void> => {
@@ -277,14 +298,14 @@ export class ThreadsElement extends Connected {
   }
 
   protected override updated(): void {
-    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key) ?? []);
-    const draft = this.draft?.target && this.#root ? new Places(this.#root).find(this.draft.target) : null;
-    if (this.#root) this.#marks.set(ranges, draft ?? this.#places.get(this.active) ?? undefined, this.#root);
+    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key)?.range ?? []);
+    const draft = this.draft?.target && this.#root ? this.#textOf(this.#root).find(this.draft.target) : null;
+    if (this.#root) this.#marks.set(ranges, (draft ?? (this.#ended === this.active ? undefined : this.#places.get(this.active)))?.range, this.#root);
   }
 
   /** In the order of the text; threads without a place first, older ones before. */
   #order(a: ShownThread, b: ShownThread): number {
-    const [p, q] = [this.#places.get(a.key), this.#places.get(b.key)];
+    const [p, q] = [this.#places.get(a.key)?.range, this.#places.get(b.key)?.range];
     if (p && q) return p.compareBoundaryPoints(Range.START_TO_START, q) || (a.createdAt < b.createdAt ? -1 : 1);
     return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
   }
@@ -333,13 +354,23 @@ export class ThreadsElement extends Connected {
     if (key === this.active) return;
     this.active = key;
     this.comment = 0;
-    const annotationId = this.shown.find((t) => t.key === key)?.annotationId;
+    this.#ended = '';
+    this.#announce();
+  }
+
+  /** Reports another open thread, or none. A new thread has an id when the service has stored it. */
+  #announce(): void {
+    const annotationId = this.#open?.annotationId;
+    if (annotationId === '' || annotationId === this.#announced) return;
+    this.#announced = annotationId;
     this.dispatchEvent(new CustomEvent('collab-active', {bubbles: true, composed: true, detail: {annotationId}}));
   }
 
   #goto(t: ShownThread): void {
     this.#activate(t.key);
-    const place = this.#places.get(t.key);
+    this.#ended = '';
+    this.requestUpdate();
+    const place = this.#places.get(t.key)?.range;
     if (!place) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
     place.startContainer.parentElement?.scrollIntoView({block: 'center', behavior: smooth ? 'smooth' : 'auto'});
@@ -370,7 +401,7 @@ export class ThreadsElement extends Connected {
       if (this.selected) this.selected = null;
       return;
     }
-    this.selected = new Places(this.#root!).describe(range);
+    this.selected = this.#textOf(this.#root!).describe(range);
     const rect = range.getBoundingClientRect();
     this.float.style.left = `${Math.max(8, Math.min(rect.left, innerWidth - 110))}px`;
     this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;
@@ -387,7 +418,7 @@ export class ThreadsElement extends Connected {
     const at = caret(e.clientX, e.clientY);
     if (!at) return;
     const hit = this.shown
-      .filter((t) => !isResolved(t) && this.#places.get(t.key)?.isPointInRange(at.startContainer, at.startOffset))
+      .filter((t) => !isResolved(t) && this.#places.get(t.key)?.range.isPointInRange(at.startContainer, at.startOffset))
       .sort((a, b) => (a.targetElement?.targetText?.length ?? Infinity) - (b.targetElement?.targetText?.length ?? Infinity))[0];
     if (hit) {
       if (!this.#fits(hit)) this.filter = 'open';

@@ -1,5 +1,6 @@
 import {html, type TemplateResult} from 'lit';
 
+import {isolated} from './direction.js';
 import {language, say} from './texts.js';
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_536_000], ['month', 2_592_000], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
@@ -15,9 +16,6 @@ export function ago(time: number, now = Date.now()): string {
 
 /** A time in the reader's language. */
 export const moment = (iso: string): string => new Date(iso).toLocaleString(language(), {dateStyle: 'medium', timeStyle: 'short'});
-
-/** A name for use in a text, without changing the text's direction. */
-export const isolated = (name: string): string => (/[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/.test(name) ? `\u2068${name.replaceAll('\u2069', '')}\u2069` : name);
 
 /** Names as a list in the reader's language. */
 export const joined = (names: string[]): string => new Intl.ListFormat(language()).format(names.map(isolated));

@@ -459,6 +459,19 @@ test('what is read in one tab is read in the others', async () => {
   assert.deepEqual([looks(), ...list.map((t) => t.shows())], [0, 'a b!', 'a b!']);
 });
 
+test('in a large organization, two letters of a name are searched, or one that means as much', async () => {
+  const store = (await tab()).store();
+  answers['usergroups/get'] = () => ({data: []});
+  answers['users/get'] = ({searchKey}) => (searchKey ? {data: [{userId: searchKey}]} : {data: Array.from({length: 30}, (_, i) => ({userId: `u${i}`})), nextPageToken: 'more'});
+  const sought = async (letters) => {
+    const [people] = await Promise.all([store.people(letters, () => true), pass(1000)]);
+    return people.length === 1 && people[0].userId;
+  };
+  const found = [];
+  for (const letters of ['', 'a', 'é', 'an', '田', '김', 'か', '\u{20bb7}']) found.push(await sought(letters));
+  assert.deepEqual(found, [false, false, false, 'an', '田', '김', 'か', '\u{20bb7}']);
+});
+
 test('tabs of one person share a token that is newer, in memory', async () => {
   const [one, two, bob] = [await tab(), await tab(), await tab()];
   answers['users/get'] = () => ({data: []});

@@ -5,7 +5,7 @@ import {build} from 'esbuild';
 
 // The parts that need no page, as a module.
 const {outputFiles} = await build({
-  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/drafts.ts'; export {Failure, seersOf} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/drafts.ts'; export {Failure} from './src/failure.ts'; export {seersOf} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
 const {added, ago, Drafts, Failure, later, overlay, seersOf, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit.*";$/gm, '').replace(/^/, 'const html = String.raw, LitElement = class {}, property = () => () => {};\n'))}`);

@@ -1,0 +1,350 @@
+// Uses the elements in documents and comments of every script, and in pages with their own styles:
+// see look.cjs.
+const look = require('./look.cjs');
+
+const {url, problems, open, contextOf, until} = look;
+
+const call = (operation, data) => look.call(operation, {organizationId: 'demo', documentId: 'launch-plan', ...data});
+
+// select selects the n-th occurrence of a text in an element.
+const select = (page, id, text, n = 1) => page.evaluate(([id, text, n]) => {
+  const node = [...document.getElementById(id).childNodes].find((node) => node.data?.includes(text));
+  const at = node.data.split(text, n).join(text).length;
+  getSelection().setBaseAndExtent(node, at, node, at + text.length);
+}, [id, text, n]);
+
+// want notes a problem if the locator does not appear in time.
+async function want(what, locator) {
+  await locator.waitFor({timeout: 20_000}).catch(() => problems.add(`not seen: ${what}`));
+}
+
+// equal notes a problem if a value is not the wanted one.
+function equal(what, got, wanted) {
+  if (JSON.stringify(got) !== JSON.stringify(wanted)) problems.add(`${what}: ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
+}
+
+// comment sends a comment on the selected text, and returns its thread.
+async function comment(page, text) {
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  await page.keyboard.type(text);
+  await page.keyboard.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  return thread;
+}
+
+// marked waits until a text is marked as the place of the open thread, with what is around it in
+// its element.
+async function marked(page, what, wanted) {
+  const find = () => [...CSS.highlights.get('collab-thread-active') ?? []].map((r) => {
+    const element = r.startContainer.parentElement.closest('[id]');
+    const [before, after] = [document.createRange(), document.createRange()];
+    before.selectNodeContents(element);
+    before.setEnd(r.startContainer, r.startOffset);
+    after.selectNodeContents(element);
+    after.setStart(r.endContainer, r.endOffset);
+    const [left, text, right] = [before, r, after].map((range) => `${range}`.replace(/\s+/g, ' '));
+    return `${left.slice(-9)}[${text}]${right.slice(0, 9)}`;
+  });
+  let got;
+  const end = Date.now() + 10_000;
+  do got = await page.evaluate(find); while (`${got}` !== `${wanted}` && Date.now() < end);
+  equal(`the mark ${what}`, got, wanted ? [wanted] : []);
+}
+
+// edit replaces a text of an element.
+const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
+  for (const walk = document.createTreeWalker(document.getElementById(id), NodeFilter.SHOW_TEXT); walk.nextNode(); ) {
+    walk.currentNode.data = walk.currentNode.data.replace(/\s+/g, ' ').replace(text, () => by);
+  }
+}, [id, text, by]);
+
+async function main() {
+  const {browser, context} = await look.launch();
+  await context.close();
+  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring]) {
+    const context = await contextOf(browser);
+    await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
+    await context.close();
+  }
+  await browser.close();
+}
+
+// anchoring changes the text around and in a quote: the mark stays on its sentence, or there is
+// none.
+async function anchoring(context) {
+  const page = await open(context, '/demo?as=ann');
+  await select(page, 'risks', 'five minutes', 2);
+  const thread = await comment(page, 'Why so long?');
+  const sentence = 'the last [five minutes] of typin';
+  await marked(page, 'at first', sentence);
+  const [{targetElement}] = (await call('/v2/commentannotations/get', {})).filter((a) => a.comments[0].commentText === 'Why so long?');
+  equal('the target', targetElement, {
+    elementId: 'risks', targetText: 'five minutes', occurrence: 2, prefix: 'thin five minutes, and the last ', suffix: ' of typing stay in the browser u',
+  });
+  await edit(page, 'risks', 'The new', 'In five minutes, or five minutes later, the new');
+  await marked(page, 'after others before it', sentence);
+  await edit(page, 'risks', 'In five minutes, or five minutes later, the new storage has run for six weeks only. If it fails, the old one takes over within five minutes', 'So');
+  await marked(page, 'after the others are removed', sentence);
+  await page.evaluate(() => {
+    const risks = document.getElementById('risks');
+    risks.innerHTML = risks.textContent.replace('five minutes', '<b>fi&shy;ve</b>  <i>minu&#x200b;tes</i>');
+  });
+  await marked(page, 'in formatting', 'the last [fi\u00adve minu\u200btes] of typin');
+  const changed = thread.getByText('The text was changed after this quote.');
+  equal('a text that is the same is changed', await changed.count(), 0);
+  await page.evaluate(() => (document.getElementById('risks').textContent = 'So, and the last nine minutes of typing stay in the browser until they are saved.'));
+  await want('that the text is changed', changed);
+  await marked(page, 'on a changed text', 'the last [nine minutes] of typin');
+  await edit(page, 'risks', 'and the last nine minutes of typing stay', 'nothing stays');
+  await want('that the text is removed', page.getByText('2 threads on removed text'));
+  await marked(page, 'on a removed text', '');
+
+  // Words that only white space divides, composed letters, and blocks.
+  await page.evaluate(() => {
+    document.getElementById('goals').innerHTML = '<span>There is nowhere to go.</span><p>Jose\u0301</p><p>kommt spa\u0308ter no where.</p>';
+    getSelection().setBaseAndExtent(document.querySelectorAll('#goals p')[0].firstChild, 0, document.querySelectorAll('#goals p')[1].firstChild, 13);
+  });
+  await comment(page, 'In two blocks');
+  await page.evaluate(() => (document.getElementById('goals').innerHTML = '<div>There is nowhere to go.</div><div>Jos\u00e9</div>\n<div>kommt sp\u00e4ter.</div>'));
+  await marked(page, 'across blocks', 're to go.[Jos\u00e9 kommt sp\u00e4ter].');
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'nowhere', targetElement: {elementId: 'goals', targetText: 'no where', occurrence: 1}, commentData: [{commentText: 'Not there', from: {userId: 'bob'}}]}]});
+  await page.getByText('Not there').click();
+  await want('that the words are changed', page.locator('collab-thread[open]').getByText('The text was changed after this quote.'));
+}
+
+// cutting comments on more than 500 characters, of which an emoji is the 500th, and has the service
+// refuse a comment.
+async function cutting(context) {
+  const page = await open(context, '/demo?as=ann');
+  const start = `${'word '.repeat(99)}four`;
+  await page.evaluate((text) => {
+    const goals = document.getElementById('goals');
+    goals.textContent = text;
+    getSelection().selectAllChildren(goals);
+  }, `${start}${'👩‍👩‍👧'.repeat(3)} and more words than fit`);
+  const thread = await comment(page, 'A long quote');
+  const added = async (text) => (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText === text);
+  equal('a long quote', (await added('A long quote')).targetElement.targetText, start);
+  equal('what is said of it', await thread.getByRole('alert').count(), 0);
+
+  await thread.getByRole('textbox').fill('Half a character \ud83d, and a whole one 😀');
+  await page.keyboard.press('Control+Enter');
+  await want('the comment without the half', thread.getByRole('button', {name: /^Edit your/}).nth(1));
+  equal('the comment', (await added('A long quote')).comments[1]?.commentText, 'Half a character \ufffd, and a whole one 😀');
+
+  page.expected = true;
+  const logged = [];
+  page.on('console', (m) => logged.push(m.text()));
+  const error = {status: 'INVALID_ARGUMENT', message: 'The body is not valid', details: [{field: 'data.commentAnnotations[0]', message: 'is odd'}]};
+  await page.route('**/comments/add', (route) => route.fulfill({status: 400, json: {error}}));
+  await thread.getByRole('textbox').fill('Refused');
+  await page.keyboard.press('Control+Enter');
+  await want('that it could not be saved', thread.getByRole('alert').getByText('Your reply was not sent. It could not be saved.'));
+  equal('the text of the service', await page.getByText('not valid').count(), 0);
+  if (!logged.some((text) => text.includes('The body is not valid') && text.includes('is odd'))) problems.add(`the console has no details: ${logged}`);
+}
+
+const PEOPLE = [{userId: 'tanaka', name: '田中 太郎'}, {userId: 'jose', name: 'José García'}, {userId: 'muller', name: 'Mu\u0308ller'}, {userId: 'strasse', name: 'Eva Straße'}, {userId: 'som', name: 'สมชาย'}];
+
+// mentioning types names in several scripts: the list of people opens where a name can start.
+async function mentioning(context) {
+  await call('/v2/users/add', {documentId: undefined, users: PEOPLE});
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const box = page.getByRole('textbox');
+  const option = page.getByRole('option');
+  for (const [typed, name] of [
+    ['こんにちは@田', '田中 太郎'], ['こんにちは＠田', '田中 太郎'], ['「@田', '田中 太郎'], ['Hi,@田', '田中 太郎'], ['(@太', '田中 太郎'], ['สวัสดี@สม', 'สมชาย'],
+    ['@jose', 'José García'], ['@GARCÍA', 'José García'], ['@muller', 'Mu\u0308ller'], ['@Mü', 'Mu\u0308ller'], ['@strasse', 'Eva Straße'],
+  ]) {
+    await box.fill(typed);
+    await want(`${name} after ${typed}`, option.getByText(name));
+    if ((await option.count()) !== 1) problems.add(`${typed} offers ${await option.allTextContents()}`);
+    await box.fill('');
+    await option.first().waitFor({state: 'detached'});
+  }
+  // Whoever fits no longer is not chosen.
+  const none = page.getByText('No match', {exact: true});
+  await box.fill('a@bo');
+  await box.fill('Hello @bo');
+  await option.getByText('Bob Builder').waitFor();
+  await page.keyboard.type('x');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('@nobody');
+  await want('that nobody fits', none.first());
+  await look.check(page, 'page-none', {whole: false});
+  await page.keyboard.press('Enter');
+  equal('a text without a match', await box.inputValue(), 'Hello @box\n@nobody\n');
+  await box.fill('ann@bo');
+  await box.fill('こんにちは＠田');
+  await option.waitFor();
+  await page.keyboard.press('Enter');
+  equal('a mention', await box.inputValue(), 'こんにちは@田中 太郎 ');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type('さん');
+  await page.keyboard.press('Control+Enter');
+  await want('the mention', page.locator('.mention', {hasText: '@田中 太郎'}));
+}
+
+// turning shows Hebrew texts, quotes and names from right to left, between others.
+async function turning(context) {
+  const page = await open(context, '/demo?as=ann');
+  const of = (locator) => locator.evaluate((e) => getComputedStyle(e).direction);
+  await page.evaluate(() => (document.getElementById('goals').textContent = 'המחיר החדש. עוד משפט.'));
+  await select(page, 'goals', 'המחיר החדש.');
+  await page.getByRole('button', {name: 'Comment on the selected text'}).click();
+  equal('the quote of a draft', await of(page.locator('.draft p')), 'rtl');
+  await page.keyboard.type('האם זה כולל מע"מ?');
+  await page.keyboard.press('Escape');
+  await want('the draft', page.getByRole('button', {name: 'Continue: “\u2068האם זה כולל מע"מ?\u2069”'}));
+  await page.getByRole('button', {name: /^Continue/}).click();
+  await page.keyboard.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  for (const [name, direction] of [['.quote', 'rtl'], ['.text', 'rtl'], ['.name', 'ltr'], ['article', 'ltr']]) equal(name, await of(thread.locator(name).first()), direction);
+  await call('/v2/users/add', {documentId: undefined, users: [{userId: 'dana', name: 'דנה כהן'}]});
+  await page.reload();
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  await page.getByRole('button', {name: 'Only these people'}).click();
+  await page.keyboard.type('דנה');
+  equal('the field for readers', await of(page.getByRole('combobox', {name: 'Add a person'})), 'rtl');
+  await page.getByRole('option').waitFor();
+  await page.keyboard.press('Enter');
+  equal('a reader', await of(page.getByRole('button', {name: 'Remove דנה כהן'})), 'rtl');
+  await page.getByRole('button', {name: 'Cancel'}).click();
+}
+
+// linking shows links that end where their text does.
+async function linking(context) {
+  const from = {userId: 'bob', name: 'Bob Builder'};
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'links', commentData: [{from, commentText: 'See https://example.com/Blur_(band), (https://example.com/a). https://example.com/b、続き https://', taggedUserContacts: []}]}]});
+  const page = await open(context, '/demo?as=ann#collab-thread=links');
+  const links = page.locator('collab-thread[open] .text a');
+  await links.first().waitFor();
+  equal('links', await links.allTextContents(), ['https://example.com/Blur_(band)', 'https://example.com/a', 'https://example.com/b']);
+}
+
+const TYPOGRAPHY = {
+  'text-align': 'center', 'letter-spacing': '3px', 'text-transform': 'uppercase', 'line-height': '60px', direction: 'rtl', 'font-style': 'italic', 'text-indent': '20px', 'word-spacing': '5px',
+  'white-space': 'nowrap', 'font-size': '30px', 'font-variant-caps': 'small-caps', 'text-shadow': 'red 1px 1px 0px', color: 'rgb(255, 0, 0)', cursor: 'wait', 'list-style-type': 'square',
+};
+
+// styling gives the page a typography of its own: the elements keep theirs, and follow the
+// documented custom properties.
+async function styling(context) {
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('article').first().waitFor();
+  await page.getByRole('button', {name: 'Comment', exact: true}).click();
+  const looks = (names) => page.evaluate((names) => {
+    const [threads, inbox] = ['collab-threads', 'collab-inbox'].map((name) => document.querySelector(name).shadowRoot);
+    const inner = (e, selector) => e.shadowRoot.querySelector(selector);
+    const thread = threads.querySelector('collab-thread');
+    const all = {
+      title: threads.querySelector('h2'), filter: threads.querySelector('[aria-pressed]'), text: inner(thread, '.text'), time: inner(thread, 'time'), composer: inner(threads.querySelector('collab-composer'), 'textarea'),
+      preferences: inner(threads.querySelector('collab-preferences'), 'summary'), panel: inbox.querySelector('.panel'), emails: inbox.querySelector('h2'),
+    };
+    return Object.fromEntries(Object.entries(all).map(([what, e]) => [what, names.map((name) => `${name} ${getComputedStyle(e).getPropertyValue(name)}`)]));
+  }, names);
+  const names = Object.keys(TYPOGRAPHY);
+  const before = await looks(names);
+  const style = (text) => page.evaluate((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  }, text);
+  await style(`body, aside, .product { ${Object.entries(TYPOGRAPHY).map(([k, v]) => `${k}: ${v}`).join(';')} }`);
+  equal('the typography of the page', await page.locator('aside').evaluate((e) => getComputedStyle(e).letterSpacing), '3px');
+  const after = await looks(names);
+  for (const what of Object.keys(before)) equal(`${what} in another typography`, after[what].filter((value) => !before[what].includes(value)), []);
+  await style('aside { --collab-ink: rgb(0, 0, 255); --collab-font: 20px/2 serif; visibility: hidden; }');
+  equal('a title by custom properties', (await looks(['color', 'font-size', 'line-height', 'font-family', 'visibility'])).title, ['color rgb(0, 0, 255)', 'font-size 22px', 'line-height 44px', 'font-family serif', 'visibility hidden']);
+  await style('aside { visibility: visible; color-scheme: dark; }');
+  equal('a filter in a dark page', (await page.locator('collab-threads').evaluate((e) => getComputedStyle(e).colorScheme)), 'dark');
+
+  // The frame follows the direction of its texts, here of the product's own ones.
+  await page.evaluate(async () => {
+    (await import('/pages/elements.min.js')).setTexts({comments: 'תגובות'});
+    for (const e of document.querySelectorAll('collab-threads, collab-inbox')) e.requestUpdate();
+  });
+  await want('the frame from right to left', page.locator('collab-threads h2', {hasText: 'תגובות'}));
+  equal('directions in Hebrew', [...new Set(Object.values(await looks(['direction'])).flat())].sort(), ['direction ltr', 'direction rtl']);
+  equal('the title in Hebrew', (await looks(['direction'])).title, ['direction rtl']);
+}
+
+// resolving has somebody else resolve the open thread: its mark and the badge disappear.
+async function resolving(context) {
+  await call('/v2/users/add', {documentId: undefined, users: [{userId: 'rita', name: 'Rita Resolver'}]});
+  const page = await open(context, '/demo?as=ann');
+  const opened = [];
+  await page.exposeFunction('opened', (id) => void opened.push(id ?? ''));
+  await page.evaluate(() => document.addEventListener('collab-active', (e) => window.opened(e.detail.annotationId)));
+  await select(page, 'intro', 'largest change');
+  const thread = await comment(page, 'Will be resolved');
+  const {annotationId} = (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText === 'Will be resolved');
+  await until(() => opened.length > 0);
+  equal('the events of a new thread', opened, [annotationId]);
+  const place = 't is the [largest change] since th';
+  await marked(page, 'of an open thread', place);
+  const inbox = page.getByRole('button', {name: /^Inbox/});
+  const unread = async () => Number(/\d+/.exec(await inbox.getAttribute('aria-label')) ?? 0);
+  const before = await unread();
+  const rita = {userId: 'rita', name: 'Rita Resolver'};
+  await call('/v2/commentannotations/update', {annotationIds: [annotationId], updatedData: {status: {id: 'RESOLVED', type: 'terminal'}, resolvedByUserId: 'rita'}, actionUser: rita, triggerNotification: true});
+  await want('the name of somebody who never commented', thread.getByText('✓ Resolved by Rita Resolver'));
+  await marked(page, 'of a thread that was resolved', '');
+  const told = async () => (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.annotationId === annotationId);
+  await until(async () => (await told()).length === 1);
+  await until(async () => (await told())[0].read);
+  await until(async () => (await unread()) === before);
+  await thread.getByRole('button', {name: /^Go to the text/}).click();
+  await marked(page, 'that the reader asks for', place);
+  await page.keyboard.press('Escape');
+  await until(() => opened.length > 1);
+  equal('the events', opened, [annotationId, '']);
+}
+
+// folding shows the beginning of a long comment until the reader wants more.
+async function folding(context) {
+  const from = {userId: 'bob', name: 'Bob Builder'};
+  const lines = (n) => Array.from({length: n}, (_, i) => `Line ${i + 1}`);
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'lines', commentData: [
+    {commentText: lines(12).join('\n'), from}, {commentText: `${lines(30).join('\n')} https://example.com/last`, from}, {commentHtml: lines(30).map((l) => `<p>${l}</p>`).join(''), from},
+  ]}]});
+  const page = await open(context, '/demo?as=ann#collab-thread=lines');
+  const thread = page.locator('collab-thread[open]');
+  const more = thread.getByRole('button', {name: 'Show more'});
+  await until(async () => (await more.count()) === 2);
+  const heights = () => thread.locator('.text').evaluateAll((list) => list.map((e) => Math.round(e.parentElement.clientHeight / parseFloat(getComputedStyle(e).lineHeight))));
+  equal('the lines that are shown', await heights(), [12, 12, 12]);
+  await look.check(page, 'page-folded', {whole: false});
+  equal('the state of the button', await more.first().getAttribute('aria-expanded'), 'false');
+  await more.first().focus();
+  await page.keyboard.press('Enter');
+  const less = thread.getByRole('button', {name: 'Show less'});
+  await less.waitFor();
+  equal('the lines after the button', (await heights()).slice(0, 2), [12, 30]);
+  equal('the button keeps the focus', await less.evaluate((e) => e === e.getRootNode().activeElement), true);
+  await page.keyboard.press('Enter');
+  await until(async () => (await heights())[1] === 12);
+  await thread.getByRole('link', {name: 'https://example.com/last'}).focus();
+  await until(async () => (await heights())[1] === 30);
+}
+
+// restoring shows a page of the back/forward cache after the person has signed out elsewhere.
+async function restoring(context) {
+  let signedIn = true;
+  await context.route('**/demo/ann/collab-token', (route) => (signedIn ? route.continue() : route.fulfill({status: 401})));
+  const page = await open(context, '/demo?as=ann');
+  await page.getByRole('article').first().waitFor();
+  page.expected = true;
+  const restore = (persisted) => page.evaluate((persisted) => dispatchEvent(new PageTransitionEvent('pageshow', {persisted})), persisted);
+  await restore(true);
+  await want('the threads of the same person', page.getByRole('article').first());
+  signedIn = false;
+  await restore(true);
+  await want('that nobody is signed in', page.locator('collab-threads').getByText('You are not signed in.'));
+  equal('threads after the sign-out', await page.getByRole('article').count(), 0);
+}
+
+look.run(main);
