@@ -167,7 +167,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "a", "users": [{"userId": "fay", `+details+`, "accessRole": "viewer", "locale": "de", "timeZone": "Europe/Berlin"}]`)
 	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "documents": [{"documentId": "whole"}]`)
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "whole", "location": {"id": "page", "locationName": "Page"},
-		"targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": true, "prefix": "before ", "suffix": " after"}, "assignedTo": `+fay+`, "context": {"a": 1}, "priority": {"id": "p1", "name": "High", "color": "red", "lightColor": "pink"},
+		"targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": true, "prefix": "before ", "suffix": " after"}, "assignedTo": `+fay+`, "context": {"a": 1}, "contextShared": true, "priority": {"id": "p1", "name": "High", "color": "red", "lightColor": "pink"},
 		"status": {"id": "mine", "type": "ongoing", "name": "Mine", "color": "#333", "lightColor": "#444", "svg": "<svg/>", "iconUrl": "https://example.com/i.png"}, "createdAt": 1700000000001, "lastUpdated": 1700000009000,
 		"visibility": {"type": "restricted", "userIds": ["gil", "hal", "ann", "ida"]}, "type": "suggestion", "suggestion": {"newValue": 1}, "commentType": "chart", "pageInfo": {"url": "u"}, "isPageAnnotation": true,
 		"actions": [{"a": 1}], "positionX": 1.5, "positionY": 2.5, "screenWidth": 1920, "screenHeight": 1080, "screenScrollHeight": 5, "screenScrollTop": 6,
@@ -175,7 +175,7 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "whole", "annotationIds": ["whole"], "updatedData": {"resolvedByUserId": "gil", "statusUpdatedByUserId": "hal", "status": {"id": "mine", "type": "terminal",
 		"name": "Mine", "color": "#333", "lightColor": "#444", "svg": "<svg/>", "iconUrl": "https://example.com/i.png"}}`)
 	call(t, c, "/v2/commentannotations/comments/add", `"organizationId": "acme", "documentId": "whole", "annotationId": "whole", "commentData": [{"commentId": 2, "commentText": "{{fay}} {{g}}", "commentHtml": "<b>x</b>",
-		"isCommentResolverUsed": true, "isCommentTextAvailable": true, "from": `+fay+`, "createdAt": 1700000000005, "lastUpdated": 1700000000006, "addedAt": 1700000000905, "context": {"a": 1}, "taggedUserContacts": [{"userId": "fay", "contact": `+fay+`, "text": "@Fay"},
+		"isCommentResolverUsed": true, "isCommentTextAvailable": true, "from": `+fay+`, "createdAt": 1700000000005, "lastUpdated": 1700000000006, "addedAt": 1700000000905, "context": {"a": 1}, "contextShared": true, "reactions": [{"emoji": "👍", "users": [{"userId": "gil"}, {"userId": "hal"}]}], "taggedUserContacts": [{"userId": "fay", "contact": `+fay+`, "text": "@Fay"},
 		{"organizationUserGroupId": "g"}], "attachments": [{"attachmentId": 1, "name": "a.png", "bucketPath": "b", "size": 9, "type": "t", "url": "https://example.com/a", "thumbnail": "https://example.com/t", "mimeType": "image/png", "metadata": {"w": 1}}],
 		"agent": {"name": "gpt"}, "actions": [{}], "progress": {"state": "x", "steps": [1], "visibleToUserIds": ["fay"]}}]`)
 	for user, level := range map[string]string{"gil": "all", "hal": "none", "ann": "mentions"} {
