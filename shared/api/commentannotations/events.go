@@ -83,8 +83,8 @@ func commentsUpdated(ev collab.Event, head *collab.Annotation, were, comments []
 
 // annotationUpdated returns the events of an update: one for a decision about a suggestion, one if
 // the status changed, one if the assignee changed, and a general one if there is no other. A
-// decision notifies instead of the change of status that comes with it. The first includes the users that the annotation is
-// now shared with.
+// decision notifies instead of the change of status that comes with it. The first includes the
+// users that the annotation is now shared with.
 func annotationUpdated(evs [3]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
 	add := func(kind collab.EventType) *collab.Event {

@@ -84,8 +84,8 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 }
 
 // ReplaySince makes up to limit deliveries since a time pending again, oldest event first,
-// beginning after a position, or "" for the start. next is the position of the last, or "" if there are no
-// more. It returns the errors of ReplayDeliveries.
+// beginning after a position, or "" for the start. next is the position of the last, or "" if there
+// are no more. It returns the errors of ReplayDeliveries.
 func (s *Service) ReplaySince(
 	ctx context.Context, acct, webhook string, since collab.Millis, after string, limit int,
 ) (replayed int, next string, err error) {

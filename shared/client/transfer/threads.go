@@ -100,8 +100,8 @@ func (i *importer) fewThreads(list []*thread) error {
 }
 
 // fitsInline reports whether a comment can be added with its annotation. Such a request accepts no
-// attachments, reactions and texts of tags. Until an update sets the creator, the author of the first
-// comment could see a restricted thread.
+// attachments, reactions and texts of tags. Until an update sets the creator, the author of the
+// first comment could see a restricted thread.
 func fitsInline(t *thread, c *line) bool {
 	_, attachments := c.Get("attachments")
 	_, reactions := c.Get("reactions")

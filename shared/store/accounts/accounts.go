@@ -15,7 +15,6 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 
-	"github.com/go-json-experiment/json"
 )
 
 // Store stores accounts in a table. It is safe for concurrent use.
@@ -26,44 +25,19 @@ func New(t *store.Table) *Store { return &Store{t} }
 
 type accountItem struct {
 	collab.Account
-	Settings store.Encoded[storedSettings] `dynamodbav:"set"`
-}
-
-// storedSettings is the stored form of settings: MailLook has a name, and its fields have others.
-type storedSettings struct {
-	collab.Settings
-	Provider bool       `json:"permissionProvider"`
-	Look     storedLook `json:"mailLook"`
-}
-
-type storedLook struct {
-	FromName string       `json:"fromName"`
-	Product  string       `json:"product"`
-	Link     string       `json:"link"`
-	Logo     string       `json:"logo"`
-	Color    string       `json:"color"`
-	Footer   string       `json:"footer"`
-	Locale   string       `json:"locale"`
-	Texts    collab.Texts `json:"texts"`
-}
-
-// MarshalJSON omits empty fields.
-func (s storedSettings) MarshalJSON() ([]byte, error) {
-	type plain storedSettings
-	return json.Marshal(plain(s), json.OmitZeroStructFields(true))
+	Settings store.Encoded[collab.Settings] `dynamodbav:"set"`
+	Provider bool                           `dynamodbav:"prv,omitempty"` // Settings.PermissionProvider
 }
 
 func newAccountItem(a collab.Account) accountItem {
-	stored := storedSettings{Settings: a.Settings, Provider: a.Settings.PermissionProvider, Look: storedLook(a.Settings.MailLook)}
-	stored.MailLook = collab.MailLook{}
-	return accountItem{a, store.Encoded[storedSettings]{Value: stored}}
+	return accountItem{a, store.Encoded[collab.Settings]{Value: a.Settings}, a.Settings.PermissionProvider}
 }
 
 func (it accountItem) account(id string) collab.Account {
-	stored := it.Settings.Value
-	it.Account.ID, it.Account.Settings = id, stored.Settings
-	it.Account.Settings.PermissionProvider, it.Account.Settings.MailLook = stored.Provider, collab.MailLook(stored.Look)
-	return it.Account
+	a := it.Account
+	a.ID, a.Settings = id, it.Settings.Value
+	a.Settings.PermissionProvider = it.Provider
+	return a
 }
 
 func accountMissing(id string) error {
