@@ -7,7 +7,7 @@ import type {Person} from './person.js';
 import {load, say} from './texts.js';
 
 /** The addresses of the service and of tokens. */
-interface Source {
+export interface Source {
   /** The address of the service, such as https://example.execute-api.eu-west-1.amazonaws.com/prod. */
   api: string;
   /**
@@ -266,9 +266,48 @@ const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'st
 const organizationOf = (r: Resource): string => r.organizationId ?? r.id;
 
 const all = new Map<string, Access>();
-const connected = new Set<Connected>();
+const connected = new Set<Member>();
 const SIGN_OUT = 'collab sign-out'; // the channel of all tabs
 let channel: BroadcastChannel | undefined;
+
+/** A part of the page that uses the service while it is connected. */
+export interface Member {
+  readonly isConnected: boolean;
+  connectedCallback(): void;
+  disconnectedCallback(): void;
+}
+
+/** Adds a part of the page. The first one listens to sign-outs. */
+export function join(member: Member): void {
+  if (!connected.size) {
+    channel = new BroadcastChannel(SIGN_OUT);
+    channel.onmessage = () => renew(false);
+    addEventListener('pageshow', restored);
+  }
+  connected.add(member);
+}
+
+/**
+ * Removes a part of the page. The last one to leave forgets the person: another may be signed in
+ * when the next one comes.
+ */
+export function leave(member: Member): void {
+  connected.delete(member);
+  if (connected.size) return;
+  channel?.close();
+  removeEventListener('pageshow', restored);
+  queueMicrotask(() => connected.size || forget(true));
+}
+
+/** The access to a document or the inbox, shared by all parts of a page. */
+export function accessOf(source: Source, documentId = ''): Access {
+  const {token, organization} = source;
+  const api = source.api.replace(/\/$/, '');
+  const key = JSON.stringify([api, token, organization, documentId]);
+  let access = all.get(key);
+  if (!access) all.set(key, (access = new Access({api, token, organization}, documentId)));
+  return access;
+}
 
 /** Ends a cache of the data of a person. drafts tells whether the tab keeps their drafts. */
 type End = (drafts: boolean) => void;
@@ -335,32 +374,17 @@ export class Connected extends LitElement implements Source {
   }
 
   override connectedCallback(): void {
-    if (!connected.size) {
-      channel = new BroadcastChannel(SIGN_OUT);
-      channel.onmessage = () => renew(false);
-      addEventListener('pageshow', restored);
-    }
-    connected.add(this);
+    join(this);
     super.connectedCallback();
   }
 
-  /** The last element to leave forgets the person: another may be signed in when the next one comes. */
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    connected.delete(this);
-    if (connected.size) return;
-    channel?.close();
-    removeEventListener('pageshow', restored);
-    queueMicrotask(() => connected.size || forget(true));
+    leave(this);
   }
 
   /** The access to a document or the inbox, shared by all elements of a page. */
   accessTo(documentId = ''): Access {
-    const {token, organization} = this;
-    const api = this.api.replace(/\/$/, '');
-    const key = JSON.stringify([api, token, organization, documentId]);
-    let access = all.get(key);
-    if (!access) all.set(key, (access = new Access({api, token, organization}, documentId)));
-    return access;
+    return accessOf(this, documentId);
   }
 }

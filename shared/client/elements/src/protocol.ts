@@ -129,10 +129,10 @@ const unlessMissing = (e: Failure): undefined => {
 };
 
 /** The only item of a bulk operation's result. */
-function changed({data}: Result): {annotationId: string} {
-  const [item] = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string}[];
+function changed({data}: Result): {annotationId: string; commentId: number | undefined} {
+  const [item] = Object.values(data) as {success: boolean; code?: string; message?: string; annotationId: string; commentIds?: number[]}[];
   if (!item?.success) throw new Failure(item?.code ?? 'NOT_FOUND', item?.message);
-  return item;
+  return {...item, commentId: item.commentIds?.[0]};
 }
 
 const content = ({text, tags, attachments}: Write) => ({
@@ -183,8 +183,8 @@ const REQUESTS = {
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
   },
   async 'add-comment'(to: Access, w: Write) {
-    await to.call(`${THREADS}/comments/add`, {documentId: to.documentId, annotationId: w.annotationId, commentData: [content(w)]}, w.id);
-    return w;
+    const {data} = await to.call(`${THREADS}/comments/add`, {documentId: to.documentId, annotationId: w.annotationId, commentData: [content(w)]}, w.id);
+    return {...w, commentId: data[0] as number};
   },
   async 'edit-comment'(to: Access, w: Write) {
     const updatedData = {...content(w), commentHtml: null};

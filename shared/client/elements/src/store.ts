@@ -1,6 +1,6 @@
 import {endsWithPerson, type Access} from './access.js';
 import {draftOf, Drafts, KEPT} from './drafts.js';
-import {newId, type Failure} from './failure.js';
+import {Failure, newId} from './failure.js';
 import {liveOf, type Live} from './live.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import type {Person} from './person.js';
@@ -35,6 +35,12 @@ async function patient<T>(work: () => Promise<T>): Promise<T> {
       await pause(retryAfter * (1 + (Math.random() * tries) / TRIES));
     }
   }
+}
+
+/** The ids of a sent change; commentId is that of an added or changed comment. */
+export interface Sent {
+  annotationId: string;
+  commentId?: number | undefined;
 }
 
 /**
@@ -88,6 +94,7 @@ export class Store {
   end(drafts: boolean): void {
     removeEventListener('online', this.#online);
     this.drafts.end(drafts);
+    this.#abandon();
   }
 
   /** Changes that failed or wait, which the browser finishes when the page closes. */
@@ -186,7 +193,7 @@ export class Store {
   get threads(): ShownThread[] {
     const list: ShownThread[] = [];
     for (const thread of this.#threads.values()) {
-      const key = this.#keys.get(thread.annotationId) ?? thread.annotationId;
+      const key = this.keyOf(thread.annotationId);
       const pending = this.#pending.filter((p) => p.thread === key);
       const known = this.#shown.get(key);
       let shown = known;
@@ -278,6 +285,28 @@ export class Store {
     return before?.until ?? 0;
   }
 
+  /**
+   * Resolves to the ids of a sent change. It rejects with a Failure if the change failed or was
+   * discarded.
+   */
+  settled({id}: Pending): Promise<Sent> {
+    return new Promise((done, failed) => this.#waiting.set(id, {done, failed}));
+  }
+
+  readonly #waiting = new Map<string, {done: (sent: Sent) => void; failed: (e: Failure) => void}>();
+
+  /** Ends the changes of a person that has left. */
+  #abandon(): void {
+    for (const p of this.#pending) this.#settle(p.id, new Failure('UNAUTHENTICATED'));
+  }
+
+  #settle(id: string, result: Sent | Failure): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (result instanceof Failure) waiting?.failed(result);
+    else waiting?.done(result);
+  }
+
   /** Retries a failed change. */
   retry(p: Pending): void {
     const {failed: _, ...again} = p;
@@ -287,6 +316,7 @@ export class Store {
 
   /** Discards a failed change. */
   discard(p: Pending): void {
+    this.#settle(p.id, p.failed ?? new Failure('CANCELLED'));
     this.#replace(p);
     this.#tell();
   }
@@ -301,19 +331,26 @@ export class Store {
     this.#tell();
     this.#sending = this.#sending.then(async () => {
       try {
-        const {annotationId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
+        const {annotationId, commentId} = await patient(() => ask(this.access, p.name, {...p, annotationId: this.#annotationId(p.thread) ?? ''}));
+        this.#settle(p.id, {annotationId, commentId});
         this.#keys.set(annotationId, p.thread);
         const thread = this.#threads.get(annotationId);
         // polls do not return it: it does not change the thread
         if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
         this.#replace(p, {...p, sent: true});
       } catch (e) {
+        this.#settle(p.id, e as Failure);
         this.#replace(p, {...p, failed: e as Failure});
       }
       this.#underWay--;
       this.#tell();
       if (!this.#underWay) void this.#poll.now();
     });
+  }
+
+  /** The key of a thread: see ShownThread. */
+  keyOf(annotationId: string): string {
+    return this.#keys.get(annotationId) ?? annotationId;
   }
 
   /** The id of the thread of a key. */
@@ -394,6 +431,7 @@ export class Store {
       }
       if (this.#underWay) return true;
       if (this.user.userId && this.user.userId !== page.user.userId) { // another user has signed in
+        this.#abandon();
         this.#pending = [];
         this.#forget();
       }
@@ -464,7 +502,7 @@ export class Store {
 
   /** Removes a deleted thread, unless a change of it is being sent. */
   #drop(id: string): boolean {
-    const key = this.#keys.get(id) ?? id;
+    const key = this.keyOf(id);
     return !this.#pending.some((p) => p.thread === key) && this.#threads.delete(id);
   }
 
