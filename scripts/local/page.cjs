@@ -62,7 +62,7 @@ const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring]) {
+  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring, reacting]) {
     const context = await contextOf(browser);
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
@@ -345,6 +345,94 @@ async function restoring(context) {
   await restore(true);
   await want('that nobody is signed in', page.locator('collab-threads').getByText('You are not signed in.'));
   equal('threads after the sign-out', await page.getByRole('article').count(), 0);
+}
+
+// another opens the page as a further person.
+async function another(context, at) {
+  const own = await contextOf(context.browser());
+  return open(own, at);
+}
+
+// reacting has Ann and Bob react to a comment, by keyboard and with failures.
+async function reacting(context) {
+  await call('/v2/users/add', {documentId: undefined, users: [{userId: 'zoe', name: 'Zoe Zimmer'}]});
+  await call('/v2/commentannotations/add', {commentAnnotations: [{annotationId: 'liked', commentData: [{commentId: 1, commentText: 'Who likes this?', from: {userId: 'bob', name: 'Bob Builder'}}]}]});
+  const [ann, bob] = [await open(context, '/demo?as=ann#collab-thread=liked'), await another(context, '/demo?as=bob#collab-thread=liked')];
+  const of = (page) => page.locator('collab-thread[open]').getByRole('group', {name: 'Reactions'});
+  const chip = (page, name) => of(page).getByRole('button', {name, exact: true});
+  const focused = () => ann.evaluate(() => {
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    return at.ariaLabel ?? at.textContent;
+  });
+  const stored = async () => (await call('/v2/commentannotations/get', {annotationIds: ['liked']}))[0];
+  const before = (await stored()).lastUpdated;
+
+  // The palette, by keyboard.
+  const add = chip(ann, 'Add reaction');
+  const palette = ann.getByRole('toolbar', {name: 'Add reaction'});
+  await add.focus();
+  await ann.keyboard.press('Enter');
+  await palette.waitFor();
+  equal('the buttons of the palette', await palette.getByRole('button').count(), 12);
+  const path = [];
+  for (const key of ['ArrowRight', 'ArrowDown', 'Home', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'End']) {
+    await ann.keyboard.press(key);
+    path.push(await focused());
+  }
+  equal('the path in the palette', path, ['❤️', '🚀', '👍', '💡', '👍', '🙏', '💡']);
+  await look.check(ann, 'page-palette', {whole: false});
+  await ann.keyboard.press('Escape');
+  await palette.waitFor({state: 'hidden'});
+  equal('the focus after Escape', await focused(), 'Add reaction');
+  equal('the thread after Escape', await of(ann).count(), 1);
+  await ann.keyboard.press('Enter');
+  await palette.waitFor();
+  await ann.keyboard.press('Enter');
+  await want("Ann's reaction", chip(ann, '👍 1: you'));
+  equal('the focus after a reaction', await focused(), 'Add reaction');
+  equal('the state of the chip', await chip(ann, '👍 1: you').getAttribute('aria-pressed'), 'true');
+
+  // The other person sees it, is notified, and joins.
+  await want("Ann's reaction in Bob's page", chip(bob, '👍 1: Ann Archer'));
+  equal("the state of Bob's chip", await chip(bob, '👍 1: Ann Archer').getAttribute('aria-pressed'), 'false');
+  await chip(bob, '👍 1: Ann Archer').click();
+  await want("Bob's reaction", chip(bob, '👍 2: Ann Archer and you'));
+  await want("Bob's reaction in Ann's page", chip(ann, '👍 2: Bob Builder and you'));
+  equal('the time of the thread', (await stored()).lastUpdated, before);
+  await bob.getByRole('button', {name: /^Inbox/}).click();
+  await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer reacted with 👍/}));
+  await bob.keyboard.press('Escape');
+
+  // Names of users who never commented; emojis with and without a variation selector.
+  await call('/v2/commentannotations/comments/reactions/add', {annotationId: 'liked', commentId: 1, emoji: '❤', from: {userId: 'zoe'}});
+  await want('a reaction of a further user', chip(ann, '❤ 1: Zoe Zimmer'));
+  await add.click();
+  await palette.getByRole('button', {name: '❤️'}).click();
+  await want('the joined reaction', chip(ann, '❤ 2: Zoe Zimmer and you'));
+
+  // A failure shows the previous state, and can be retried.
+  await until(async () => (await stored()).comments[0].reactions[1]?.count === 2);
+  ann.expected = true;
+  await ann.route('**/reactions/delete', (route) => route.abort());
+  await chip(ann, '👍 2: Bob Builder and you').click();
+  const thread = ann.locator('collab-thread[open]');
+  await want('that it was not saved', thread.getByRole('alert').getByText('Your reaction was not saved.'));
+  await want('the state before', chip(ann, '👍 2: Bob Builder and you'));
+  await ann.unroute('**/reactions/delete');
+  await thread.getByRole('button', {name: 'Try again'}).click();
+  await want('the state after another try', chip(ann, '👍 1: Bob Builder'));
+  await want('the reaction that is gone', chip(bob, '👍 1: you'));
+  await chip(bob, '👍 1: you').click();
+  await chip(ann, '👍 1: Bob Builder').waitFor({state: 'detached'}).catch(() => problems.add('a deleted reaction is seen'));
+  await bob.context().close();
+
+  // A reader has no buttons.
+  await context.route('**/demo/ann/collab-token', (route) => route.continue({url: `${url}/demo/ann/collab-token?as=viewer`}));
+  const viewer = await open(context, '/demo?as=ann#collab-thread=liked');
+  await want('the reactions for a reader', of(viewer).getByRole('img', {name: '❤ 2: Zoe Zimmer and you'}));
+  equal('buttons of a reader', await of(viewer).getByRole('button').count(), 0);
+  await look.runAxe(viewer, 'page-reactions');
 }
 
 look.run(main);

@@ -1,12 +1,12 @@
 import type {Failure} from './failure.js';
 import type {Person} from './person.js';
-import type {Attachment, Comment, Level, Target, Thread} from './protocol.js';
+import type {Attachment, Comment, Level, Reaction, Target, Thread} from './protocol.js';
 
 /** A change by the reader that no poll has returned yet. */
 export interface Pending {
   /** The request's id, and the key of an added thread. */
   id: string;
-  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread';
+  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react';
   /** The key of the changed thread; for a new thread, the id. */
   thread: string;
   commentId?: number;
@@ -18,6 +18,9 @@ export interface Pending {
   only?: Person[] | undefined;
   resolved?: boolean;
   level?: Level;
+  emoji?: string;
+  /** Whether the reader adds the reaction, or deletes it. */
+  reacted?: boolean;
   at: string;
   /** The server has it, and the next poll returns it. */
   sent?: boolean;
@@ -63,6 +66,9 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         break;
       case 'follow-thread':
         if (!p.failed) shown.level = p.level!;
+        break;
+      case 'react':
+        if (!p.failed) shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...c, reactions: reacted(c.reactions ?? [], p, user)} : c));
     }
   }
   return shown;
@@ -83,6 +89,22 @@ function written(p: Pending, user: Person): ShownComment {
 function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
   return {...c, commentText: p.text!, tags: p.tags!, lastUpdated: p.at};
 }
+
+/** The reactions to a comment after a change of the reader's. */
+function reacted(list: Reaction[], {emoji, reacted: on}: Pending, user: Person): Reaction[] {
+  const known = list.find((r) => sameEmoji(r.emoji, emoji!));
+  if (!known) return on ? [...list, {emoji: emoji!, count: 1, users: [user]}] : list;
+  if (hasReacted(known, user.userId) === on) return list;
+  const others = known.users.filter((u) => u.userId !== user.userId);
+  const changed = on ? {...known, count: known.count + 1, users: [...others, user]} : {...known, count: known.count - 1, users: others};
+  return list.flatMap((r) => (r !== known ? r : changed.count ? changed : []));
+}
+
+/** Whether emojis are the same. A variation selector makes no difference. */
+export const sameEmoji = (a: string, b: string): boolean => a.replaceAll('\ufe0f', '') === b.replaceAll('\ufe0f', '');
+
+/** Whether a user is one that reacted. */
+export const hasReacted = (r: Reaction, userId: string): boolean => r.users.some((u) => u.userId === userId);
 
 /** The later of two states of a thread, or the known one if they are equal. */
 export function later(known: Thread | undefined, next: Thread): Thread {

@@ -23,6 +23,14 @@ export interface Attachment {
   url?: string;
 }
 
+/** The users that reacted to a comment with an emoji. */
+export interface Reaction {
+  emoji: string;
+  count: number;
+  /** At most 50; the reader is among them if they reacted. */
+  users: Person[];
+}
+
 export interface Comment {
   commentId: number;
   commentText?: string;
@@ -31,6 +39,7 @@ export interface Comment {
   /** The people and groups in its tokens. */
   tags?: Person[] | undefined;
   attachments?: Attachment[];
+  reactions?: Reaction[];
   createdAt: string;
   lastUpdated: string;
 }
@@ -103,6 +112,8 @@ interface Write {
   only?: Person[] | undefined;
   resolved?: boolean | undefined;
   level?: Level | undefined;
+  emoji?: string | undefined;
+  reacted?: boolean | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -198,6 +209,11 @@ const REQUESTS = {
   async 'resolve-thread'(to: Access, w: Write) {
     const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
     changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+    return w;
+  },
+  async react(to: Access, w: Write) {
+    const {annotationId, commentId, emoji} = w;
+    await to.call(`${THREADS}/comments/reactions/${w.reacted ? 'add' : 'delete'}`, {documentId: to.documentId, annotationId, commentId, emoji}, w.id);
     return w;
   },
   async 'follow-thread'(to: Access, w: Write) {

@@ -236,9 +236,13 @@ export class Store {
     return known.list;
   }
 
-  /** Requests the names of readers of restricted threads, and of users who resolved one. */
+  /**
+   * Requests the names of readers of restricted threads, of users who resolved one, and of users
+   * who reacted.
+   */
   async #identify(): Promise<void> {
-    const ids = [...this.#threads.values()].flatMap((t) => [...(t.visibility?.people ?? []).map((p) => p.userId), ...(t.resolvedByUserId ? [t.resolvedByUserId] : [])]);
+    const ids = [...this.#threads.values()].flatMap((t) => [...(t.visibility?.people ?? []).map((p) => p.userId), ...(t.resolvedByUserId ? [t.resolvedByUserId] : []),
+      ...t.comments.flatMap((c) => (c.reactions ?? []).flatMap((r) => r.users.map((u) => u.userId)))]);
     const userIds = [...new Set(ids)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
     for (const id of userIds) this.#unknown.add(id);
     for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {

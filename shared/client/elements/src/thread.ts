@@ -13,6 +13,7 @@ import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import {isResolved, LEVELS, seersOf, type Level} from './protocol.js';
+import './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
 import {say, whyOf} from './texts.js';
@@ -227,7 +228,7 @@ export class ThreadElement extends Connected {
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
-        ${t.pending.map((p) => (p.failed && /^(resolve|follow)/.test(p.name) ? this.#failure(p) : nothing))}
+        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
         ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
           <div class="row actions">
@@ -283,7 +284,9 @@ export class ThreadElement extends Connected {
           ${editing ? this.#editor(c) : this.#content(c)}
           ${filesOf(c)}
           ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
-          ${mine && !p && !editing && this.open ? this.#actions(c) : nothing}
+          ${editing ? nothing : html`<div class="row foot">
+            ${c.commentId ? html`<collab-reactions exportparts="reactions, reaction, add-reaction, palette" .store=${this.store!} .thread=${this.shown!} .comment=${c} ?adding=${this.open && this.store!.canWrite}></collab-reactions>` : nothing}
+            ${mine && !p && this.open ? this.#actions(c) : nothing}</div>`}
         </div>
       </li>`;
   }

@@ -256,7 +256,7 @@ export class ThreadsElement extends Connected {
 
   #item(t: ShownThread, store: Store): TemplateResult {
     return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, composer, textarea, submit, follow"></collab-thread></li>`;
+      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, reactions, reaction, add-reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {

@@ -72,6 +72,27 @@ test('of two states the later is known, and the same one stays the same object',
   assert.notEqual(later(known, thread('3', 'one')), known);
 });
 
+test('a reaction counts once, and the last deletion ends its emoji', () => {
+  const react = (emoji, reacted, more) => pending('react', {commentId: 1, emoji, reacted, ...more});
+  const after = (reactions, ...list) => overlay({...thread('1', 'one'), comments: [{...thread('1', 'one').comments[0], reactions}]}, 'a1', list, ann).comments[0].reactions;
+  const heart = (count, ...users) => ({emoji: '❤', count, users: users.map((userId) => ({userId}))});
+  assert.deepEqual(after(undefined, react('👍', true)), [{emoji: '👍', count: 1, users: [ann]}]);
+  assert.deepEqual(after([heart(2, 'bob', 'cleo')], react('❤️', true)), [{...heart(3, 'bob', 'cleo'), users: [{userId: 'bob'}, {userId: 'cleo'}, ann]}]);
+  assert.deepEqual(after([heart(1, 'ann')], react('❤️', true)), [heart(1, 'ann')], 'the service has it');
+  assert.deepEqual(after([heart(60, 'ann', 'bob')], react('❤', false)), [heart(59, 'bob')]);
+  assert.deepEqual(after([heart(1, 'ann')], react('❤', false)), []);
+  assert.deepEqual(after([heart(1, 'bob')], react('❤', false)), [heart(1, 'bob')]);
+  assert.deepEqual(after([], react('👍', true), react('👍', false)), []);
+  assert.deepEqual(after([], react('👍', true, {failed: new Failure('UNAVAILABLE')})), []);
+});
+
+test('reactions change a thread without its time', () => {
+  const known = thread('2', 'one');
+  const next = {...known, comments: [{...known.comments[0], reactions: [{emoji: '👍', count: 1, users: [ann]}]}]};
+  assert.equal(later(known, next), next);
+  assert.equal(later(next, known), known);
+});
+
 test('tags are of those whom tokens name', () => {
   assert.deepEqual(tagsOf('{{ann}} {{bob}} {{ann}}', [ann, {userId: 'cleo'}]), [ann]);
 });
