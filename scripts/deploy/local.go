@@ -144,7 +144,7 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	now := time.Now().UnixMilli()
 	return accounts.New(store.New(cfg, table, time.Now, rand.Reader)).
-		EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
+		EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now, Settings: collab.Settings{AllowedOrigins: collab.LoopbackOrigins()}},
 			devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }
 

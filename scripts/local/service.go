@@ -98,7 +98,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 	}
 	now := time.Now().UnixMilli()
 	for _, a := range devAccounts {
-		err := service.Accounts.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
+		err := service.Accounts.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now, Settings: collab.Settings{AllowedOrigins: collab.LoopbackOrigins()}},
 			a.key, []collab.Token{{Hash: collab.HashToken(a.token), CreatedAt: now}})
 		if err != nil {
 			return nil, fmt.Errorf("making the account %s: %w", a.id, err)

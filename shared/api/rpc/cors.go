@@ -3,7 +3,6 @@ package rpc
 import (
 	"net/http"
 	"net/url"
-	"slices"
 
 	"collabdata/shared/collab"
 )
@@ -51,7 +50,7 @@ func checkOrigin(x *exchange, r *http.Request) error {
 	switch {
 	case from == "":
 		return nil
-	case !slices.Contains(x.Settings.AllowedOrigins, from):
+	case !x.Settings.AllowsOrigin(from):
 		allowOrigin(x.header, "*")
 		return collab.Errorf(collab.PermissionDenied, "the account does not allow pages of %s to call: its operator sets allowedOrigins", from)
 	}

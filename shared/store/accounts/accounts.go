@@ -14,7 +14,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
-
 )
 
 // Store stores accounts in a table. It is safe for concurrent use.

@@ -3,13 +3,15 @@ import type {Failure} from './failure.js';
 import type {Pending, ShownThread} from './overlay.js';
 import type {Person} from './person.js';
 import type {Attachment, Target} from './protocol.js';
-import {storeOf, type Sent, type Store} from './store.js';
+import {storeOf, type Store} from './store.js';
 
 /** A comment to write. Its text has {{userId}} for each of the people in tags. */
 export interface NewComment {
   text: string;
   tags?: Person[] | undefined;
   attachments?: Attachment[] | undefined;
+  /** Free-form data of yours, at most 8 KB: everyone who sees the comment receives it. */
+  context?: object | undefined;
 }
 
 /** A thread to start: on a target, or on the whole document. */
@@ -17,6 +19,8 @@ export interface NewThread extends NewComment {
   target?: Target | undefined;
   /** The only readers besides the author; undefined for everyone. */
   only?: Person[] | undefined;
+  /** context of the thread; that of NewComment is its comment's. */
+  threadContext?: object | undefined;
 }
 
 /** The document of a connection: see the attributes of the elements. */
@@ -133,7 +137,7 @@ export class Connection implements Member {
 
   // A change is shown at once. It resolves when the service has it, and rejects with a Failure,
   // after which the thread shows it as failed: see retry and discard.
-  async #send(what: Parameters<Store['send']>[0]): Promise<Required<Pick<Sent, 'annotationId'>> & {commentId: number}> {
+  async #send(what: Parameters<Store['send']>[0]): Promise<{annotationId: string; commentId: number}> {
     const sent = await this.#store.settled(this.#store.send(what));
     return {...sent, commentId: sent.commentId ?? 0};
   }
@@ -161,6 +165,11 @@ export class Connection implements Member {
   /** Resolves a thread, or opens it again. */
   resolve(annotationId: string, resolved = true) {
     return this.#send({name: 'resolve-thread', thread: this.#store.keyOf(annotationId), resolved});
+  }
+
+  /** Adds a reaction of the user to a comment, or deletes it. */
+  react(annotationId: string, commentId: number, emoji: string, reacted = true) {
+    return this.#send({name: 'react', thread: this.#store.keyOf(annotationId), commentId, emoji, reacted});
   }
 
   /** Marks a thread and its notifications as read. */

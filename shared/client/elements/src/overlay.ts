@@ -18,6 +18,9 @@ export interface Pending {
   only?: Person[] | undefined;
   resolved?: boolean;
   level?: Level;
+  /** Data of your pages: of the comment, and of a new thread. */
+  context?: object | undefined;
+  threadContext?: object | undefined;
   emoji?: string;
   /** Whether the reader adds the reaction, or deletes it. */
   reacted?: boolean;
@@ -78,16 +81,17 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
 export function added(p: Pending, user: Person): ShownThread {
   return {
     key: p.id, annotationId: '', status: {id: 'OPEN', type: 'default'}, createdAt: p.at, lastUpdated: p.at, comments: [written(p, user)], pending: [p],
+    ...(p.threadContext && {context: p.threadContext}),
     ...(p.target && {targetElement: p.target}), ...(p.only && {visibility: {type: 'restricted', people: [user, ...p.only]}}),
   };
 }
 
 function written(p: Pending, user: Person): ShownComment {
-  return {commentId: 0, commentText: p.text!, from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), createdAt: p.at, lastUpdated: p.at, pending: p};
+  return {commentId: 0, commentText: p.text!, from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), ...(p.context && {context: p.context}), createdAt: p.at, lastUpdated: p.at, pending: p};
 }
 
 function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
-  return {...c, commentText: p.text!, tags: p.tags!, lastUpdated: p.at};
+  return {...c, commentText: p.text!, tags: p.tags!, ...(p.context && {context: p.context}), lastUpdated: p.at};
 }
 
 /** The reactions to a comment after a change of the reader's. */

@@ -40,6 +40,8 @@ export interface Comment {
   tags?: Person[] | undefined;
   attachments?: Attachment[];
   reactions?: Reaction[];
+  /** Free-form data of your pages, at most 8 KB. */
+  context?: object;
   createdAt: string;
   lastUpdated: string;
 }
@@ -67,6 +69,8 @@ export interface Thread {
   comments: Comment[];
   commentsTruncated?: boolean;
   unread?: boolean;
+  /** Free-form data of your pages, at most 8 KB. */
+  context?: object;
 }
 
 export interface Notification {
@@ -114,6 +118,8 @@ interface Write {
   level?: Level | undefined;
   emoji?: string | undefined;
   reacted?: boolean | undefined;
+  context?: object | undefined;
+  threadContext?: object | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -146,8 +152,8 @@ function changed({data}: Result): {annotationId: string; commentId: number | und
   return {...item, commentId: item.commentIds?.[0]};
 }
 
-const content = ({text, tags, attachments}: Write) => ({
-  commentText: text, taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
+const content = ({text, tags, attachments, context}: Write) => ({
+  commentText: text, ...(context && {context}), taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
 });
 
 /** A thread or deleted thread in the service's response to a person. */
@@ -189,7 +195,7 @@ const REQUESTS = {
   },
   async 'add-thread'(to: Access, w: Write) {
     const thread = {
-      ...(w.target && {targetElement: w.target}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}), commentData: [content(w)],
+      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
   },
