@@ -94,10 +94,17 @@ func (m made) polls() map[string]resource {
 	return polls
 }
 
-// production returns the stack with default settings, created once.
+// established returns the settings over those for an established AWS account.
+func established(settings map[string]any) map[string]any {
+	all := map[string]any{"concurrency": "1000"}
+	maps.Copy(all, settings)
+	return all
+}
+
+// production returns the stack of an established AWS account, created once.
 func production(t *testing.T) made {
 	t.Helper()
-	productionOnce.Do(func() { productionMade = synthesize(t, nil, api.Endpoints()) })
+	productionOnce.Do(func() { productionMade = synthesize(t, established(nil), api.Endpoints()) })
 	return productionMade
 }
 
@@ -190,13 +197,13 @@ func TestDeploymentFollowsDefinition(t *testing.T) {
 // allSettings returns settings that enable every part of the stack.
 func allSettings() map[string]any {
 	return map[string]any{
-		"mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
+		"concurrency": "1000", "mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
 		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com",
 	}
 }
 
 func TestNag(t *testing.T) {
-	for name, m := range map[string]made{"defaults": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {
+	for name, m := range map[string]made{"production": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {
 		for _, finding := range m.findings {
 			t.Errorf("%s: %s", name, finding)
 		}
@@ -216,7 +223,7 @@ func TestHundredEndpoints(t *testing.T) {
 			})
 		}
 	}
-	with, without := synthesize(t, nil, endpoints), synthesize(t, nil, endpoints[:1])
+	with, without := synthesize(t, established(nil), endpoints), synthesize(t, established(nil), endpoints[:1])
 	if got := len(with.resources); got > 420 {
 		t.Errorf("%d resources with 100 endpoints, want 420 at most", got)
 	}
@@ -296,13 +303,48 @@ func TestVisibilityTimeout(t *testing.T) {
 	}
 }
 
+// A new AWS account runs 10 concurrent functions, so that without settings, other functions than
+// those of the endpoints take at most half of them.
+func TestNewAccount(t *testing.T) {
+	m := synthesize(t, nil, api.Endpoints()[:1])
+	bounds := map[string]int{} // by the function's id
+	for _, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+		most, ok := at(source.Properties, "ScalingConfig.MaximumConcurrency").(float64)
+		if !ok {
+			t.Fatalf("a source has no limit of concurrent runs: %v", source.Properties)
+		}
+		bounds[at(source.Properties, "FunctionName.Ref").(string)] += int(most)
+	}
+	for _, rule := range m.ofType("AWS::Events::Rule") {
+		id := list(at(rule.Properties, "Targets.0.Arn.Fn::GetAtt"))[0].(string)
+		if every, timeout := rule.Properties["ScheduleExpression"], m.resources[id].Properties["Timeout"].(float64); every != "rate(1 minute)" || timeout >= 60 {
+			t.Errorf("%s starts at %v, and may run for %v s", id, every, timeout)
+		}
+		bounds[id]++
+	}
+	most := 0
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		does := f.Properties["Description"].(string)
+		if strings.HasPrefix(does, "POST ") {
+			continue
+		}
+		if bounds[id] == 0 {
+			t.Errorf("nothing limits the concurrent runs of %q", does)
+		}
+		most += bounds[id]
+	}
+	if most < 1 || most > 5 {
+		t.Errorf("besides the endpoints, %d functions may run concurrently: %v; want 5 at most", most, bounds)
+	}
+}
+
 // The supplied queries name existing logs, no more than the maximum, and logged fields.
 func TestQueries(t *testing.T) {
 	var endpoints []rpc.Endpoint
 	for n := range 60 {
 		endpoints = append(endpoints, rpc.Endpoint{Path: fmt.Sprintf("/v2/noun/get%d", n), Grants: rpc.ReadTable})
 	}
-	m := synthesize(t, nil, endpoints)
+	m := synthesize(t, established(nil), endpoints)
 	read := map[string]int{} // by log
 	for id, q := range m.ofType("AWS::Logs::QueryDefinition") {
 		logs := q.Properties["LogGroupNames"].([]any)

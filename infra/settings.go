@@ -60,8 +60,9 @@ type Settings struct {
 	Tracing bool `setting:"tracing" default:"off"`
 	// Whether functions may write the table.
 	Writes bool `setting:"writes" default:"on"`
-	// The AWS account's concurrent functions in the region, for all stages.
-	Concurrency int `setting:"concurrency" default:"1000" range:"1-1000000" rule:"a number of functions"`
+	// The AWS account's concurrent functions in the region, for all stages. The default is that of a
+	// new AWS account.
+	Concurrency int `setting:"concurrency" default:"10" range:"1-1000000" rule:"a number of functions"`
 	// Of webhooks and permission providers.
 	AllowedPrivateCIDRs []netip.Prefix `setting:"allowedPrivateCidrs"`
 	LogRetentionDays    int            `setting:"logRetentionDays" default:"30"`

@@ -105,7 +105,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 func TestSettings(t *testing.T) {
 	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path != "/v2/live/tickets/add" })
 	const stream = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored/stream/2026-11-23T07:00:00.000"
-	usual := synthesize(t, nil, endpoints).leaves(t)
+	usual := synthesize(t, established(nil), endpoints).leaves(t)
 	got := ""
 	for _, context := range []map[string]any{
 		{"writes": "off"}, {"tracing": "on"}, {"firewall": "off"}, {"alarms": "off"}, {"dashboard": "off"}, {"live": "off"},
@@ -116,7 +116,7 @@ func TestSettings(t *testing.T) {
 		{"concurrency": "50", "live": "on"},
 		{"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b"},
 	} {
-		m := synthesize(t, context, endpoints)
+		m := synthesize(t, established(context), endpoints)
 		if len(m.findings) > 0 {
 			t.Errorf("%v: findings %v", context, m.findings)
 		}
