@@ -78,12 +78,14 @@ func requireTLS(address constructs.IConstruct) {
 func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRestApiProps {
 	s.access = s.addLogGroup(s.stack, "Logs", s.logGroupName("access"))
 	props := &awsapigateway.SpecRestApiProps{
-		ApiDefinition:  awsapigateway.ApiDefinition_FromInline(definition),
-		Mode:           awsapigateway.RestApiMode_OVERWRITE, // removes deleted paths
-		RestApiName:    s.stack.StackName(),
-		Description:    s.stack.TemplateOptions().Description(),
-		EndpointTypes:  &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
-		CloudWatchRole: jsii.Bool(s.settings.GatewayLogRole == "create"),
+		ApiDefinition: awsapigateway.ApiDefinition_FromInline(definition),
+		Mode:          awsapigateway.RestApiMode_OVERWRITE, // removes deleted paths
+		// The gateway compresses responses if the caller accepts it.
+		MinCompressionSize: awscdk.Size_Bytes(jsii.Number(minCompression)),
+		RestApiName:        s.stack.StackName(),
+		Description:        s.stack.TemplateOptions().Description(),
+		EndpointTypes:      &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
+		CloudWatchRole:     jsii.Bool(s.settings.GatewayLogRole == "create"),
 
 		DeployOptions: &awsapigateway.StageOptions{
 			StageName:            jsii.String(s.settings.Stage),

@@ -22,7 +22,7 @@ import (
 var telling = map[string][]string{
 	"AWS::ApiGateway::Account":       {"CloudWatchRoleArn"},
 	"AWS::ApiGateway::Deployment":    {"RestApiId"},
-	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy", "EndpointAccessMode"},
+	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "MinimumCompressionSize", "SecurityPolicy", "EndpointAccessMode"},
 	"AWS::ApiGateway::Stage":         {"StageName", "TracingEnabled", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
 	"AWS::ApiGatewayV2::Api":         {"ProtocolType", "RouteSelectionExpression"},
 	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn"},
