@@ -124,6 +124,18 @@ func (m made) ofType(name string) map[string]resource {
 	return found
 }
 
+// idOf returns the logical id that starts with the name.
+func (m made) idOf(t *testing.T, name string) string {
+	t.Helper()
+	for id := range m.resources {
+		if strings.HasPrefix(id, name) {
+			return id
+		}
+	}
+	t.Fatalf("no resource is called %s", name)
+	return ""
+}
+
 // only returns the single resource of a type.
 func (m made) only(t *testing.T, name string) resource {
 	t.Helper()
@@ -184,6 +196,28 @@ func TestIntegrations(t *testing.T) {
 	}
 }
 
+// An update of the API may reset the properties that its definition lacks.
+func TestDefinitionRepeatsProperties(t *testing.T) {
+	domain := allSettings()
+	closed := maps.Clone(domain)
+	closed["gatewayAddress"] = "closed"
+	for _, context := range []map[string]any{nil, domain, closed} {
+		api := synthesize(t, context, api.Endpoints()[:1]).only(t, "AWS::ApiGateway::RestApi").Properties
+		for property, member := range map[string]string{
+			"MinimumCompressionSize":    "x-amazon-apigateway-minimum-compression-size",
+			"SecurityPolicy":            "x-amazon-apigateway-security-policy",
+			"EndpointAccessMode":        "x-amazon-apigateway-endpoint-access-mode",
+			"Name":                      "info.title",
+			"DisableExecuteApiEndpoint": "servers.0.x-amazon-apigateway-endpoint-configuration.disableExecuteApiEndpoint",
+		} {
+			want, got := api[property], at(api["Body"], member)
+			if !cmp.Equal(want, got) || want == nil && property != "DisableExecuteApiEndpoint" {
+				t.Errorf("%v: the API's %s is %v, and %s of its definition is %v", context, property, want, member, got)
+			}
+		}
+	}
+}
+
 // A stage serves its deployment, so another definition needs another deployment.
 func TestDeploymentFollowsDefinition(t *testing.T) {
 	ids := func(endpoints int) []string {
@@ -198,7 +232,8 @@ func TestDeploymentFollowsDefinition(t *testing.T) {
 func allSettings() map[string]any {
 	return map[string]any{
 		"concurrency": "1000", "mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
-		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com",
+		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com", "monthlyBudget": "50",
+		"maxReadUnits": "5000", "maxWriteUnits": "1000",
 	}
 }
 
@@ -449,6 +484,12 @@ func TestAlarms(t *testing.T) {
 				}
 			}
 		}
+	}
+	// Other stages of the AWS account have firewalls too.
+	firewall := at(m.only(t, "AWS::WAFv2::WebACL").Properties, "VisibilityConfig.MetricName")
+	blocked := value(t, m.resources[m.idOf(t, "AlarmRequestsBlocked")].Properties["Dimensions"])
+	if firewall != "collabdata-prod" || !strings.Contains(blocked, `{"Name":"WebACL","Value":"collabdata-prod"}`) {
+		t.Errorf("the firewall's metric is %v, and its alarm looks at %s", firewall, blocked)
 	}
 	// CloudWatch counts throttles of indexes separately from those of tables.
 	if !throttled[keys.IndexOrg] {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"collabdata/infra/stack"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/platform"
@@ -69,7 +70,12 @@ type Settings struct {
 	// Restored from backup, it replaces the stack's own. Without its stream, live is off.
 	RestoredTable  string `setting:"restoredTable" pattern:"[A-Za-z0-9_.-]{3,255}" rule:"the name of a DynamoDB table"`
 	RestoredStream string `setting:"restoredStream" pattern:"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+" rule:"the ARN of the stream of a DynamoDB table"`
-	Version        string `setting:"version" pattern:"[A-Za-z0-9.+_-]{1,64}" rule:"1 to 64 letters, digits, ., +, _ and -"`
+	// Units per second of the stack's own table and of each index; 0 for no maximum.
+	MaxReadUnits  int `setting:"maxReadUnits" range:"1-10000000" rule:"a number of read units per second"`
+	MaxWriteUnits int `setting:"maxWriteUnits" range:"1-10000000" rule:"a number of write units per second"`
+	// US dollars for all costs of the AWS account; 0 for no budget.
+	MonthlyBudget int    `setting:"monthlyBudget" range:"1-10000000" rule:"a number of US dollars"`
+	Version       string `setting:"version" pattern:"[A-Za-z0-9.+_-]{1,64}" rule:"1 to 64 letters, digits, ., +, _ and -"`
 
 	Headers credentials.Headers // of APIKeyHeader and AuthTokenHeader
 }
@@ -84,7 +90,7 @@ var checks = map[string]func(string) error{
 func (s Settings) Local() bool { return s.Stage == localStage }
 
 // StackName returns the name of the stage's CloudFormation stack.
-func (s Settings) StackName() string { return "collabdata-" + s.Stage }
+func (s Settings) StackName() string { return stack.Name(s.Stage) }
 
 // ReadSettings reads all settings from the context, which also has values of the CDK. It returns an
 // error that names each invalid setting with its rule, and each unknown setting, so that a
@@ -115,6 +121,9 @@ func ReadSettings(context map[string]any) (Settings, error) {
 	}
 	if s.AlarmMail != "" && !s.Alarms {
 		errs = append(errs, errors.New("setting alarmMail: alarms is off"))
+	}
+	if s.MonthlyBudget > 0 && s.AlarmMail == "" {
+		errs = append(errs, errors.New("setting monthlyBudget: requires alarmMail"))
 	}
 	if s.RestoredStream != "" && s.RestoredTable == "" {
 		errs = append(errs, errors.New("setting restoredStream: requires restoredTable"))

@@ -30,6 +30,7 @@ var telling = map[string][]string{
 	"AWS::ApiGatewayV2::Stage": {
 		"StageName", "AutoDeploy", "DefaultRouteSettings.ThrottlingRateLimit", "DefaultRouteSettings.ThrottlingBurstLimit", "RouteSettings",
 	},
+	"AWS::Budgets::Budget": {"Budget.BudgetLimit.Amount", "NotificationsWithSubscribers"},
 	"AWS::CloudWatch::Alarm": {
 		"Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Threshold", "Period", "DatapointsToAlarm", "EvaluationPeriods",
 		"TreatMissingData",
