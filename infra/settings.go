@@ -47,7 +47,10 @@ type Settings struct {
 	CertificateARN  string `setting:"certificateArn" pattern:"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+" rule:"the ARN of an ACM certificate in the stack's region"`
 	GatewayAddress  string `setting:"gatewayAddress" default:"open" pattern:"open|closed" rule:"open, or closed if customDomain is the only address"`
 	// The burst is twice as many.
-	StageRate      int    `setting:"stageRate" default:"1000" range:"1-100000" rule:"a number of requests per second"`
+	StageRate int `setting:"stageRate" default:"1000" range:"1-100000" rule:"a number of requests per second"`
+	// New connections of pages; the burst is twice as many. By default, AWS allows 500 for all
+	// WebSocket APIs of an account in a region.
+	ConnectRate    int    `setting:"connectRate" default:"200" range:"1-100000" rule:"a number of connections per second"`
 	GatewayLogRole string `setting:"gatewayLogRole" default:"create" pattern:"create|existing" rule:"create, or existing if API Gateway has a role for its logs in the region"`
 	Firewall       bool   `setting:"firewall" default:"on"`
 	// In five minutes: per address and API key, and per address.

@@ -50,6 +50,7 @@ func TestReadSettings(t *testing.T) {
 		{"wafRateLimit with a fraction", map[string]any{"wafRateLimit": 10.5}, []string{"wafRateLimit"}},
 		{"wafAddressRateLimit", map[string]any{"wafAddressRateLimit": "2000000001"}, []string{"wafAddressRateLimit", "from 10 to 2000000000"}},
 		{"stageRate", map[string]any{"stageRate": "0"}, []string{"stageRate", "from 1 to 100000"}},
+		{"connectRate", map[string]any{"connectRate": "0"}, []string{"connectRate", "connections per second"}},
 		{"firewall", map[string]any{"firewall": "no"}, []string{"firewall", "on or off"}},
 		{"alarms", map[string]any{"alarms": true}, []string{"alarms", "on or off"}},
 		{"gatewayLogRole", map[string]any{"gatewayLogRole": "none"}, []string{"gatewayLogRole", "existing"}},
@@ -113,7 +114,7 @@ func TestSettings(t *testing.T) {
 	got := ""
 	for _, context := range []map[string]any{
 		{"writes": "off"}, {"tracing": "on"}, {"firewall": "off"}, {"alarms": "off"}, {"dashboard": "off"}, {"live": "off"},
-		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"},
+		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"}, {"connectRate": "400"},
 		{"maxReadUnits": "5000", "maxWriteUnits": "1000"}, {"alarmMail": "ops@example.com", "monthlyBudget": "50"},
 		{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, {"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token"},
 		{"mailFrom": "no-reply@example.com"}, {"restoredTable": "restored"}, {"restoredTable": "restored", "restoredStream": stream},
