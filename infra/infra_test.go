@@ -368,6 +368,7 @@ func TestNewAccount(t *testing.T) {
 		}
 		most += bounds[id]
 	}
+	m.checkAlarmCosts(t, 2)
 	if most < 1 || most > 5 {
 		t.Errorf("besides the endpoints, %d functions may run concurrently: %v; want 5 at most", most, bounds)
 	}
@@ -448,6 +449,17 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// checkAlarmCosts checks the price of the alarms in a column of README.md's table of an idle stage.
+func (m made) checkAlarmCosts(t *testing.T, column int) {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	must.Do(t, err)
+	row := regexp.MustCompile(`(?m)^\| alarms \| \$([0-9.]+) \| \$([0-9.]+) \|`).FindStringSubmatch(string(readme))
+	if n := len(m.ofType("AWS::CloudWatch::Alarm")); row == nil || row[column] != fmt.Sprintf("%.2f", 0.10*float64(n)) {
+		t.Errorf("%d alarms at $0.10 are in README.md as %q", n, row)
+	}
+}
+
 func TestAlarms(t *testing.T) {
 	m := production(t)
 	allowed := ""
@@ -465,6 +477,7 @@ func TestAlarms(t *testing.T) {
 	}
 	runbook, err := os.ReadFile("README.md")
 	must.Do(t, err)
+	m.checkAlarmCosts(t, 1)
 	throttled, alarmed := map[string]bool{}, map[string]bool{}
 	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
 		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).
