@@ -149,7 +149,7 @@ aws: check ## build .local/aws, a folder for each platform, which deploys withou
 		export GOOS=$$(echo $${platform%-*} | tr A-Z a-z) GOARCH=$$(echo $${platform#*-} | sed 's/x86_64/amd64/; s/aarch64/arm64/') && \
 		go build -buildvcs=true -ldflags '-s -w' -o $$made/ ./infra ./scripts/admin && \
 		for arch in $(ARCHS); do cp -R $(LOCAL)/functions/$$arch $$made/functions/ || exit 1; done && \
-		cp LICENSE infra/deploy-policy.json infra/release/* localstack/pins/cdk/* $$made/ && cp infra/README.md $$made/OPERATIONS.md || exit 1; done
+		cp LICENSE infra/deploy-policy.json infra/operator-policy.json infra/release/* localstack/pins/cdk/* $$made/ && cp infra/README.md $$made/OPERATIONS.md || exit 1; done
 	@echo 'Built $(LOCAL)/aws: see README.md in the folder of your platform'
 
 RELEASE := $(LOCAL)/release/$(VERSION)

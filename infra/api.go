@@ -66,24 +66,30 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	return gateway, functions
 }
 
-// requireTLS limits the gateway's address or custom domain to TLS 1.3, and TLS 1.2 with forward
-// secrecy, and to requests with a matching host name. By default, the gateway's address accepts TLS
-// 1.0. This version of the CDK has no properties for it.
+const (
+	securityPolicy = "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09" // TLS 1.3, and TLS 1.2 with forward secrecy
+	accessMode     = "STRICT"                                  // requests with a matching host name
+)
+
+// requireTLS limits the gateway's address or custom domain to securityPolicy and accessMode. By
+// default, the gateway's address accepts TLS 1.0. This version of the CDK has no properties for it.
 func requireTLS(address constructs.IConstruct) {
 	resource := address.Node().DefaultChild().(awscdk.CfnResource)
-	resource.AddPropertyOverride(jsii.String("SecurityPolicy"), jsii.String("SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"))
-	resource.AddPropertyOverride(jsii.String("EndpointAccessMode"), jsii.String("STRICT"))
+	resource.AddPropertyOverride(jsii.String("SecurityPolicy"), jsii.String(securityPolicy))
+	resource.AddPropertyOverride(jsii.String("EndpointAccessMode"), jsii.String(accessMode))
 }
 
 func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRestApiProps {
 	s.access = s.addLogGroup(s.stack, "Logs", s.logGroupName("access"))
 	props := &awsapigateway.SpecRestApiProps{
-		ApiDefinition:  awsapigateway.ApiDefinition_FromInline(definition),
-		Mode:           awsapigateway.RestApiMode_OVERWRITE, // removes deleted paths
-		RestApiName:    s.stack.StackName(),
-		Description:    s.stack.TemplateOptions().Description(),
-		EndpointTypes:  &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
-		CloudWatchRole: jsii.Bool(s.settings.GatewayLogRole == "create"),
+		ApiDefinition: awsapigateway.ApiDefinition_FromInline(definition),
+		Mode:          awsapigateway.RestApiMode_OVERWRITE, // removes deleted paths
+		// The gateway compresses responses if the caller accepts it.
+		MinCompressionSize: awscdk.Size_Bytes(jsii.Number(minCompression)),
+		RestApiName:        s.stack.StackName(),
+		Description:        s.stack.TemplateOptions().Description(),
+		EndpointTypes:      &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
+		CloudWatchRole:     jsii.Bool(s.settings.GatewayLogRole == "create"),
 
 		DeployOptions: &awsapigateway.StageOptions{
 			StageName:            jsii.String(s.settings.Stage),

@@ -25,6 +25,8 @@ func (s *service) addTable() {
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),
+		MaxReadRequestUnits:              most(s.settings.MaxReadUnits),
+		MaxWriteRequestUnits:             most(s.settings.MaxWriteUnits),
 	}
 	if s.settings.Live {
 		props.Stream = awsdynamodb.StreamViewType_KEYS_ONLY
@@ -37,6 +39,9 @@ func (s *service) addTable() {
 			SortKey:          text(index.SortKey),
 			ProjectionType:   awsdynamodb.ProjectionType_INCLUDE,
 			NonKeyAttributes: jsii.Strings(index.Projected...),
+			// DynamoDB limits each index separately.
+			MaxReadRequestUnits:  most(s.settings.MaxReadUnits),
+			MaxWriteRequestUnits: most(s.settings.MaxWriteUnits),
 		})
 	}
 	s.table = t
@@ -48,6 +53,14 @@ func (s *service) addTable() {
 		s.table = awsdynamodb.Table_FromTableAttributes(s.stack, jsii.String("RestoredTable"), restored)
 	}
 	s.output("TableName", "The table that the functions use", s.table.TableName())
+}
+
+// most returns a maximum; nil for none.
+func most(units int) *float64 {
+	if units == 0 {
+		return nil
+	}
+	return jsii.Number(units)
 }
 
 // Actions on items. Those of a transaction are allowed for all its partitions, because AWS does not

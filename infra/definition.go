@@ -13,6 +13,7 @@ import (
 
 const (
 	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // gateway's timeout for a function
+	minCompression      = 1_000                         // bytes of a response; smaller ones hardly shrink
 )
 
 // definition returns the API as OpenAPI with API Gateway's extensions. Separate CloudFormation
@@ -48,17 +49,20 @@ func (s *service) definition(
 	for _, e := range gatewayErrors(s.settings.Headers) {
 		responses[e.kind] = e.definition()
 	}
+	// This repeats properties of the API, because an update may reset them otherwise.
 	definition := map[string]any{
 		"openapi": "3.0.1",
 		// Updates take the name and description from here, not from the API's properties.
-		"info":                                  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
-		"paths":                                 paths,
-		"x-amazon-apigateway-gateway-responses": responses,
+		"info":  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
+		"paths": paths,
+		"x-amazon-apigateway-minimum-compression-size": minCompression,
+		"x-amazon-apigateway-security-policy":          securityPolicy,
+		"x-amazon-apigateway-endpoint-access-mode":     accessMode,
+		"x-amazon-apigateway-gateway-responses":        responses,
 	}
-	// same as the API's property: an update may reset it otherwise
 	if s.settings.CustomDomain != "" {
 		definition["servers"] = []any{map[string]any{
-			"x-amazon-apigateway-endpoint-configuration": map[string]any{"disableExecuteApiEndpoint": true},
+			"x-amazon-apigateway-endpoint-configuration": map[string]any{"disableExecuteApiEndpoint": s.settings.GatewayAddress == "closed"},
 		}}
 	}
 	return definition

@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	firewallMetric     = "firewall"
 	firewallWindow     = 300  // counting window in seconds
 	personRateLimit    = 900  // requests per token in the window: 10 reads and 20 writes in 10 s
 	firewallRetryAfter = "60" // approximate seconds to detect that a caller slowed down
@@ -28,7 +27,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 	firewall := awswafv2.NewCfnWebACL(s.stack, jsii.String("Firewall"), &awswafv2.CfnWebACLProps{
 		Scope:            jsii.String("REGIONAL"),
 		DefaultAction:    &awswafv2.CfnWebACL_DefaultActionProperty{Allow: &awswafv2.CfnWebACL_AllowActionProperty{}},
-		VisibilityConfig: visible(firewallMetric),
+		VisibilityConfig: visible(*s.stack.StackName()),
 		CustomResponseBodies: map[string]any{"throttled": &awswafv2.CfnWebACL_CustomResponseBodyProperty{
 			ContentType: jsii.String("APPLICATION_JSON"),
 			Content:     jsii.String(envelope(collab.ResourceExhausted, throttled)),

@@ -110,7 +110,7 @@ func gatewayErrors(headers credentials.Headers) []gatewayError {
 		{"BAD_REQUEST_BODY", "400", collab.InvalidArgument, "the body is not valid", ""},
 		{"BAD_REQUEST_PARAMETERS", "400", collab.InvalidArgument, "the parameters are not valid", ""},
 		{"REQUEST_TOO_LARGE", "413", collab.InvalidArgument, rpc.BodyRule, ""},
-		{"UNSUPPORTED_MEDIA_TYPE", "415", collab.InvalidArgument, "the content type must be application/json", ""},
+		{"UNSUPPORTED_MEDIA_TYPE", "415", collab.InvalidArgument, rpc.MediaRule, ""},
 		{"THROTTLED", "429", collab.ResourceExhausted, throttled, "1"},
 		{"QUOTA_EXCEEDED", "429", collab.ResourceExhausted, throttled, "1"},
 		// all rules of the firewall are rates

@@ -94,10 +94,17 @@ func (m made) polls() map[string]resource {
 	return polls
 }
 
-// production returns the stack with default settings, created once.
+// established returns the settings over those for an established AWS account.
+func established(settings map[string]any) map[string]any {
+	all := map[string]any{"concurrency": "1000"}
+	maps.Copy(all, settings)
+	return all
+}
+
+// production returns the stack of an established AWS account, created once.
 func production(t *testing.T) made {
 	t.Helper()
-	productionOnce.Do(func() { productionMade = synthesize(t, nil, api.Endpoints()) })
+	productionOnce.Do(func() { productionMade = synthesize(t, established(nil), api.Endpoints()) })
 	return productionMade
 }
 
@@ -115,6 +122,18 @@ func (m made) ofType(name string) map[string]resource {
 		}
 	}
 	return found
+}
+
+// idOf returns the logical id that starts with the name.
+func (m made) idOf(t *testing.T, name string) string {
+	t.Helper()
+	for id := range m.resources {
+		if strings.HasPrefix(id, name) {
+			return id
+		}
+	}
+	t.Fatalf("no resource is called %s", name)
+	return ""
 }
 
 // only returns the single resource of a type.
@@ -177,6 +196,28 @@ func TestIntegrations(t *testing.T) {
 	}
 }
 
+// An update of the API may reset the properties that its definition lacks.
+func TestDefinitionRepeatsProperties(t *testing.T) {
+	domain := allSettings()
+	closed := maps.Clone(domain)
+	closed["gatewayAddress"] = "closed"
+	for _, context := range []map[string]any{nil, domain, closed} {
+		api := synthesize(t, context, api.Endpoints()[:1]).only(t, "AWS::ApiGateway::RestApi").Properties
+		for property, member := range map[string]string{
+			"MinimumCompressionSize":    "x-amazon-apigateway-minimum-compression-size",
+			"SecurityPolicy":            "x-amazon-apigateway-security-policy",
+			"EndpointAccessMode":        "x-amazon-apigateway-endpoint-access-mode",
+			"Name":                      "info.title",
+			"DisableExecuteApiEndpoint": "servers.0.x-amazon-apigateway-endpoint-configuration.disableExecuteApiEndpoint",
+		} {
+			want, got := api[property], at(api["Body"], member)
+			if !cmp.Equal(want, got) || want == nil && property != "DisableExecuteApiEndpoint" {
+				t.Errorf("%v: the API's %s is %v, and %s of its definition is %v", context, property, want, member, got)
+			}
+		}
+	}
+}
+
 // A stage serves its deployment, so another definition needs another deployment.
 func TestDeploymentFollowsDefinition(t *testing.T) {
 	ids := func(endpoints int) []string {
@@ -190,13 +231,14 @@ func TestDeploymentFollowsDefinition(t *testing.T) {
 // allSettings returns settings that enable every part of the stack.
 func allSettings() map[string]any {
 	return map[string]any{
-		"mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
-		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com",
+		"concurrency": "1000", "mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
+		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com", "monthlyBudget": "50",
+		"maxReadUnits": "5000", "maxWriteUnits": "1000",
 	}
 }
 
 func TestNag(t *testing.T) {
-	for name, m := range map[string]made{"defaults": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {
+	for name, m := range map[string]made{"production": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {
 		for _, finding := range m.findings {
 			t.Errorf("%s: %s", name, finding)
 		}
@@ -216,7 +258,7 @@ func TestHundredEndpoints(t *testing.T) {
 			})
 		}
 	}
-	with, without := synthesize(t, nil, endpoints), synthesize(t, nil, endpoints[:1])
+	with, without := synthesize(t, established(nil), endpoints), synthesize(t, established(nil), endpoints[:1])
 	if got := len(with.resources); got > 420 {
 		t.Errorf("%d resources with 100 endpoints, want 420 at most", got)
 	}
@@ -296,13 +338,49 @@ func TestVisibilityTimeout(t *testing.T) {
 	}
 }
 
+// A new AWS account runs 10 concurrent functions, so that without settings, other functions than
+// those of the endpoints take at most half of them.
+func TestNewAccount(t *testing.T) {
+	m := synthesize(t, nil, api.Endpoints()[:1])
+	bounds := map[string]int{} // by the function's id
+	for _, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+		most, ok := at(source.Properties, "ScalingConfig.MaximumConcurrency").(float64)
+		if !ok {
+			t.Fatalf("a source has no limit of concurrent runs: %v", source.Properties)
+		}
+		bounds[at(source.Properties, "FunctionName.Ref").(string)] += int(most)
+	}
+	for _, rule := range m.ofType("AWS::Events::Rule") {
+		id := list(at(rule.Properties, "Targets.0.Arn.Fn::GetAtt"))[0].(string)
+		if every, timeout := rule.Properties["ScheduleExpression"], m.resources[id].Properties["Timeout"].(float64); every != "rate(1 minute)" || timeout >= 60 {
+			t.Errorf("%s starts at %v, and may run for %v s", id, every, timeout)
+		}
+		bounds[id]++
+	}
+	most := 0
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		does := f.Properties["Description"].(string)
+		if strings.HasPrefix(does, "POST ") {
+			continue
+		}
+		if bounds[id] == 0 {
+			t.Errorf("nothing limits the concurrent runs of %q", does)
+		}
+		most += bounds[id]
+	}
+	m.checkAlarmCosts(t, 2)
+	if most < 1 || most > 5 {
+		t.Errorf("besides the endpoints, %d functions may run concurrently: %v; want 5 at most", most, bounds)
+	}
+}
+
 // The supplied queries name existing logs, no more than the maximum, and logged fields.
 func TestQueries(t *testing.T) {
 	var endpoints []rpc.Endpoint
 	for n := range 60 {
 		endpoints = append(endpoints, rpc.Endpoint{Path: fmt.Sprintf("/v2/noun/get%d", n), Grants: rpc.ReadTable})
 	}
-	m := synthesize(t, nil, endpoints)
+	m := synthesize(t, established(nil), endpoints)
 	read := map[string]int{} // by log
 	for id, q := range m.ofType("AWS::Logs::QueryDefinition") {
 		logs := q.Properties["LogGroupNames"].([]any)
@@ -371,6 +449,17 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// checkAlarmCosts checks the price of the alarms in a column of README.md's table of an idle stage.
+func (m made) checkAlarmCosts(t *testing.T, column int) {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	must.Do(t, err)
+	row := regexp.MustCompile(`(?m)^\| alarms \| \$([0-9.]+) \| \$([0-9.]+) \|`).FindStringSubmatch(string(readme))
+	if n := len(m.ofType("AWS::CloudWatch::Alarm")); row == nil || row[column] != fmt.Sprintf("%.2f", 0.10*float64(n)) {
+		t.Errorf("%d alarms at $0.10 are in README.md as %q", n, row)
+	}
+}
+
 func TestAlarms(t *testing.T) {
 	m := production(t)
 	allowed := ""
@@ -388,6 +477,7 @@ func TestAlarms(t *testing.T) {
 	}
 	runbook, err := os.ReadFile("README.md")
 	must.Do(t, err)
+	m.checkAlarmCosts(t, 1)
 	throttled, alarmed := map[string]bool{}, map[string]bool{}
 	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
 		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).
@@ -407,6 +497,12 @@ func TestAlarms(t *testing.T) {
 				}
 			}
 		}
+	}
+	// Other stages of the AWS account have firewalls too.
+	firewall := at(m.only(t, "AWS::WAFv2::WebACL").Properties, "VisibilityConfig.MetricName")
+	blocked := value(t, m.resources[m.idOf(t, "AlarmRequestsBlocked")].Properties["Dimensions"])
+	if firewall != "collabdata-prod" || !strings.Contains(blocked, `{"Name":"WebACL","Value":"collabdata-prod"}`) {
+		t.Errorf("the firewall's metric is %v, and its alarm looks at %s", firewall, blocked)
 	}
 	// CloudWatch counts throttles of indexes separately from those of tables.
 	if !throttled[keys.IndexOrg] {

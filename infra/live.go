@@ -77,10 +77,6 @@ func (s *service) addLive() {
 	}
 }
 
-// connectRate is the number of new connections per second; the burst is twice as many. AWS allows
-// 500 for all WebSocket APIs of an account in a region.
-const connectRate = 200
-
 // addRoutes allows the gateway to call the function. The function checks the ticket of a
 // connection.
 func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Function) {
@@ -89,6 +85,7 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 	integration := awsapigatewayv2.NewCfnIntegration(s.stack, jsii.String("LiveIntegration"), &awsapigatewayv2.CfnIntegrationProps{
 		ApiId: gateway.Ref(), IntegrationType: jsii.String("AWS_PROXY"), IntegrationUri: s.invocation(routes), CredentialsArn: invoker.RoleArn(),
 	})
+	connects := min(s.settings.ConnectRate, s.settings.StageRate)
 	s.connects = s.addLogGroup(s.stack, "LiveLogs", s.logGroupName("live-access"))
 	s.live = awsapigatewayv2.NewCfnStage(s.stack, jsii.String("LiveStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId: gateway.Ref(), StageName: jsii.String(s.settings.Stage), AutoDeploy: jsii.Bool(true),
@@ -97,7 +94,7 @@ func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Fun
 			DataTraceEnabled: jsii.Bool(false), // data traces contain tickets
 		},
 		RouteSettings: map[string]any{"$connect": map[string]any{
-			"ThrottlingRateLimit": min(connectRate, s.settings.StageRate), "ThrottlingBurstLimit": 2 * min(connectRate, s.settings.StageRate),
+			"ThrottlingRateLimit": connects, "ThrottlingBurstLimit": 2 * connects,
 		}},
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
 			DestinationArn: s.connects.LogGroupArn(),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsbudgets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -36,6 +37,35 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApiBase, deliver awsla
 	if s.settings.Dashboard {
 		s.addDashboard(gateway, deliver, functions)
 	}
+	if s.settings.MonthlyBudget > 0 {
+		s.addBudget()
+	}
+}
+
+// addBudget emails alarmMail if the AWS account has spent 80 % or all of the month's budget, or is
+// expected to exceed it. It counts the whole account, because AWS counts costs by tags only after
+// someone activates them.
+func (s *service) addBudget() {
+	var notifications []*awsbudgets.CfnBudget_NotificationWithSubscribersProperty
+	for _, n := range []struct {
+		kind    string
+		percent int
+	}{{"ACTUAL", 80}, {"ACTUAL", 100}, {"FORECASTED", 100}} {
+		notifications = append(notifications, &awsbudgets.CfnBudget_NotificationWithSubscribersProperty{
+			Notification: &awsbudgets.CfnBudget_NotificationProperty{
+				NotificationType: &n.kind, ComparisonOperator: jsii.String("GREATER_THAN"), Threshold: jsii.Number(n.percent),
+				ThresholdType: jsii.String("PERCENTAGE"),
+			},
+			Subscribers: &[]*awsbudgets.CfnBudget_SubscriberProperty{{SubscriptionType: jsii.String("EMAIL"), Address: &s.settings.AlarmMail}},
+		})
+	}
+	awsbudgets.NewCfnBudget(s.stack, jsii.String("Budget"), &awsbudgets.CfnBudgetProps{
+		Budget: &awsbudgets.CfnBudget_BudgetDataProperty{
+			BudgetName: s.stack.StackName(), BudgetType: jsii.String("COST"), TimeUnit: jsii.String("MONTHLY"),
+			BudgetLimit: &awsbudgets.CfnBudget_SpendProperty{Amount: jsii.Number(s.settings.MonthlyBudget), Unit: jsii.String("USD")},
+		},
+		NotificationsWithSubscribers: &notifications,
+	})
 }
 
 // addAlarms adds the alarms and their topic. The topic is not encrypted with a key: its messages
@@ -119,7 +149,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 				Namespace: jsii.String("AWS/WAFV2"), MetricName: jsii.String("BlockedRequests"), Statistic: jsii.String("Sum"),
 				Period:        awscdk.Duration_Minutes(jsii.Number(5)),
-				DimensionsMap: &map[string]*string{"WebACL": jsii.String(firewallMetric), "Region": s.stack.Region(), "Rule": jsii.String("ALL")},
+				DimensionsMap: &map[string]*string{"WebACL": s.stack.StackName(), "Region": s.stack.Region(), "Rule": jsii.String("ALL")},
 			}), 1000, 3, 2, quiet})
 	}
 	if s.hints != nil {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"collabdata/infra/stack"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/platform"
@@ -46,7 +47,10 @@ type Settings struct {
 	CertificateARN  string `setting:"certificateArn" pattern:"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+" rule:"the ARN of an ACM certificate in the stack's region"`
 	GatewayAddress  string `setting:"gatewayAddress" default:"open" pattern:"open|closed" rule:"open, or closed if customDomain is the only address"`
 	// The burst is twice as many.
-	StageRate      int    `setting:"stageRate" default:"1000" range:"1-100000" rule:"a number of requests per second"`
+	StageRate int `setting:"stageRate" default:"1000" range:"1-100000" rule:"a number of requests per second"`
+	// New connections of pages; the burst is twice as many. By default, AWS allows 500 for all
+	// WebSocket APIs of an account in a region.
+	ConnectRate    int    `setting:"connectRate" default:"200" range:"1-100000" rule:"a number of connections per second"`
 	GatewayLogRole string `setting:"gatewayLogRole" default:"create" pattern:"create|existing" rule:"create, or existing if API Gateway has a role for its logs in the region"`
 	Firewall       bool   `setting:"firewall" default:"on"`
 	// In five minutes: per address and API key, and per address.
@@ -60,15 +64,21 @@ type Settings struct {
 	Tracing bool `setting:"tracing" default:"off"`
 	// Whether functions may write the table.
 	Writes bool `setting:"writes" default:"on"`
-	// The AWS account's concurrent functions in the region, for all stages.
-	Concurrency int `setting:"concurrency" default:"1000" range:"1-1000000" rule:"a number of functions"`
+	// The AWS account's concurrent functions in the region, for all stages. The default is that of a
+	// new AWS account.
+	Concurrency int `setting:"concurrency" default:"10" range:"1-1000000" rule:"a number of functions"`
 	// Of webhooks and permission providers.
 	AllowedPrivateCIDRs []netip.Prefix `setting:"allowedPrivateCidrs"`
 	LogRetentionDays    int            `setting:"logRetentionDays" default:"30"`
 	// Restored from backup, it replaces the stack's own. Without its stream, live is off.
 	RestoredTable  string `setting:"restoredTable" pattern:"[A-Za-z0-9_.-]{3,255}" rule:"the name of a DynamoDB table"`
 	RestoredStream string `setting:"restoredStream" pattern:"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+" rule:"the ARN of the stream of a DynamoDB table"`
-	Version        string `setting:"version" pattern:"[A-Za-z0-9.+_-]{1,64}" rule:"1 to 64 letters, digits, ., +, _ and -"`
+	// Units per second of the stack's own table and of each index; 0 for no maximum.
+	MaxReadUnits  int `setting:"maxReadUnits" range:"1-10000000" rule:"a number of read units per second"`
+	MaxWriteUnits int `setting:"maxWriteUnits" range:"1-10000000" rule:"a number of write units per second"`
+	// US dollars for all costs of the AWS account; 0 for no budget.
+	MonthlyBudget int    `setting:"monthlyBudget" range:"1-10000000" rule:"a number of US dollars"`
+	Version       string `setting:"version" pattern:"[A-Za-z0-9.+_-]{1,64}" rule:"1 to 64 letters, digits, ., +, _ and -"`
 
 	Headers credentials.Headers // of APIKeyHeader and AuthTokenHeader
 }
@@ -83,7 +93,7 @@ var checks = map[string]func(string) error{
 func (s Settings) Local() bool { return s.Stage == localStage }
 
 // StackName returns the name of the stage's CloudFormation stack.
-func (s Settings) StackName() string { return "collabdata-" + s.Stage }
+func (s Settings) StackName() string { return stack.Name(s.Stage) }
 
 // ReadSettings reads all settings from the context, which also has values of the CDK. It returns an
 // error that names each invalid setting with its rule, and each unknown setting, so that a
@@ -114,6 +124,9 @@ func ReadSettings(context map[string]any) (Settings, error) {
 	}
 	if s.AlarmMail != "" && !s.Alarms {
 		errs = append(errs, errors.New("setting alarmMail: alarms is off"))
+	}
+	if s.MonthlyBudget > 0 && s.AlarmMail == "" {
+		errs = append(errs, errors.New("setting monthlyBudget: requires alarmMail"))
 	}
 	if s.RestoredStream != "" && s.RestoredTable == "" {
 		errs = append(errs, errors.New("setting restoredStream: requires restoredTable"))

@@ -50,11 +50,16 @@ func TestReadSettings(t *testing.T) {
 		{"wafRateLimit with a fraction", map[string]any{"wafRateLimit": 10.5}, []string{"wafRateLimit"}},
 		{"wafAddressRateLimit", map[string]any{"wafAddressRateLimit": "2000000001"}, []string{"wafAddressRateLimit", "from 10 to 2000000000"}},
 		{"stageRate", map[string]any{"stageRate": "0"}, []string{"stageRate", "from 1 to 100000"}},
+		{"connectRate", map[string]any{"connectRate": "0"}, []string{"connectRate", "connections per second"}},
 		{"firewall", map[string]any{"firewall": "no"}, []string{"firewall", "on or off"}},
 		{"alarms", map[string]any{"alarms": true}, []string{"alarms", "on or off"}},
 		{"gatewayLogRole", map[string]any{"gatewayLogRole": "none"}, []string{"gatewayLogRole", "existing"}},
 		{"alarmMail", map[string]any{"alarmMail": "ops"}, []string{"alarmMail", "plain address"}},
 		{"alarmMail without alarms", map[string]any{"alarmMail": "ops@example.com", "alarms": "off"}, []string{"alarmMail", "alarms is off"}},
+		{"monthlyBudget", map[string]any{"monthlyBudget": "0", "alarmMail": "ops@example.com"}, []string{"monthlyBudget", "from 1 to 10000000"}},
+		{"monthlyBudget without alarmMail", map[string]any{"monthlyBudget": "50"}, []string{"monthlyBudget", "requires alarmMail"}},
+		{"maxReadUnits", map[string]any{"maxReadUnits": "many"}, []string{"maxReadUnits", "read units per second"}},
+		{"maxWriteUnits", map[string]any{"maxWriteUnits": "-1"}, []string{"maxWriteUnits", "from 1 to 10000000"}},
 		{"logRetentionDays", map[string]any{"logRetentionDays": "31"}, []string{"logRetentionDays", "1, 3, 5, 7"}},
 		{"restoredTable", map[string]any{"restoredTable": "a b"}, []string{"restoredTable"}},
 		{"writes", map[string]any{"writes": "no"}, []string{"writes", "on or off"}},
@@ -105,18 +110,20 @@ func TestSettingsAreDocumented(t *testing.T) {
 func TestSettings(t *testing.T) {
 	endpoints := slices.DeleteFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path != "/v2/live/tickets/add" })
 	const stream = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored/stream/2026-11-23T07:00:00.000"
-	usual := synthesize(t, nil, endpoints).leaves(t)
+	usual := synthesize(t, established(nil), endpoints).leaves(t)
 	got := ""
 	for _, context := range []map[string]any{
 		{"writes": "off"}, {"tracing": "on"}, {"firewall": "off"}, {"alarms": "off"}, {"dashboard": "off"}, {"live": "off"},
-		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"},
+		{"gatewayLogRole": "existing"}, {"alarmMail": "ops@example.com"}, {"logRetentionDays": "7"}, {"stageRate": "50"}, {"connectRate": "400"},
+		{"maxReadUnits": "5000", "maxWriteUnits": "1000"}, {"alarmMail": "ops@example.com", "monthlyBudget": "50"},
 		{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, {"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token"},
 		{"mailFrom": "no-reply@example.com"}, {"restoredTable": "restored"}, {"restoredTable": "restored", "restoredStream": stream},
 		{"concurrency": "2000"}, {"concurrency": "400"}, {"concurrency": "100"}, {"concurrency": "10"},
 		{"concurrency": "50", "live": "on"},
 		{"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b"},
+		{"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "gatewayAddress": "closed"},
 	} {
-		m := synthesize(t, context, endpoints)
+		m := synthesize(t, established(context), endpoints)
 		if len(m.findings) > 0 {
 			t.Errorf("%v: findings %v", context, m.findings)
 		}

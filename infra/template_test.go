@@ -22,7 +22,7 @@ import (
 var telling = map[string][]string{
 	"AWS::ApiGateway::Account":       {"CloudWatchRoleArn"},
 	"AWS::ApiGateway::Deployment":    {"RestApiId"},
-	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy", "EndpointAccessMode"},
+	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "MinimumCompressionSize", "SecurityPolicy", "EndpointAccessMode"},
 	"AWS::ApiGateway::Stage":         {"StageName", "TracingEnabled", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
 	"AWS::ApiGatewayV2::Api":         {"ProtocolType", "RouteSelectionExpression"},
 	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn"},
@@ -30,6 +30,7 @@ var telling = map[string][]string{
 	"AWS::ApiGatewayV2::Stage": {
 		"StageName", "AutoDeploy", "DefaultRouteSettings.ThrottlingRateLimit", "DefaultRouteSettings.ThrottlingBurstLimit", "RouteSettings",
 	},
+	"AWS::Budgets::Budget": {"Budget.BudgetLimit.Amount", "NotificationsWithSubscribers"},
 	"AWS::CloudWatch::Alarm": {
 		"Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Threshold", "Period", "DatapointsToAlarm", "EvaluationPeriods",
 		"TreatMissingData",

@@ -5,6 +5,7 @@
 FOLDER holds the jars of DynamoDB Local. State and temporary files are in TMPDIR. A signal ends it at once.
 """
 
+import gzip
 import os
 import queue
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 port, jars = sys.argv[1:]
 os.environ.update({
@@ -28,7 +30,9 @@ from localstack import config  # noqa: E402
 from localstack.aws.handlers.codec import ContentDecoder  # noqa: E402
 from localstack.logging.setup import setup_logging_from_config  # noqa: E402
 from localstack.runtime.current import initialize_runtime  # noqa: E402
+from localstack.services.apigateway.next_gen.execute_api.gateway_response import UnsupportedMediaTypeError  # noqa: E402
 from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_exception import GatewayExceptionHandler  # noqa: E402
+from localstack.services.apigateway.next_gen.execute_api.handlers.parse import InvocationRequestParser  # noqa: E402
 from localstack.services.cloudformation.resource_provider import ResourceProviderExecutor  # noqa: E402
 from localstack.services.dynamodb.server import DynamodbServer  # noqa: E402
 from localstack.services.lambda_.invocation.lambda_models import InvocationResult  # noqa: E402
@@ -138,8 +142,20 @@ def create_gateway_response(self, exception, context, create=GatewayExceptionHan
     return made
 
 
+def parse(self, chain, context, response, original=InvocationRequestParser.__call__):
+    """Decompresses a body as the gateway of AWS does: the header stays, and other codings get 415."""
+    original(self, chain, context, response)
+    request = context.invocation_request
+    coding = request["headers"].get("Content-Encoding", "identity").lower()
+    try:
+        if coding != "identity":
+            request["body"] = {"gzip": gzip.decompress, "deflate": zlib.decompress}[coding](request["body"])
+    except (KeyError, OSError, EOFError, zlib.error):
+        raise UnsupportedMediaTypeError() from None
+
+
 def decode(self, chain, context, response, original=ContentDecoder.__call__):
-    """Leaves compressed requests to an API as they are, which LocalStack unpacks."""
+    """Leaves compressed requests to an API to the gateway."""
     if not context.request.path.startswith("/_aws/execute-api/"):
         original(self, chain, context, response)
 
@@ -151,6 +167,7 @@ DockerRuntimeExecutorPlugin.load = lambda *_, **__: Function
 DynamodbServer.do_start_thread = start_dynamodb
 GatewayExceptionHandler.create_exception_response = create_gateway_response
 
+InvocationRequestParser.__call__ = parse
 runtime = make_server("127.0.0.1", 0, serve, threaded=True, request_handler=Quiet)
 threading.Thread(target=runtime.serve_forever, daemon=True).start()
 setup_logging_from_config()

@@ -1,4 +1,4 @@
-// Package stack reads the CloudFormation stacks of deployments.
+// Package stack names and reads the CloudFormation stacks of deployments.
 package stack
 
 import (
@@ -11,6 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/smithy-go"
 )
+
+// Name returns the name of a stage's stack.
+func Name(stage string) string { return "collabdata-" + stage }
 
 // ErrNone means that a stack does not exist.
 var ErrNone = errors.New("the stack does not exist")

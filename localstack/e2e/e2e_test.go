@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -301,6 +302,13 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 		// exceeds an id's length
 		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4)).expect(t, 400, collab.InvalidArgument)
 		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4+1)).expect(t, 413, collab.InvalidArgument)
+	})
+	t.Run("compressed", func(t *testing.T) {
+		var packed strings.Builder
+		w := gzip.NewWriter(&packed)
+		_, err := w.Write([]byte(`{}`)) // has no data
+		must.Do(t, errors.Join(err, w.Close()))
+		d.send(t, "POST", getOrganizations, packed.String(), "Content-Encoding", "gzip").expect(t, 400, collab.InvalidArgument)
 	})
 	t.Run("credentials cannot be read", func(t *testing.T) {
 		key, token := rand.Text(), rand.Text() // not in any cache

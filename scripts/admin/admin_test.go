@@ -174,6 +174,27 @@ func TestConfirm(t *testing.T) {
 	c.fails(t, "Give --yes to confirm", "accounts", "delete", "acme")
 }
 
+// TestCheck prints settings for an AWS account without a deployment.
+func TestCheck(t *testing.T) {
+	environment(t)
+	t.Setenv("AWS_ENDPOINT_URL", localstacktest.MiniStack(t))
+	c := &cli{}
+	out, said, code := c.run(t, "check", "--stage", "test", "--mail-from", "no-reply@example.com")
+	if code != 0 || !regexp.MustCompile(`^-c concurrency=[0-9]+ -c gatewayLogRole=create\n$`).MatchString(out) {
+		t.Errorf("exits with %d and prints %s", code, out)
+	}
+	for _, part := range []string{"Lambda runs at most ", "API Gateway in us-east-1 uses a role of this stack", "SES "} {
+		if !strings.Contains(said, part) {
+			t.Errorf("says %s, want %q in it", said, part)
+		}
+	}
+	if out, _, _ := c.run(t, "-o", "json", "check"); !strings.Contains(out, `"gatewayLogRole":"create"`) {
+		t.Errorf("prints %s", out)
+	}
+	t.Setenv("AWS_REGION", "")
+	c.fails(t, "no AWS region is chosen: set AWS_REGION", "check")
+}
+
 func TestVersion(t *testing.T) {
 	if out, _, code := (&cli{}).run(t, "--version"); code != 0 || strings.TrimSpace(out) != platform.Version() {
 		t.Errorf("%d %s", code, out)

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/platform"
 	"collabdata/shared/webhook"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
 )
 
@@ -28,15 +29,21 @@ type deployment struct {
 	AllowedPrivateCIDRs string `name:"allowed-private-cidrs" env:"ALLOWED_PRIVATE_CIDRS" placeholder:"LIST" help:"Private networks of its permission providers, as in its setting allowedPrivateCidrs."`
 }
 
+// loadAWS returns the configuration of AWS clients with a region.
+func loadAWS(ctx context.Context) (aws.Config, error) {
+	cfg, err := platform.LoadAWS(ctx)
+	if err == nil && cfg.Region == "" {
+		err = errors.New("no AWS region is chosen: set AWS_REGION")
+	}
+	return cfg, err
+}
+
 // connect returns the configuration of the deployment. If a stack is given, it reads missing names
 // from its outputs.
 func (d *deployment) connect(ctx context.Context, stderr io.Writer) (c operate.Config, err error) {
-	cfg, err := platform.LoadAWS(ctx)
+	cfg, err := loadAWS(ctx)
 	if err != nil {
 		return c, err
-	}
-	if cfg.Region == "" {
-		return c, errors.New("no AWS region is chosen: set AWS_REGION")
 	}
 	if d.Stack != "" {
 		outputs, err := stack.Outputs(ctx, cfg, d.Stack)

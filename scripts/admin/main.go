@@ -53,6 +53,7 @@ type commands struct {
 	Export  exportCommand  `cmd:"" help:"Write an organization to a file of JSON lines."`
 	Import  importCommand  `cmd:"" help:"Add the contents of such a file to an account, without notifications."`
 	Copy    copyCommand    `cmd:"" help:"Write an organization of another service with the same operations to such a file."`
+	Check   checkCommand   `cmd:"" help:"Print the settings of a stack for an AWS account, before its deployment."`
 	Console consoleCommand `cmd:"" help:"Serve pages for these commands on this machine."`
 }
 

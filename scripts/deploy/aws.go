@@ -7,17 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 
+	"collabdata/infra/awsaccount"
 	"collabdata/infra/stack"
 	"collabdata/shared/platform"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/apigateway"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sesv2"
-	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -31,7 +26,7 @@ func (d *deployment) toAWS(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
-	name := stackOf(settings["stage"])
+	name := stack.Name(settings["stage"])
 	if err := d.lookAround(ctx, cfg, name, settings); err != nil {
 		return err
 	}
@@ -71,8 +66,6 @@ Get alarms by mail:
 	return nil
 }
 
-func stackOf(stage string) string { return "collabdata-" + stage }
-
 // place is an AWS account and region.
 type place struct{ account, region string }
 
@@ -102,108 +95,17 @@ func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, pl
 	return cfg, place{*caller.Account, cfg.Region}, nil
 }
 
-// lookAround checks the AWS account for resources of the stage, prints missing ones, and completes
-// the settings.
+// lookAround prints facts about the AWS account that matter for the stack, and completes the
+// settings.
 func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack string, settings map[string]string) error {
-	if settings["concurrency"] == "" {
-		concurrency, err := concurrencyOf(ctx, cfg)
-		if err != nil {
-			return fmt.Errorf("asking Lambda for the limit of concurrent functions (the setting concurrency overrides it): %w", err)
+	findings, err := awsaccount.Look(ctx, cfg, stack, settings)
+	for _, f := range findings {
+		fmt.Fprintf(d.progress, "%s\n", f.Text)
+		if f.Setting != "" {
+			d.args = append(d.args, "-c", f.Setting+"="+f.Value)
 		}
-		fmt.Fprint(d.progress, fewFunctions(concurrency, cfg.Region))
-		d.args = append(d.args, "-c", "concurrency="+strconv.Itoa(concurrency))
 	}
-	if settings["gatewayLogRole"] == "" {
-		role, err := gatewayLogRole(ctx, cfg, stack)
-		if err != nil {
-			return fmt.Errorf("asking API Gateway for its role for logs (the setting gatewayLogRole overrides it): %w", err)
-		}
-		fmt.Fprintf(d.progress, "API Gateway in %s %s\n", cfg.Region, map[string]string{
-			"create":   "uses a role of this stack for all its logs. The role stays when the stack is destroyed",
-			"existing": "already has a role for its logs: it is unchanged",
-		}[role])
-		d.args = append(d.args, "-c", "gatewayLogRole="+role)
-	}
-	if settings["mailFrom"] != "" {
-		text, err := fewMails(ctx, cfg)
-		if err != nil {
-			return fmt.Errorf("asking SES in %s for its quota (AWS does not have SES in every region): %w", cfg.Region, err)
-		}
-		fmt.Fprint(d.progress, text)
-	}
-	return nil
-}
-
-// gatewayLogRole returns the setting of that name: existing if API Gateway has a role in the region
-// that another stack owns.
-func gatewayLogRole(ctx context.Context, cfg aws.Config, stack string) (string, error) {
-	account, err := apigateway.NewFromConfig(cfg).GetAccount(ctx, nil)
-	if err != nil {
-		return "", err
-	}
-	role := aws.ToString(account.CloudwatchRoleArn)
-	if role == "" || strings.Contains(role, ":role/"+stack+"-") {
-		return "create", nil
-	}
-	return "existing", nil
-}
-
-// enoughMails is the minimum daily quota of emails for a stage with email.
-const enoughMails = 1_000
-
-// fewMails returns a warning about the quota of emails, or "".
-func fewMails(ctx context.Context, cfg aws.Config) (string, error) {
-	account, err := sesv2.NewFromConfig(cfg).GetAccount(ctx, nil)
-	if err != nil || account.SendQuota == nil {
-		return "", err
-	}
-	return ofQuota(cfg.Region, account.ProductionAccessEnabled, *account.SendQuota), nil
-}
-
-// ofQuota is fewMails for the quota of a region, in production or in the sandbox.
-func ofQuota(region string, production bool, quota types.SendQuota) string {
-	switch {
-	case !production:
-		return fmt.Sprintf(`
-SES is in its sandbox in %s: it only sends to verified addresses, %.0f emails in 24 hours and %.0f per second. Ask AWS to move it out:
-  aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url URL --region %[1]s
-
-`, region, quota.Max24HourSend, quota.MaxSendRate)
-	case quota.Max24HourSend < enoughMails:
-		return fmt.Sprintf(`
-SES sends %.0f emails in 24 hours in %s: others wait. Ask AWS for more:
-  aws service-quotas request-service-quota-increase --service-code ses --quota-code L-804C8AE8 --desired-value 50000 --region %[2]s
-
-`, quota.Max24HourSend, region)
-	}
-	return ""
-}
-
-// enoughFunctions is the minimum concurrency for a stage under load: deliver takes 60, and each
-// other function handles about ten requests a second.
-const enoughFunctions = 400
-
-// concurrencyOf returns this account's concurrency in the region, without reservations of other
-// functions.
-func concurrencyOf(ctx context.Context, cfg aws.Config) (int, error) {
-	account, err := lambda.NewFromConfig(cfg).GetAccountSettings(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	return int(aws.ToInt32(account.AccountLimit.UnreservedConcurrentExecutions)), nil
-}
-
-// fewFunctions returns a warning about the concurrency, or "".
-func fewFunctions(concurrency int, region string) string {
-	if concurrency >= enoughFunctions {
-		return ""
-	}
-	return fmt.Sprintf(`
-Lambda runs at most %d concurrent functions for this AWS account in %s, and returns 429 above that. A stage in production needs %d or
-more, and AWS grants 1,000 without a charge. Ask for it, and deploy again when it is granted:
-  aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region %s
-
-`, concurrency, region, enoughFunctions, region)
+	return err
 }
 
 // attached runs cdk on this terminal. cdk shows its progress, and asks before it grants rights.

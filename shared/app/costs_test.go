@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
+	"collabdata/shared/collab"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/must"
 )
@@ -210,30 +211,40 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestIdleCosts adds up the costs of an unused stage.
+// TestIdleCosts adds up the costs of an unused stage, which both READMEs state.
 func TestIdleCosts(t *testing.T) {
 	readme, err := os.ReadFile("../../infra/README.md")
 	must.Do(t, err)
-	_, table, _ := strings.Cut(string(readme), "| part | cost | reckoned | switched off by |")
+	_, table, _ := strings.Cut(string(readme), "| part | with live | without | reckoned | switched off by |")
 	table, _, _ = strings.Cut(table, "\n\n")
-	rows, sum := regexp.MustCompile(`(?m)^\| (.*?) \| \$([0-9.]+) \|`).FindAllStringSubmatch(table, -1), 0.0
+	rows := regexp.MustCompile(`(?m)^\| (.*?) \| \$([0-9.]+) \| \$([0-9.]+) \|`).FindAllStringSubmatch(table, -1)
 	if len(rows) < 2 || rows[len(rows)-1][1] != "together" {
 		t.Fatalf("rows %q", rows)
 	}
-	for _, r := range rows[:len(rows)-1] {
-		sum += number(t, r[2])
+	for column := 2; column < 4; column++ {
+		sum := 0.0
+		for _, r := range rows[:len(rows)-1] {
+			sum += number(t, r[column])
+		}
+		if total := number(t, rows[len(rows)-1][column]); math.Abs(total-sum) > 0.001 {
+			t.Errorf("together $%.2f, the rows are $%.2f", total, sum)
+		}
 	}
-	if total := number(t, rows[len(rows)-1][2]); math.Abs(total-sum) > 0.001 {
-		t.Errorf("together $%.2f, the rows are $%.2f", total, sum)
+	first, err := os.ReadFile("../../README.md")
+	must.Do(t, err)
+	together := rows[len(rows)-1]
+	if want := fmt.Sprintf("An idle deployment costs $%s a month, and $%s with live", together[3], together[2]); !strings.Contains(string(first), want) {
+		t.Errorf("README.md does not say %q", want)
 	}
 }
 
-// TestPageCosts checks the README's costs of open pages, using its prices and the pauses of the
+// TestPageCosts reckons the costs of open pages, using the README's prices and the pauses of the
 // elements.
 func TestPageCosts(t *testing.T) {
-	file, err := os.ReadFile("../../infra/README.md")
+	const file = "../../infra/README.md"
+	text, err := os.ReadFile(file)
 	must.Do(t, err)
-	readme := string(file)
+	readme := string(text)
 	price := func(row string) float64 {
 		t.Helper()
 		found := regexp.MustCompile(`(?m)^\| ` + row + `[^\n]* \| \$([0-9.]+) \|$`).FindStringSubmatch(readme)
@@ -242,41 +253,74 @@ func TestPageCosts(t *testing.T) {
 		}
 		return number(t, found[1])
 	}
-	pauses, err := os.ReadFile("../client/elements/src/poll.ts")
-	must.Do(t, err)
-	pause := func(name string) float64 {
+	hours := func(source, name string) float64 { // of a constant of the elements
 		t.Helper()
-		found := regexp.MustCompile(`const ` + name + ` = ([0-9_]+);`).FindSubmatch(pauses)
+		code, err := os.ReadFile("../client/elements/src/" + source)
+		must.Do(t, err)
+		found := regexp.MustCompile(`const ` + name + ` = ([0-9_]+);`).FindSubmatch(code)
 		if found == nil {
 			t.Fatalf("the elements have no %s", name)
 		}
-		return number(t, strings.ReplaceAll(string(found[1]), "_", "")) / 3_600_000 // in hours
+		return number(t, strings.ReplaceAll(string(found[1]), "_", "")) / 3_600_000
+	}
+	// The first ping nine minutes before the maximum, or later, ends a connection.
+	ping := hours("live.ts", "PING")
+	life := ping * math.Ceil((collab.ConnectionLifetime.Hours()-9.0/60)/ping)
+	polls := func(changes float64, live bool) float64 {
+		if live {
+			return (1+math.Floor(life/hours("poll.ts", "LIVE_PAUSE")))/life + changes
+		}
+		busy := changes * hours("poll.ts", "QUIET")
+		return busy/hours("poll.ts", "PAUSE") + (1-busy)/hours("poll.ts", "QUIET_PAUSE")
+	}
+	type part struct {
+		name    string
+		perHour float64
+		price   float64 // of a million
+	}
+	parts := func(ofDocument, ofInbox float64, live bool) []part {
+		connections, preflights := 0.0, 2.0
+		if live {
+			connections, preflights = 2, 3
+		}
+		request := price("requests: gateway")
+		return []part{
+			{"polls of the document", polls(ofDocument, live), request + price("looks at a document as a person")},
+			{"polls of the inbox", polls(ofInbox, live), request + price("looks at an inbox")},
+			{"requests for tickets", connections / life, request},
+			{"preflight requests", preflights, price("preflight requests")},
+			{"connections started and ended", connections / life, price("connections of pages")},
+			{"hours of connections", connections, price("hours of connections")},
+			{"hints", (ofDocument + ofInbox) * connections / 2, price("hints to them")},
+		}
 	}
 	const million = 1_000 * 8 * 22 / 1e6 // hours
-	const ofDocument, ofInbox = 4.0, 1.0 // changes an hour
-	looks := func(changes float64, live bool) float64 {
-		if live {
-			return 1/pause("LIVE_PAUSE") + changes
+	sum := func(list []part) (dollars float64) {
+		for _, p := range list {
+			dollars += p.perHour * p.price * million
 		}
-		busy := changes * pause("QUIET")
-		return busy/pause("PAUSE") + (1-busy)/pause("QUIET_PAUSE")
+		return dollars
 	}
-	cost := func(live bool) float64 {
-		document, inbox := looks(ofDocument, live), looks(ofInbox, live)
-		sum := (document+inbox)*price("requests: gateway") + document*price("looks at a document as a person") + inbox*price("looks at an inbox")
-		if live {
-			sum += price("hours of pages that are connected") + (ofDocument+ofInbox)*price("hints to them")
-		}
-		return sum * million
+	live, off := parts(4, 1, true), parts(4, 1, false)
+	var fresh strings.Builder
+	fresh.WriteString("| part | per hour, with live | a month | per hour, with `live=off` | a month |\n|---|---|---|---|---|\n")
+	for i, p := range live {
+		q := off[i]
+		fmt.Fprintf(&fresh, "| %s | %.1f | $%.2f | %.1f | $%.2f |\n", p.name, p.perHour, p.perHour*p.price*million, q.perHour, q.perHour*q.price*million)
 	}
-	stated := regexp.MustCompile(`cost\s+about \$([0-9]+) a month, and about \$([0-9]+) with .live=off`).FindStringSubmatch(readme)
-	if stated == nil {
-		t.Fatal("the README does not say what people with a page open cost")
+	fmt.Fprintf(&fresh, "| **together** | | **$%.0f** | | **$%.0f** |\n", sum(live), sum(off))
+	fmt.Fprintf(&fresh, "| together, if nothing changes | | $%.0f | | $%.0f |\n", sum(parts(0, 0, true)), sum(parts(0, 0, false)))
+
+	const begin, end = "<!-- people: go test ./shared/app -run TestPageCosts -update writes this table -->\n", "<!-- end of people -->\n"
+	head, rest, ok := strings.Cut(readme, begin)
+	table, tail, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has no place for the table", file)
 	}
-	for i, live := range []bool{true, false} {
-		if got := cost(live); math.Abs(got-number(t, stated[1+i])) > 0.03*got {
-			t.Errorf("live %v: the README says $%s, it is $%.2f", live, stated[1+i], got)
-		}
+	if *update {
+		must.Do(t, os.WriteFile(file, []byte(head+begin+fresh.String()+end+tail), 0o644))
+	} else if table != fresh.String() {
+		t.Errorf("the table is\n%s\nwant\n%s", table, &fresh)
 	}
 }
 

@@ -61,6 +61,7 @@ func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http
 		RemoteAddr:    event.RequestContext.Identity.SourceIP,
 		RequestURI:    path,
 	}
+	r.Header.Del("Content-Encoding") // the gateway has decompressed the body
 	if event.IsBase64Encoded {
 		r.Body = io.NopCloser(base64.NewDecoder(base64.StdEncoding, strings.NewReader(event.Body)))
 		r.ContentLength = -1

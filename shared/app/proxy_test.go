@@ -44,11 +44,11 @@ func event(body string) events.APIGatewayProxyRequest {
 
 func TestRequest(t *testing.T) {
 	type seen struct {
-		Method, Path, Query, Body, ContentType string
-		Twice                                  []string
-		RequestID                              string
-		Length                                 int64
-		Left                                   time.Duration
+		Method, Path, Query, Body, ContentType, Coding string
+		Twice                                          []string
+		RequestID                                      string
+		Length                                         int64
+		Left                                           time.Duration
 	}
 	start := time.Now()
 	ctx, cancel := context.WithDeadline(t.Context(), start.Add(time.Hour))
@@ -67,6 +67,7 @@ func TestRequest(t *testing.T) {
 				r.URL.RawQuery,
 				string(body),
 				r.Header.Get("Content-Type"),
+				r.Header.Get("Content-Encoding"),
 				r.Header["X-Twice"],
 				collab.RequestIDOf(r.Context()),
 				r.ContentLength,
@@ -80,11 +81,17 @@ func TestRequest(t *testing.T) {
 	}
 
 	want := seen{
-		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", []string{"a", "b"}, "request-1", 11,
+		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", "", []string{"a", "b"}, "request-1", 11,
 		time.Hour - 5500*time.Millisecond,
 	}
-	if diff := cmp.Diff(want, see(event(`{"data":{}}`))); diff != "" {
+	plain := event(`{"data":{}}`)
+	if diff := cmp.Diff(want, see(plain)); diff != "" {
 		t.Error(diff)
+	}
+	// The gateway decompresses a body, and leaves its header.
+	plain.MultiValueHeaders["content-encoding"] = []string{"gzip"}
+	if diff := cmp.Diff(want, see(plain)); diff != "" {
+		t.Errorf("compressed: %s", diff)
 	}
 
 	encoded := event(base64.StdEncoding.EncodeToString([]byte(`{"data":{}}`)))

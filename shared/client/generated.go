@@ -1028,9 +1028,9 @@ func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 //   - PERMISSION_DENIED if the person cannot see one of the documents, according to access type,
 //     disabled state, permission provider or removal.
 //   - NOT_FOUND if the organization or a document does not exist.
-//   - RESOURCE_EXHAUSTED if the person has 20 connections in the organization, a document has
-//     1,000, or the account has reached its limit (default 5,000): then the page polls. Unused
-//     tickets do not count.
+//   - RESOURCE_EXHAUSTED if the person has 20 connections in the organization, or a document or the
+//     account has reached its limit (defaults 1,000 and 5,000): then the page polls. Unused tickets
+//     do not count.
 //   - FAILED_PRECONDITION if live is switched off in this deployment.
 func (o Live) AddTickets(ctx context.Context, request *LiveAddTicketsRequest) (*Ticket, error) {
 	data, _, err := call[*Ticket](ctx, o.client, "/v2/live/tickets/add", request, nil)

@@ -21,11 +21,10 @@ type Connection struct {
 	At Millis `dynamodbav:"at"` // when it began
 }
 
-// Limits of connections. Settings limit an account's.
+// Limits of connections. Settings limit those of an account and of a document.
 const (
-	ConnectionLifetime     = 30 * time.Minute // then the page takes another ticket
-	MaxUserConnections     = 20               // of a user in an organization
-	MaxDocumentConnections = 1_000
+	ConnectionLifetime = 30 * time.Minute // then the page takes another ticket
+	MaxUserConnections = 20               // of a user in an organization
 )
 
 // Connected counts connections.
@@ -40,12 +39,13 @@ func (c Connected) Check(s Settings, more int) error {
 	if c.User+more > MaxUserConnections {
 		return Errorf(ResourceExhausted, "the user has %d connections in the organization already", MaxUserConnections)
 	}
+	s = s.OrDefaults()
 	for id, n := range c.Documents {
-		if n+more > MaxDocumentConnections {
-			return Errorf(ResourceExhausted, "document %q has %d connections already", id, MaxDocumentConnections)
+		if most := s.DocumentConnections; int64(n+more) > most {
+			return Errorf(ResourceExhausted, "document %q has %d connections already: as many as the setting documentConnections lets it", id, most)
 		}
 	}
-	if most := s.OrDefaults().LiveConnections; most != Unlimited && c.Account+int64(more) > most {
+	if most := s.LiveConnections; most != Unlimited && c.Account+int64(more) > most {
 		return Errorf(ResourceExhausted, "the account has %d connections already: as many as its setting liveConnections lets it", most)
 	}
 	return nil

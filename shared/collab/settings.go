@@ -18,6 +18,7 @@ type Settings struct {
 	MailsPerDay                int64         `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Emails; further ones wait"`
 	WebhookEndpoints           int64         `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
 	LiveConnections            int64         `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Pages connected at the same time"`
+	DocumentConnections        int64         `json:"documentConnections" rule:"notnull,min=1,max=5000" doc:"Connected pages of one document"`
 	UnknownFields              UnknownFields `json:"unknownFields" rule:"notnull" doc:"Refuse or drop unknown fields in stored objects; the header x-dropped-fields lists dropped ones"`
 	AllowedOrigins             []string      `json:"allowedOrigins" rule:"notnull,max=20" doc:"Origins whose pages can call with a person's token, such as https://app.example.com; empty: none"`
 
@@ -37,6 +38,7 @@ func (s Settings) OrDefaults() Settings {
 	s.MailsPerDay = cmp.Or(s.MailsPerDay, 20_000)
 	s.WebhookEndpoints = cmp.Or(s.WebhookEndpoints, 10)
 	s.LiveConnections = cmp.Or(s.LiveConnections, 5_000)
+	s.DocumentConnections = cmp.Or(s.DocumentConnections, 1_000)
 	s.UnknownFields = cmp.Or(s.UnknownFields, RefuseUnknown)
 	return s
 }

@@ -96,7 +96,7 @@ var owned = []struct {
 	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store", "shared/testing/storetest", "localstack"}},
 	{"github.com/aws/aws-sdk-go-v2/feature/dynamodb", []string{"shared/store"}},
 	{"github.com/aws/aws-sdk-go-v2/service/sqs", []string{"shared/queue"}},
-	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail", "scripts/deploy"}},
+	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail", "infra/awsaccount"}},
 	{"github.com/aws/aws-sdk-go-v2/service/apigatewaymanagementapi", []string{"shared/live/gateway"}},
 	{"github.com/aws/aws-sdk-go-v2/service/cloudformation", []string{"infra/stack"}},
 	{"github.com/aws/aws-cdk-go", []string{"infra"}},

@@ -65,7 +65,7 @@ func (p *Pages) Connect(ctx context.Context, connection, ticket string) error {
 	}
 	var connected collab.Connected
 	if err = p.Connections.Connect(ctx, collab.Connection{ID: connection, Watch: w, At: p.Now().UnixMilli()}); err == nil {
-		connected, err = p.Connections.Connected(ctx, w, true)
+		connected, err = p.Connections.Connected(ctx, account.Settings, w, true)
 	}
 	if err == nil {
 		err = connected.Check(account.Settings, 0)

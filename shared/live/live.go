@@ -28,7 +28,7 @@ type Connections interface {
 	TakeTicket(ctx context.Context, acct, id string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
 	Disconnect(ctx context.Context, id string, age time.Duration) error
-	Connected(ctx context.Context, w collab.Watch, now bool) (collab.Connected, error)
+	Connected(ctx context.Context, s collab.Settings, w collab.Watch, now bool) (collab.Connected, error)
 	Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error)
 	Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error)
 }

@@ -55,9 +55,9 @@ messages. The operation takes no Idempotency-Key. The request fails with:
 - PERMISSION_DENIED if the person cannot see one of the documents, according to access type,
   disabled state, permission provider or removal.
 - NOT_FOUND if the organization or a document does not exist.
-- RESOURCE_EXHAUSTED if the person has 20 connections in the organization, a document has 1,000,
-  or the account has reached its limit (default 5,000): then the page polls. Unused tickets do not
-  count.
+- RESOURCE_EXHAUSTED if the person has 20 connections in the organization, or a document or the
+  account has reached its limit (defaults 1,000 and 5,000): then the page polls. Unused tickets do
+  not count.
 - FAILED_PRECONDITION if live is switched off in this deployment.`}
 }
 
@@ -69,7 +69,7 @@ func (s *Service) TicketsAdd(ctx context.Context, call *rpc.Call, req *TicketsAd
 	w := collab.Watch{
 		Account: call.Account, Organization: req.OrganizationID, User: req.UserID, Documents: rpc.Distinct(req.DocumentIDs), Inbox: req.Inbox,
 	}
-	counted := collab.Later(ctx, func() (collab.Connected, error) { return s.Connections.Connected(ctx, w, false) })
+	counted := collab.Later(ctx, func() (collab.Connected, error) { return s.Connections.Connected(ctx, call.Settings, w, false) })
 	if err := s.Rule.Check(ctx, call.Settings, w); err != nil {
 		if code := collab.CodeOf(err); call.Person != nil && (code == collab.PermissionDenied || code == collab.NotFound) {
 			err = collab.Errorf(collab.NotFound, "one of the documents does not exist in organization %q", req.OrganizationID)

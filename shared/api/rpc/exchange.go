@@ -1,6 +1,9 @@
 package rpc
 
 import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +110,7 @@ func (s *Server) record(x *exchange, a response) {
 	s.Log.LogAttrs(x.ctx, level, "request", attrs...)
 }
 
-// readBody returns the body of a POST of at most MaxBody bytes of JSON.
+// readBody returns the decompressed body of a POST of at most MaxBody bytes of JSON.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
 		return nil, refuse(http.StatusMethodNotAllowed, "the method must be POST")
@@ -125,6 +128,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body could not be read completely", Err: err}
+	}
+	if body, err = decompress(body, strings.Join(r.Header.Values("Content-Encoding"), ", ")); err != nil {
+		return nil, refuse(http.StatusUnsupportedMediaType, MediaRule)
 	}
 	if WrappedLen(body) > MaxBody {
 		return nil, tooLarge
@@ -144,14 +150,32 @@ func readAll(r io.Reader, size int64) ([]byte, error) {
 	return body, nil
 }
 
+// decompress returns at most MaxBody + 1 bytes of the decompressed body. It returns an error if the
+// body does not match its Content-Encoding, or if the gateway would not decompress it.
+func decompress(body []byte, coding string) ([]byte, error) {
+	var r io.Reader
+	var err error
+	switch strings.ToLower(coding) {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		r, err = gzip.NewReader(bytes.NewReader(body))
+	case "deflate":
+		r, err = zlib.NewReader(bytes.NewReader(body))
+	default:
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, MaxBody+1))
+}
+
 func checkContentType(h http.Header) error {
 	mediaType, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	charset, named := params["charset"]
 	if err != nil || mediaType != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
-		return refuse(http.StatusUnsupportedMediaType, "the Content-Type must be application/json in UTF-8")
-	}
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return refuse(http.StatusUnsupportedMediaType, "the body must not be compressed")
+		return refuse(http.StatusUnsupportedMediaType, MediaRule)
 	}
 	return nil
 }

@@ -2,6 +2,9 @@ package rpc_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -91,6 +95,86 @@ func TestBodySize(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// gzipped returns the text compressed with gzip.
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.WriteString(w, text)
+	must.Do(t, errors.Join(err, w.Close()))
+	return b.Bytes()
+}
+
+// A body is decompressed as its Content-Encoding says, as the gateway of AWS does.
+func TestCompressedBody(t *testing.T) {
+	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		return req.Text, nil
+	}, rpc.Options{})
+	const body = `{"data":{"text":"é"}}`
+	packed := string(gzipped(t, body))
+	var deflated bytes.Buffer
+	w := zlib.NewWriter(&deflated)
+	_, err := io.WriteString(w, body)
+	must.Do(t, errors.Join(err, w.Close()))
+	damaged := []byte(packed)
+	damaged[len(damaged)-8] ^= 1 // of the checksum
+	for _, test := range []struct {
+		body    string
+		codings []string
+		want    int
+	}{
+		{body, nil, 200},
+		{body, []string{"identity"}, 200},
+		{packed, []string{"gzip"}, 200},
+		{packed, []string{"GZIP"}, 200},
+		{deflated.String(), []string{"deflate"}, 200},
+		{body, []string{"gzip"}, 415},
+		{body, []string{"deflate"}, 415},
+		{deflated.String(), []string{"gzip"}, 415},
+		{packed[:len(packed)-1], []string{"gzip"}, 415},
+		{string(damaged), []string{"gzip"}, 415},
+		{"", []string{"gzip"}, 415},
+		{body, []string{"br"}, 415},
+		{string(gzipped(t, packed)), []string{"gzip, gzip"}, 415},
+		{packed, []string{"gzip", "identity"}, 415},
+		{string(gzipped(t, strings.Repeat(" ", rpc.MaxBody-len(body))+body)), []string{"gzip"}, 413}, // the quotes count twice
+	} {
+		r := newRequest(t.Context(), test.body)
+		r.Header["Content-Encoding"] = test.codings
+		w := serve(h, r)
+		if w.Code != test.want || w.Code == 200 && !strings.Contains(w.Body.String(), `"data":"é"`) {
+			t.Errorf("%v of %.20q: %d %s", test.codings, test.body, w.Code, w.Body)
+		}
+		if want := map[int]string{415: rpc.MediaRule, 413: rpc.BodyRule}[w.Code]; want != "" && failureOf(t, w).Error.Message != want {
+			t.Errorf("%v of %.20q: %s", test.codings, test.body, w.Body)
+		}
+	}
+}
+
+// TestDecompressedSize checks that a small body that decompresses to a gigabyte takes little
+// memory.
+func TestDecompressedSize(t *testing.T) {
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	for spaces := make([]byte, 1<<20); bomb.Len() < 1<<20; {
+		_, err := w.Write(spaces)
+		must.Do(t, err)
+	}
+	must.Do(t, w.Close())
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, nil })
+	r := newRequest(t.Context(), bomb.String())
+	r.Header.Set("Content-Encoding", "gzip")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	answer := serve(h, r)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; answer.Code != 413 || used > 8*rpc.MaxBody {
+		t.Errorf("%d with %d bytes allocated: %s", answer.Code, used, answer.Body)
 	}
 }
 

@@ -73,6 +73,9 @@ const MaxBody = 5_000_000
 // BodyRule describes MaxBody to callers.
 const BodyRule = "the body must be at most 5000000 bytes; quotes, backslashes and line breaks count twice"
 
+// MediaRule describes the media type and the compression of bodies to callers.
+const MediaRule = "the Content-Type must be application/json in UTF-8, and the body must match its Content-Encoding: gzip, deflate or identity"
+
 // MaxDepth is the maximum nesting of arrays and objects. The body itself counts as 1.
 const MaxDepth = 32
 

@@ -527,7 +527,7 @@ func TestKilled(t *testing.T) {
 	watch := collab.Watch{Account: "acme", Organization: "org", Documents: []string{"plan"}}
 	connected := func() collab.Connected {
 		t.Helper()
-		n, err := w.kept.Connected(t.Context(), watch, true)
+		n, err := w.kept.Connected(t.Context(), collab.Settings{}, watch, true)
 		must.Do(t, err)
 		return n
 	}
@@ -603,6 +603,8 @@ func TestBounds(t *testing.T) {
 	put(1_000, func(i int) string { return fmt.Sprint("u", i) }, "budget")
 	exhausted("acme", "bob", `"documentIds": ["plan", "budget"]`, `document \"budget\" has 1000 connections`)
 	w.ticket(t, "acme", "bob", `"documentIds": ["plan"]`)
+	w.handlers["wide"] = w.service.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{DocumentConnections: 1_001}})
+	w.ticket(t, "wide", "bob", `"documentIds": ["budget"]`)
 
 	w.handlers["few"] = w.service.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{LiveConnections: 1_019}})
 	w.handlers["more"] = w.service.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{LiveConnections: 1_020}})
@@ -610,7 +612,7 @@ func TestBounds(t *testing.T) {
 	w.ticket(t, "more", "bob", `"inbox": true`)
 	w.clock.move(collab.ConnectionLifetime + 10*time.Minute)
 	w.ticket(t, "few", "ann", `"documentIds": ["budget"]`)
-	got, err := w.kept.Connected(t.Context(), collab.Watch{Account: "acme", Organization: "org", User: "ann", Documents: []string{"budget"}}, true)
+	got, err := w.kept.Connected(t.Context(), collab.Settings{}, collab.Watch{Account: "acme", Organization: "org", User: "ann", Documents: []string{"budget"}}, true)
 	if diff := cmp.Diff(collab.Connected{Documents: map[string]int{"budget": 0}}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

@@ -128,9 +128,9 @@ func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
 	return err
 }
 
-// Connected returns the counts that limit a further connection. If now is true, it sees every
-// connection stored before the call.
-func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n collab.Connected, err error) {
+// Connected returns the counts that limit a further connection by the settings of its account. If
+// now is true, it sees every connection stored before the call.
+func (s Store) Connected(ctx context.Context, settings collab.Settings, w collab.Watch, now bool) (n collab.Connected, err error) {
 	counts := make([]int, len(w.Documents))
 	err = store.Each(ctx, len(counts)+2, func(ctx context.Context, i int) (err error) {
 		switch i {
@@ -149,7 +149,7 @@ func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n colla
 		default:
 			counts[i], err = s.there(ctx, store.Scan{
 				PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
-				Limit: collab.MaxDocumentConnections + 1, Strong: now,
+				Limit: int(settings.OrDefaults().DocumentConnections) + 1, Strong: now,
 			})
 		}
 		return err
@@ -161,15 +161,22 @@ func (s Store) Connected(ctx context.Context, w collab.Watch, now bool) (n colla
 	return n, err
 }
 
+// there counts the unexpired items among the first q.Limit items of a range.
 func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
-	q.Project = []string{keys.Expires}
-	items, _, err := s.QueryPage(ctx, q)
-	for _, it := range items {
+	q.Project = []string{keys.SK, keys.Expires}
+	left := q.Limit
+	for it, err := range s.Items(ctx, q) {
+		if err != nil {
+			return 0, err
+		}
 		if it.Number(keys.Expires) > s.Now().Unix() {
 			n++
 		}
+		if left--; left == 0 {
+			break
+		}
 	}
-	return n, err
+	return n, nil
 }
 
 // Connections returns the unexpired connections of a user in an organization, or of all users if
