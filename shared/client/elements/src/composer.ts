@@ -6,7 +6,8 @@ import {isolated} from './direction.js';
 import {folded, hasWord, soughtIn} from './fold.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
 import {nameOf, type Person} from './person.js';
-import type {Attachment, Target} from './protocol.js';
+import type {Attachment, Suggestion, Target} from './protocol.js';
+import {cut} from './quote.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
@@ -15,7 +16,13 @@ import {uploadOf, type Upload} from './uploads.js';
 const SHOWN = 8; // people and groups in the list
 const GROUPS = 3; // places for groups, however many people match
 const LONGEST = 20_000; // characters of a text: ten pages
+const LONGEST_CHANGE = 4_000; // characters of a suggested text
+const SUMMARY = 80; // characters of each text in the summary of a suggestion
 const NEAR = 1_000; // remaining characters at which a countdown starts
+
+/** The text of a suggestion without a comment, for emails and notifications. */
+const summaryOf = (s: {oldValue: string | undefined; newValue: string}): string =>
+  [s.oldValue ?? '', s.newValue].map((text) => say('quoted', {text: cut(text, SUMMARY)})).join(' → ');
 
 /**
  * A written comment: its text with tokens, mentioned people, files, and its only readers; undefined
@@ -26,6 +33,7 @@ export interface Written {
   tags: Person[];
   attachments?: Attachment[];
   only?: Person[] | undefined;
+  suggestion?: Suggestion | undefined;
   /** Of the request that sent it before. */
   id?: string | undefined;
 }
@@ -57,6 +65,7 @@ export class Composer extends LitElement {
   @property({attribute: false}) close?: () => void;
 
   @state() private only: Person[] | undefined;
+  @state() private change: string | undefined; // the new text of a suggestion
   @state() private files: Attachment[] = [];
   @state() private said = ''; // of files
   @state() private uploading = 0;
@@ -66,6 +75,7 @@ export class Composer extends LitElement {
   @state() private empty = true;
   @state() private left = NEAR; // remaining characters, at most NEAR
   @query('textarea') private area!: HTMLTextAreaElement;
+  @query('.change') private changed!: HTMLTextAreaElement | null;
   @query('input') private adder!: HTMLInputElement | null;
   #id: string | undefined; // of the request that sent the previous draft
   #known: Person[] = [];
@@ -80,6 +90,7 @@ export class Composer extends LitElement {
         background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: var(--_radius);
       }
       textarea::placeholder { color: var(--_soft); opacity: 1; }
+      .change { margin-top: 4px; min-height: 40px; }
       .row { margin-top: 6px; justify-content: flex-end; }
       .choice { font-size: .88em; }
       .choice button { padding: 2px 5px; }
@@ -104,6 +115,7 @@ export class Composer extends LitElement {
     this.#id = draft?.id;
     this.only = draft?.only;
     this.files = draft?.attachments ?? [];
+    this.change = draft?.change;
     this.#measure();
   }
 
@@ -117,6 +129,7 @@ export class Composer extends LitElement {
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
         <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
+      ${this.target?.targetText ? this.#suggestion(this.target.targetText) : nothing}
       ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
       ${this.only ? this.#chosen(this.only, open) : nothing}
       <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
@@ -144,8 +157,27 @@ export class Composer extends LitElement {
 
   /** Whether the comment can be sent. */
   get #ready(): boolean {
-    return (!this.empty || this.files.length > 0) && this.left >= 0 && !this.uploading && this.only?.length !== 0;
+    const changes = this.change !== undefined;
+    return (changes ? this.change !== this.target?.targetText : !this.empty || this.files.length > 0) && this.left >= 0 && !this.uploading && this.only?.length !== 0;
   }
+
+  /** The button to suggest another text, and the field for it. */
+  #suggestion(old: string): unknown {
+    const open = this.change !== undefined;
+    return html`<button type="button" class="link" part="suggest" aria-expanded=${open} @click=${() => this.#suggest(open ? undefined : old)}>${say('suggestChange')}</button>
+      ${open ? html`<textarea class="change" part="textarea" dir="auto" maxlength=${LONGEST_CHANGE} aria-label=${say('newText')} .value=${this.change!} @input=${this.#changing} @keydown=${this.#key}></textarea>` : nothing}`;
+  }
+
+  #suggest(change: string | undefined): void {
+    this.change = change;
+    this.#keep();
+    void this.updateComplete.then(() => this.changed?.select());
+  }
+
+  #changing = (): void => {
+    this.change = this.changed!.value;
+    this.#keep();
+  };
 
   /** The chosen readers, each with a button to remove them, and the field to add more. */
   #chosen(only: Person[], open: boolean): unknown {
@@ -189,7 +221,7 @@ export class Composer extends LitElement {
 
   #keep(): void {
     this.#id = undefined;
-    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only});
+    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only, change: this.change});
   }
 
   #attach(files: Attachment[]): void {
@@ -311,13 +343,15 @@ export class Composer extends LitElement {
     if (!this.#ready) return;
     const attachments = this.files;
     const id = this.#id;
-    const text = withTokens(written, this.#known);
+    const suggestion = this.change === undefined ? undefined : {oldValue: this.target!.targetText, newValue: this.change};
+    const text = withTokens(written, this.#known) || (suggestion ? summaryOf(suggestion) : '');
     this.area.value = this.said = '';
     this.files = [];
+    this.change = undefined;
     this.area.focus();
     this.#measure();
     this.store.drafts.set(this.place);
     this.#id = undefined;
-    this.done({text, tags: tagsOf(text, this.#known), only: this.only, id, ...(attachments.length && {attachments})});
+    this.done({text, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, ...(attachments.length && {attachments})});
   };
 }

@@ -31,6 +31,22 @@ export interface Reaction {
   users: Person[];
 }
 
+/** An agent that wrote a comment: free-form. */
+export interface Agent {
+  agentName?: unknown;
+  avatar?: unknown;
+}
+
+/** A suggested change of the document, with the decision about it. */
+export interface Suggestion {
+  oldValue?: unknown;
+  newValue?: unknown;
+  summary?: string | null;
+  status?: string;
+  rejectReason?: string;
+  resolvedBy?: Person;
+}
+
 export interface Comment {
   commentId: number;
   commentText?: string;
@@ -40,6 +56,7 @@ export interface Comment {
   tags?: Person[] | undefined;
   attachments?: Attachment[];
   reactions?: Reaction[];
+  agent?: Agent;
   createdAt: string;
   lastUpdated: string;
 }
@@ -57,6 +74,8 @@ export type Level = (typeof LEVELS)[number];
 export interface Thread {
   annotationId: string;
   targetElement?: Target;
+  type?: string;
+  suggestion?: Suggestion;
   status: {id: string; name?: string; type?: unknown};
   resolvedByUserId?: string;
   createdAt: string;
@@ -114,6 +133,7 @@ interface Write {
   level?: Level | undefined;
   emoji?: string | undefined;
   reacted?: boolean | undefined;
+  suggestion?: Suggestion | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -189,7 +209,8 @@ const REQUESTS = {
   },
   async 'add-thread'(to: Access, w: Write) {
     const thread = {
-      ...(w.target && {targetElement: w.target}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}), commentData: [content(w)],
+      ...(w.target && {targetElement: w.target}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}),
+      ...(w.suggestion && {type: 'suggestion', suggestion: w.suggestion}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
   },
@@ -209,6 +230,10 @@ const REQUESTS = {
   async 'resolve-thread'(to: Access, w: Write) {
     const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
     changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+    return w;
+  },
+  async decide(to: Access, w: Write) {
+    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData: {suggestion: w.suggestion}}, w.id));
     return w;
   },
   async react(to: Access, w: Write) {
@@ -325,6 +350,12 @@ export const askPatiently: typeof ask = async (to, name, body) => {
     return ask(to, name, body);
   }
 };
+
+/** The author of a comment; an agent by its own name and picture, if it has them. */
+export function authorOf({from, agent}: Comment): Person {
+  const {agentName, avatar} = agent ?? {};
+  return {...from, ...(typeof agentName === 'string' && {name: agentName}), ...(typeof avatar === 'string' && {photoUrl: avatar})};
+}
 
 /** The only readers of a thread, its first author first; undefined for everyone. */
 export function seersOf({visibility, comments}: Thread): Person[] | undefined {

@@ -12,12 +12,16 @@ import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
-import {isResolved, LEVELS, seersOf, type Level} from './protocol.js';
+import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
 import './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
+import './suggestion.js';
 import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
+
+/** The mark of a comment that an agent wrote. */
+const agent = (): TemplateResult => html`<span class="agent" part="agent" title=${say('agent')}><span aria-hidden="true">${say('ai')}</span><span class="said">${say('agent')}</span></span>`;
 
 const MORE = 100; // earlier comments per request
 
@@ -71,6 +75,7 @@ export class ThreadElement extends Connected {
         border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
       }
+      .agent { border: 1px solid var(--_line); border-radius: 4px; padding: 0 4px; font-size: .8em; font-weight: 650; color: var(--_soft); }
       .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
       .comment + .comment { margin-top: 4px; }
       .name { font-weight: 650; overflow-wrap: anywhere; }
@@ -203,9 +208,10 @@ export class ThreadElement extends Connected {
     const resolved = isResolved(t);
     const resolver = resolved ? this.#resolver(t, store) : '';
     const quote = t.targetElement?.targetText;
+    const {status = ''} = t.suggestion ?? {};
     const change = t.pending.find((p) => p.name === 'resolve-thread');
     return html`
-      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(first.from)})} @click=${this.#clicked}>
+      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(authorOf(first))})} @click=${this.#clicked}>
         <header class="row" part="thread-header">
           ${t.unread ? html`<span class="dot"><span class="said">${say('unread')}</span></span>` : nothing}
           <div class="grow">
@@ -215,7 +221,7 @@ export class ThreadElement extends Connected {
                 ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
-          ${store.canWrite && t.annotationId
+          ${store.canWrite && t.annotationId && (status !== 'pending' || resolved)
             ? html`<button type="button" class="line" part="resolve" aria-disabled=${!!change && !change.failed} @click=${() => this.#resolve(t, change)}>
                 ${resolved ? say('reopen') : say('resolve')}
               </button>`
@@ -223,12 +229,13 @@ export class ThreadElement extends Connected {
         </header>
         ${this.changed ? html`<p class="done">${say('textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
-        ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
+        ${resolved && !/^(accepted|rejected)$/.test(status) ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
+        ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t}></collab-suggested>` : nothing}
         <ol>${this.#comment(first)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
-        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react)/.test(p.name) ? this.#failure(p) : nothing))}
+        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
         ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
           <div class="row actions">
@@ -277,8 +284,8 @@ export class ThreadElement extends Connected {
     const editing = this.editing === c.commentId && mine && c.commentId > 0;
     return html`
       <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
-        ${avatar(c.from)}
-        <div class="row"><span class="name" part="author" dir="auto">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
+        ${avatar(authorOf(c))}
+        <div class="row"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : this.#content(c)}
