@@ -62,7 +62,7 @@ const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring, reacting, suggesting]) {
+  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring, reacting, suggesting, formatting]) {
     const context = await contextOf(browser);
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
@@ -538,6 +538,90 @@ async function suggesting(context) {
   const viewer = await open(context, '/demo?as=ann');
   await want('the suggestion for a reader', suggested(viewer, 'Why not open'));
   equal('buttons of a reader', await suggested(viewer, 'Why not open').getByRole('button').count(), 0);
+}
+
+// formatting has Ann write with formatting, by keyboard and as Markdown, and edit it.
+async function formatting(context) {
+  const [ann, bob] = [await open(context, '/demo?as=ann'), await another(context, '/demo?as=bob')];
+  const requests = [];
+  ann.on('request', (r) => r.url().endsWith('/comments/update') && requests.push(r.postDataJSON().data.updatedData));
+  await ann.getByRole('button', {name: 'Comment', exact: true}).click();
+  const box = ann.getByRole('textbox');
+  const typed = async (what, ...keys) => {
+    for (const key of keys) await ann.keyboard.press(key);
+    equal(what, await box.inputValue(), what);
+  };
+  const back = (n) => Array(n).fill('Shift+ArrowLeft');
+  await ann.keyboard.type('a word');
+  await typed('a **word**', ...back(4), 'Control+b');
+  await typed('a word', 'Control+b');
+  await typed('a *word*', 'Control+i');
+  await typed('a ***word***', 'Control+b');
+  await typed('a *word*', 'Control+z');
+  await typed('a `x`', 'Control+a', 'Backspace', 'a', 'Space', 'Control+e', 'x');
+  await typed('a `x` [](https://)', 'End', 'Space', 'Control+k');
+  await typed('a `x` [y](https://)', 'y');
+  await typed('[a](b)', 'Control+a', 'a', 'Shift+ArrowLeft', 'Control+k', 'b');
+  await box.fill('');
+
+  // Markup, a mention, and HTML that is text.
+  await ann.keyboard.type('**Important** for @bo');
+  await ann.getByRole('option').waitFor();
+  await ann.keyboard.press('Enter');
+  await ann.keyboard.insertText('and *a_b*:\n- see [the plan](https://example.com/plan)\n- <img src=x onerror=alert(1)> `<b>`\n> quoted');
+  await ann.keyboard.press('Control+Enter');
+  const [mine, hers] = [ann.locator('collab-thread[open]'), bob.locator('collab-thread', {hasText: 'Important for'})];
+  await mine.getByRole('button', {name: 'Resolve'}).waitFor();
+  const stored = async () => (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText.startsWith('Important for'));
+  const {annotationId, comments: [{commentText, commentHtml}]} = await stored();
+  equal('the plain text', commentText, 'Important for {{bob}} and a_b:\n- see the plan\n- <img src=x onerror=alert(1)> <b>\n> quoted');
+  equal('the HTML', commentHtml, '<p><strong>Important</strong> for {{bob}} and <em>a_b</em>:</p><ul><li>see <a href="https://example.com/plan">the plan</a></li>'
+    + '<li>&#60;img src=x onerror=alert(1)&#62; <code>&#60;b&#62;</code></li></ul><blockquote>quoted</blockquote>');
+  for (const thread of [mine, hers]) {
+    await want('bold', thread.locator('strong', {hasText: 'Important'}));
+    await want('the mention', thread.locator('.mention', {hasText: '@Bob Builder'}));
+    await want('the link', thread.getByRole('link', {name: 'the plan'}));
+    equal('the items', await thread.locator('.text li').allInnerTexts(), ['see the plan', '<img src=x onerror=alert(1)> <b>']);
+    equal('the quote', await thread.locator('blockquote').allInnerTexts(), ['quoted']);
+  }
+  equal('the mark of an item', await mine.locator('.text ul').evaluate((e) => getComputedStyle(e).listStyleType), 'disc');
+  await look.check(ann, 'page-formatted', {whole: false});
+
+  // Editing brings the Markdown back. Without a change, nothing is sent.
+  const markdown = '**Important** for @Bob Builder and *a_b*:\n- see [the plan](https://example.com/plan)\n- <img src=x onerror=alert(1)> `<b>`\n> quoted';
+  const edit = async () => {
+    await mine.getByRole('button', {name: /^Edit/}).click();
+    return mine.getByRole('textbox', {name: /^Edit/});
+  };
+  equal('the source', await (await edit()).inputValue(), markdown);
+  await mine.getByRole('button', {name: 'Save'}).click();
+  await (await edit()).fill('**Important** for *@Bob Builder*');
+  await mine.getByRole('button', {name: 'Save'}).click();
+  await want('the edited mention', mine.locator('em .mention'));
+  await until(async () => (await stored()).comments[0].commentHtml === '<p><strong>Important</strong> for <em>{{bob}}</em></p>');
+  await want("the edit in Bob's page", hers.locator('em .mention'));
+  await (await edit()).fill('Important for \\*everyone\\*, 2*3*4');
+  await mine.getByRole('button', {name: 'Save'}).click();
+  await want('the text without markup', mine.getByText('Important for *everyone*, 2*3*4'));
+  await until(async () => !(await stored()).comments[0].commentHtml);
+  equal('the text that is stored', (await stored()).comments[0].commentText, 'Important for *everyone*, 2*3*4');
+  equal('the source of a text without markup', await (await edit()).inputValue(), 'Important for \\*everyone\\*, 2\\*3\\*4');
+  await ann.keyboard.press('Escape');
+  equal('the edits that are sent', requests.map((r) => r.commentHtml), ['<p><strong>Important</strong> for <em>{{bob}}</em></p>', null]);
+
+  // A failed comment is a draft in Markdown.
+  ann.expected = true;
+  await ann.route('**/comments/add', (route) => route.abort());
+  await mine.getByRole('textbox').fill('A **late** reply');
+  await ann.keyboard.press('Control+Enter');
+  await want('that it was not sent', mine.getByRole('alert'));
+  await want('bold that was not sent', mine.locator('strong', {hasText: 'late'}));
+  await ann.evaluate(() => dispatchEvent(new Event('pagehide')));
+  await ann.unroute('**/comments/add');
+  await ann.goto('about:blank');
+  await ann.goto(`${url}/demo?as=ann#collab-thread=${annotationId}`);
+  await until(async () => (await ann.locator('collab-thread[open]').getByRole('textbox').inputValue().catch(() => '')) === 'A **late** reply');
+  await bob.context().close();
 }
 
 look.run(main);

@@ -2,6 +2,7 @@ import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
+import {converted, prepare} from './content.js';
 import {isolated} from './direction.js';
 import {folded, hasWord, soughtIn} from './fold.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
@@ -18,6 +19,8 @@ const GROUPS = 3; // places for groups, however many people match
 const LONGEST = 20_000; // characters of a text: ten pages
 const LONGEST_CHANGE = 4_000; // characters of a suggested text
 const SUMMARY = 80; // characters of each text in the summary of a suggestion
+const SIGNS: Record<string, string> = {b: '**', i: '*', e: '`'}; // by key
+const MAC = /Mac|iP/.test(navigator.platform);
 const NEAR = 1_000; // remaining characters at which a countdown starts
 
 /** The text of a suggestion without a comment, for emails and notifications. */
@@ -26,10 +29,12 @@ const summaryOf = (s: {oldValue: string | undefined; newValue: string}): string 
 
 /**
  * A written comment: its text with tokens, mentioned people, files, and its only readers; undefined
- * for everyone.
+ * for everyone. The text is Markdown as written, plain text, and HTML if it has markup.
  */
 export interface Written {
+  markdown: string;
   text: string;
+  html?: string | undefined;
   tags: Person[];
   attachments?: Attachment[];
   only?: Person[] | undefined;
@@ -52,7 +57,7 @@ export class Composer extends LitElement {
   @property({attribute: false}) place = '';
   /** The place of a new thread. */
   @property({attribute: false}) target: Target | undefined;
-  /** The initial text if there is no draft, with tokens for the tagged people. */
+  /** The initial Markdown if there is no draft, with tokens for the tagged people. */
   @property({attribute: false}) text = '';
   @property({attribute: false}) tags: Person[] = [];
   /** The reader may choose who sees it. */
@@ -68,7 +73,7 @@ export class Composer extends LitElement {
   @state() private change: string | undefined; // the new text of a suggestion
   @state() private files: Attachment[] = [];
   @state() private said = ''; // of files
-  @state() private uploading = 0;
+  @state() private busy = 0; // files and code that are under way
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private unmatched = false; // nobody has the sought name
@@ -124,7 +129,7 @@ export class Composer extends LitElement {
     return html`
       <textarea dir="auto"
         part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
-        aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
+        aria-activedescendant=${open ? `p${this.chosen}` : nothing} title=${say('formatting')} aria-describedby="left" aria-invalid=${this.left < 0}
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
@@ -158,7 +163,7 @@ export class Composer extends LitElement {
   /** Whether the comment can be sent. */
   get #ready(): boolean {
     const changes = this.change !== undefined;
-    return (changes ? this.change !== this.target?.targetText : !this.empty || this.files.length > 0) && this.left >= 0 && !this.uploading && this.only?.length !== 0;
+    return (changes ? this.change !== this.target?.targetText : !this.empty || this.files.length > 0) && this.left >= 0 && !this.busy && this.only?.length !== 0;
   }
 
   /** The button to suggest another text, and the field for it. */
@@ -217,6 +222,7 @@ export class Composer extends LitElement {
     this.#measure();
     this.#keep();
     this.#look();
+    void prepare(this.area.value);
   };
 
   #keep(): void {
@@ -250,7 +256,7 @@ export class Composer extends LitElement {
   };
 
   async #upload(file: File, upload: Upload): Promise<void> {
-    this.uploading++;
+    this.busy++;
     this.said = say('uploading', {name: isolated(file.name)});
     try {
       const url = await upload(file);
@@ -260,7 +266,7 @@ export class Composer extends LitElement {
       console.error('collabdata: the function of setUploads failed', e);
       this.said = say('notUploaded', {name: isolated(file.name)});
     }
-    this.uploading--;
+    this.busy--;
   }
 
   /** Whether the reader is choosing readers, not writing. */
@@ -324,10 +330,38 @@ export class Composer extends LitElement {
     this.#hide();
   }
 
+  /** Formats the selected text in Markdown, or ends its formatting. Returns whether the key does. */
+  #format({key}: KeyboardEvent): boolean {
+    const {selectionStart: from, selectionEnd: to, value} = this.area;
+    const text = value.slice(from, to);
+    const sign = SIGNS[key.toLowerCase()];
+    if (sign) {
+      const n = sign.length;
+      const outer = value.slice(Math.max(from - n, 0), to + n);
+      const marked = outer === sign + text + sign && (n > 1 || (value[from - 2] !== sign && value[to + 1] !== sign));
+      if (marked) this.#insert(from - n, to + n, text, 0, to - from);
+      else this.#insert(from, to, sign + text + sign, n, to - from);
+    } else if (key.toLowerCase() === 'k') {
+      const address = /^https?:\/\/\S+$/.test(text);
+      if (address) this.#insert(from, to, `[](${text})`, 1, 0);
+      else this.#insert(from, to, `[${text}](https://)`, text ? text.length + 3 : 1, text ? 'https://'.length : 0);
+    } else return false;
+    return true;
+  }
+
+  /** Replaces a part of the text, which can be undone, and selects some of it. */
+  #insert(from: number, to: number, text: string, at: number, length: number): void {
+    this.area.setSelectionRange(from, to);
+    if (!document.execCommand('insertText', false, text)) this.area.setRangeText(text);
+    this.area.setSelectionRange(from + at, from + at + length);
+    this.#typed();
+  }
+
   #key = (e: KeyboardEvent): void => {
     if (e.isComposing) return;
+    if (e.target === this.area && (MAC ? e.metaKey : e.ctrlKey) && !e.altKey && !e.shiftKey && this.#format(e)) return e.preventDefault();
     const n = this.people.length;
-    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#send();
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void this.#send();
     else if (n && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) this.chosen = (this.chosen + (e.key === 'ArrowDown' ? 1 : n - 1)) % n;
     else if (n && (e.key === 'Enter' || (e.key === 'Tab' && !this.#adding))) this.#take(this.people[this.chosen]!);
     else if ((n || this.unmatched) && e.key === 'Escape') this.#hide();
@@ -338,13 +372,20 @@ export class Composer extends LitElement {
     e.stopPropagation();
   };
 
-  #send = (): void => {
-    const written = this.area.value.trim();
+  #send = async (): Promise<void> => {
     if (!this.#ready) return;
+    const preparing = prepare(this.area.value);
+    if (preparing) {
+      this.busy++;
+      await preparing;
+      this.busy--;
+      if (!this.#ready) return;
+    }
+    const markdown = withTokens(this.area.value.trim(), this.#known);
     const attachments = this.files;
     const id = this.#id;
     const suggestion = this.change === undefined ? undefined : {oldValue: this.target!.targetText, newValue: this.change};
-    const text = withTokens(written, this.#known) || (suggestion ? summaryOf(suggestion) : '');
+    const {text = '', html} = markdown || !suggestion ? converted(markdown) : {text: summaryOf(suggestion)};
     this.area.value = this.said = '';
     this.files = [];
     this.change = undefined;
@@ -352,6 +393,6 @@ export class Composer extends LitElement {
     this.#measure();
     this.store.drafts.set(this.place);
     this.#id = undefined;
-    this.done({text, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, ...(attachments.length && {attachments})});
+    this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, ...(attachments.length && {attachments})});
   };
 }

@@ -107,5 +107,5 @@ export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = p.tags ?? [];
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
-  return [[place, {id: p.id, text: withNames(p.text, people), people, attachments: p.attachments, target: p.target, only: p.only, ...(p.suggestion && {change: p.suggestion.newValue as string})}]];
+  return [[place, {id: p.id, text: withNames(p.markdown ?? p.text, people), people, attachments: p.attachments, target: p.target, only: p.only, ...(p.suggestion && {change: p.suggestion.newValue as string})}]];
 }

@@ -10,7 +10,12 @@ export interface Pending {
   /** The key of the changed thread; for a new thread, the id. */
   thread: string;
   commentId?: number;
+  /** The plain text. */
   text?: string;
+  /** The text with formatting, if it has some. */
+  html?: string | undefined;
+  /** The text as the reader wrote it, in Markdown. */
+  markdown?: string | undefined;
   tags?: Person[];
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
@@ -94,11 +99,11 @@ export function added(p: Pending, user: Person): ShownThread {
 }
 
 function written(p: Pending, user: Person): ShownComment {
-  return {commentId: 0, commentText: p.text!, from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), createdAt: p.at, lastUpdated: p.at, pending: p};
+  return {commentId: 0, commentText: p.text!, ...(p.html && {commentHtml: p.html}), from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), createdAt: p.at, lastUpdated: p.at, pending: p};
 }
 
 function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
-  return {...c, commentText: p.text!, tags: p.tags!, lastUpdated: p.at};
+  return {...c, commentText: p.text!, ...(p.html && {commentHtml: p.html}), tags: p.tags!, lastUpdated: p.at};
 }
 
 /** The reactions to a comment after a change of the reader's. */

@@ -125,6 +125,7 @@ interface Write {
   annotationId: string;
   commentId?: number | undefined;
   text?: string | undefined;
+  html?: string | undefined;
   tags?: Person[] | undefined;
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
@@ -166,8 +167,8 @@ function changed({data}: Result): {annotationId: string} {
   return item;
 }
 
-const content = ({text, tags, attachments}: Write) => ({
-  commentText: text, taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
+const content = ({text, html, tags, attachments}: Write) => ({
+  commentText: text, ...(html && {commentHtml: html}), taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
 });
 
 /** A thread or deleted thread in the service's response to a person. */
@@ -219,7 +220,7 @@ const REQUESTS = {
     return w;
   },
   async 'edit-comment'(to: Access, w: Write) {
-    const updatedData = {...content(w), commentHtml: null};
+    const updatedData = {commentHtml: null, ...content(w)};
     changed(await to.call(`${THREADS}/comments/update`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId], updatedData}, w.id));
     return w;
   },

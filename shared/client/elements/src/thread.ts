@@ -6,7 +6,7 @@ import {Connected} from './access.js';
 import {avatar, lock} from './avatar.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
-import {contentOf, filesOf, plainOf} from './content.js';
+import {contentOf, filesOf, prepare, sourceOf} from './content.js';
 import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
@@ -84,6 +84,9 @@ export class ThreadElement extends Connected {
       .text { overflow-wrap: anywhere; white-space: pre-wrap; }
       .text.html { white-space: normal; }
       .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
+      .html ul { list-style: disc; padding-inline-start: 22px; } .html ol { list-style: decimal; padding-inline-start: 22px; } .html p + p { margin-top: .6em; }
+      .html blockquote { margin: 4px 0; padding-inline-start: 8px; border-inline-start: 3px solid var(--_line); color: var(--_soft); }
+      .html code { background: var(--_raised); border-radius: 4px; padding: 0 3px; }
       .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
       .mention { color: var(--_accent); font-weight: 600; }
       .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
@@ -264,7 +267,7 @@ export class ThreadElement extends Connected {
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
     return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
-      .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
+      .done=${(w: Written) => void store.send({...w, name: 'add-comment', thread: t.key})}></collab-composer>`;
   }
 
   /** The choice of the reader's notification level for the thread. */
@@ -341,11 +344,11 @@ export class ThreadElement extends Connected {
 
   #editor(c: ShownComment): TemplateResult {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
-      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.tags ?? []}
+      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
-      .done=${({text, tags, id}: Written) => {
+      .done=${({markdown, text, html, tags, id}: Written) => {
         this.editing = 0;
-        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, text, tags, id});
+        if (markdown !== sourceOf(c)) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, markdown, text, html, tags, id});
       }}></collab-composer>`;
   }
 
@@ -355,7 +358,8 @@ export class ThreadElement extends Connected {
       <button type="button" class="link" @click=${() => this.store!.discard(p)}>${say('discard')}</button></div>`;
   }
 
-  #edit(c: ShownComment): void {
+  async #edit(c: ShownComment): Promise<void> {
+    await prepare(c.commentText, c.commentHtml);
     this.editing = c.commentId;
     this.#show('.edit');
   }

@@ -264,10 +264,10 @@ export class ThreadsElement extends Connected {
       ${target?.targetText ? html`<p dir="auto" title=${target.targetText}>${target.targetText}</p>` : nothing}
       ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice, suggest" .store=${store} .place=${newThread(target)} .target=${target}
         label=${say('writeComment')} choice .close=${this.#close}
-        .done=${({text, tags, only, attachments, suggestion, id}: Written) => {
+        .done=${(w: Written) => {
           this.draft = undefined;
           this.filter = 'open';
-          this.#activate(store.send({name: 'add-thread', text, tags, target, only, attachments, suggestion, id}).thread);
+          this.#activate(store.send({...w, name: 'add-thread', target}).thread);
           this.#focusActive();
         }}></collab-composer>`)}</div>`;
   }
