@@ -62,7 +62,7 @@ const edit = (page, id, text, by) => page.evaluate(([id, text, by]) => {
 async function main() {
   const {browser, context} = await look.launch();
   await context.close();
-  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring, reacting]) {
+  for (const part of [anchoring, cutting, mentioning, turning, linking, styling, resolving, folding, restoring, reacting, suggesting, formatting]) {
     const context = await contextOf(browser);
     await part(context).catch((e) => problems.add(`${part.name}: ${e.stack}`));
     await context.close();
@@ -433,6 +433,195 @@ async function reacting(context) {
   await want('the reactions for a reader', of(viewer).getByRole('img', {name: '❤ 2: Zoe Zimmer and you'}));
   equal('buttons of a reader', await of(viewer).getByRole('button').count(), 0);
   await look.runAxe(viewer, 'page-reactions');
+}
+
+// decisions records the decisions that a page reports, with the name of the element.
+async function decisions(page) {
+  const list = [];
+  await page.exposeFunction('decided', (what) => void list.push(what));
+  await page.evaluate(() => document.addEventListener('collab-suggestion', (e) => window.decided([e.target.localName, e.detail.annotationId, e.detail.documentId, e.detail.status, e.detail.suggestion.newValue])));
+  return list;
+}
+
+// suggesting has Ann suggest a change and Bob accept it, and Ann reject that of an agent.
+async function suggesting(context) {
+  const [ann, bob] = [await open(context, '/demo?as=ann'), await another(context, '/demo?as=bob')];
+  const [byAnn, byBob] = [await decisions(ann), await decisions(bob)];
+  const of = (page, text) => page.locator('collab-thread', {hasText: text});
+  const suggested = (page, text) => of(page, text).getByRole('group', {name: 'Suggested change'});
+
+  await select(ann, 'pricing', 'gets two months');
+  await ann.getByRole('button', {name: 'Comment on the selected text'}).click();
+  const suggest = ann.getByRole('button', {name: 'Suggest a change'});
+  equal('the state of the button', await suggest.getAttribute('aria-expanded'), 'false');
+  await suggest.focus();
+  await ann.keyboard.press('Enter');
+  const field = ann.getByRole('textbox', {name: 'New text'});
+  equal('the new text at first', await field.inputValue(), 'gets two months');
+  await look.check(ann, 'page-suggest', {whole: false});
+  const send = ann.locator('.draft').getByRole('button', {name: 'Send'});
+  equal('that an equal text can be sent', await send.isEnabled(), false);
+  await ann.keyboard.type('get three months');
+  await ann.keyboard.press('Escape');
+  await ann.getByRole('button', {name: 'Continue: “get three months”'}).click();
+  equal('the draft of the new text', await field.inputValue(), 'get three months');
+  await field.focus();
+  await ann.keyboard.press('Control+Enter');
+  const texts = (group) => Promise.all(['deletion', 'insertion'].map((role) => group.getByRole(role).innerText()));
+  await want('that Ann may decide', suggested(ann, 'get three months').getByRole('button', {name: 'Accept'}));
+  equal('the texts', await texts(suggested(ann, 'get three months')), ['gets two months', 'get three months']);
+  equal('the text for screen readers', await suggested(ann, 'get three months').evaluate((e) => e.textContent.replace(/\s+/g, ' ').trim()), 'Old text: gets two months New text: get three months AcceptReject');
+  const stored = async (id) => (await call('/v2/commentannotations/get', {annotationIds: [id]}))[0];
+  const {annotationId, ...thread} = (await call('/v2/commentannotations/get', {})).find((a) => a.suggestion);
+  equal('the suggestion', [thread.type, thread.suggestion, thread.targetElement.targetText, thread.comments[0].commentText],
+    ['suggestion', {oldValue: 'gets two months', newValue: 'get three months', status: 'pending'}, 'gets two months', '“gets two months” → “get three months”']);
+
+  // Bob accepts it, in a thread that is closed.
+  await suggested(bob, 'get three months').getByRole('button', {name: 'Accept'}).click();
+  for (const page of [bob, ann]) await want('the decision', suggested(page, 'get three months').getByText('Accepted by Bob Builder'));
+  equal('buttons after the decision', await suggested(bob, 'get three months').getByRole('button').count(), 0);
+  equal('the focus after the decision', await suggested(bob, 'get three months').getByText('Accepted').evaluate((e) => e === e.getRootNode().activeElement), true);
+  await until(() => byBob.length > 0);
+  equal('the stored decision', (await stored(annotationId)).suggestion.status, 'accepted');
+
+  // Ann rejects that of an agent, with a reason, and a request that fails at first.
+  const agent = {agentName: 'Proofreader', avatar: `${url}/pages/icon.svg`};
+  const add = (annotationId, newValue) => call('/v2/commentannotations/add', {commentAnnotations: [{
+    annotationId, type: 'suggestion', suggestion: {oldValue: 'המחיר', newValue, summary: 'A shorter text'}, commentData: [{commentText: `Why not ${newValue}?`, from: {userId: 'bot'}, agent}],
+  }]});
+  await add('agent', 'מחיר');
+  const other = suggested(ann, 'Why not מחיר');
+  await want('the summary', other.getByText('A shorter text'));
+  equal('the direction of the new text', await other.getByRole('insertion').evaluate((e) => getComputedStyle(e).direction), 'rtl');
+  await want('the mark of an agent', of(ann, 'Why not מחיר').getByText('Written by an AI agent'));
+  await want('the name of the agent', ann.getByRole('article', {name: 'Thread by Proofreader'}));
+  await other.getByRole('button', {name: 'Reject'}).focus();
+  await ann.keyboard.press('Enter');
+  const reason = other.getByRole('textbox', {name: 'Reason (optional)'});
+  await reason.waitFor();
+  await look.check(ann, 'page-reject', {whole: false});
+  await ann.keyboard.press('Escape');
+  await reason.waitFor({state: 'detached'});
+  await ann.keyboard.press('Enter');
+  await reason.waitFor();
+  await ann.keyboard.type('Too short');
+  ann.expected = true;
+  await ann.route('**/commentannotations/update', (route) => route.abort());
+  await ann.keyboard.press('Control+Enter');
+  await want('that it was not saved', of(ann, 'Why not מחיר').getByRole('alert').getByText('Your decision was not saved.'));
+  await ann.unroute('**/commentannotations/update');
+  equal('the events of a decision that failed', byAnn, []);
+  await of(ann, 'Why not מחיר').getByRole('button', {name: 'Try again'}).click();
+  await want('the decision with its author', other.getByText('Rejected by Ann Archer'));
+  await until(() => byAnn.length > 0);
+  await bob.getByRole('button', {name: /^Resolved/}).click();
+  await want("the decision in Bob's page", suggested(bob, 'Why not מחיר').getByText('Rejected by Ann Archer'));
+  await want('the reason', suggested(bob, 'Why not מחיר').getByText('Too short'));
+
+  // The event comes from the list if the thread has left it before the answer.
+  await add('late', 'late');
+  let answer;
+  await ann.route('**/commentannotations/update', (route) => (answer = () => route.continue()));
+  await suggested(ann, 'Why not late').getByRole('button', {name: 'Accept'}).click();
+  await until(() => answer);
+  await ann.keyboard.press('Escape');
+  await of(ann, 'Why not late').waitFor({state: 'detached'});
+  answer();
+  await until(() => byAnn.length > 1);
+  equal("Ann's events", byAnn, [['collab-threads', 'agent', 'launch-plan', 'rejected', 'מחיר'], ['collab-threads', 'late', 'launch-plan', 'accepted', 'late']]);
+  equal("Bob's events", byBob, [['collab-threads', annotationId, 'launch-plan', 'accepted', 'get three months']]);
+  await bob.context().close();
+
+  // A reader decides nothing.
+  await add('open', 'open');
+  await context.route('**/demo/ann/collab-token', (route) => route.continue({url: `${url}/demo/ann/collab-token?as=viewer`}));
+  const viewer = await open(context, '/demo?as=ann');
+  await want('the suggestion for a reader', suggested(viewer, 'Why not open'));
+  equal('buttons of a reader', await suggested(viewer, 'Why not open').getByRole('button').count(), 0);
+}
+
+// formatting has Ann write with formatting, by keyboard and as Markdown, and edit it.
+async function formatting(context) {
+  const [ann, bob] = [await open(context, '/demo?as=ann'), await another(context, '/demo?as=bob')];
+  const requests = [];
+  ann.on('request', (r) => r.url().endsWith('/comments/update') && requests.push(r.postDataJSON().data.updatedData));
+  await ann.getByRole('button', {name: 'Comment', exact: true}).click();
+  const box = ann.getByRole('textbox');
+  const typed = async (what, ...keys) => {
+    for (const key of keys) await ann.keyboard.press(key);
+    equal(what, await box.inputValue(), what);
+  };
+  const back = (n) => Array(n).fill('Shift+ArrowLeft');
+  await ann.keyboard.type('a word');
+  await typed('a **word**', ...back(4), 'Control+b');
+  await typed('a word', 'Control+b');
+  await typed('a *word*', 'Control+i');
+  await typed('a ***word***', 'Control+b');
+  await typed('a *word*', 'Control+z');
+  await typed('a `x`', 'Control+a', 'Backspace', 'a', 'Space', 'Control+e', 'x');
+  await typed('a `x` [](https://)', 'End', 'Space', 'Control+k');
+  await typed('a `x` [y](https://)', 'y');
+  await typed('[a](b)', 'Control+a', 'a', 'Shift+ArrowLeft', 'Control+k', 'b');
+  await box.fill('');
+
+  // Markup, a mention, and HTML that is text.
+  await ann.keyboard.type('**Important** for @bo');
+  await ann.getByRole('option').waitFor();
+  await ann.keyboard.press('Enter');
+  await ann.keyboard.insertText('and *a_b*:\n- see [the plan](https://example.com/plan)\n- <img src=x onerror=alert(1)> `<b>`\n> quoted');
+  await ann.keyboard.press('Control+Enter');
+  const [mine, hers] = [ann.locator('collab-thread[open]'), bob.locator('collab-thread', {hasText: 'Important for'})];
+  await mine.getByRole('button', {name: 'Resolve'}).waitFor();
+  const stored = async () => (await call('/v2/commentannotations/get', {})).find((a) => a.comments[0].commentText.startsWith('Important for'));
+  const {annotationId, comments: [{commentText, commentHtml}]} = await stored();
+  equal('the plain text', commentText, 'Important for {{bob}} and a_b:\n- see the plan\n- <img src=x onerror=alert(1)> <b>\n> quoted');
+  equal('the HTML', commentHtml, '<p><strong>Important</strong> for {{bob}} and <em>a_b</em>:</p><ul><li>see <a href="https://example.com/plan">the plan</a></li>'
+    + '<li>&#60;img src=x onerror=alert(1)&#62; <code>&#60;b&#62;</code></li></ul><blockquote>quoted</blockquote>');
+  for (const thread of [mine, hers]) {
+    await want('bold', thread.locator('strong', {hasText: 'Important'}));
+    await want('the mention', thread.locator('.mention', {hasText: '@Bob Builder'}));
+    await want('the link', thread.getByRole('link', {name: 'the plan'}));
+    equal('the items', await thread.locator('.text li').allInnerTexts(), ['see the plan', '<img src=x onerror=alert(1)> <b>']);
+    equal('the quote', await thread.locator('blockquote').allInnerTexts(), ['quoted']);
+  }
+  equal('the mark of an item', await mine.locator('.text ul').evaluate((e) => getComputedStyle(e).listStyleType), 'disc');
+  await look.check(ann, 'page-formatted', {whole: false});
+
+  // Editing brings the Markdown back. Without a change, nothing is sent.
+  const markdown = '**Important** for @Bob Builder and *a_b*:\n- see [the plan](https://example.com/plan)\n- <img src=x onerror=alert(1)> `<b>`\n> quoted';
+  const edit = async () => {
+    await mine.getByRole('button', {name: /^Edit/}).click();
+    return mine.getByRole('textbox', {name: /^Edit/});
+  };
+  equal('the source', await (await edit()).inputValue(), markdown);
+  await mine.getByRole('button', {name: 'Save'}).click();
+  await (await edit()).fill('**Important** for *@Bob Builder*');
+  await mine.getByRole('button', {name: 'Save'}).click();
+  await want('the edited mention', mine.locator('em .mention'));
+  await until(async () => (await stored()).comments[0].commentHtml === '<p><strong>Important</strong> for <em>{{bob}}</em></p>');
+  await want("the edit in Bob's page", hers.locator('em .mention'));
+  await (await edit()).fill('Important for \\*everyone\\*, 2*3*4');
+  await mine.getByRole('button', {name: 'Save'}).click();
+  await want('the text without markup', mine.getByText('Important for *everyone*, 2*3*4'));
+  await until(async () => !(await stored()).comments[0].commentHtml);
+  equal('the text that is stored', (await stored()).comments[0].commentText, 'Important for *everyone*, 2*3*4');
+  equal('the source of a text without markup', await (await edit()).inputValue(), 'Important for \\*everyone\\*, 2\\*3\\*4');
+  await ann.keyboard.press('Escape');
+  equal('the edits that are sent', requests.map((r) => r.commentHtml), ['<p><strong>Important</strong> for <em>{{bob}}</em></p>', null]);
+
+  // A failed comment is a draft in Markdown.
+  ann.expected = true;
+  await ann.route('**/comments/add', (route) => route.abort());
+  await mine.getByRole('textbox').fill('A **late** reply');
+  await ann.keyboard.press('Control+Enter');
+  await want('that it was not sent', mine.getByRole('alert'));
+  await want('bold that was not sent', mine.locator('strong', {hasText: 'late'}));
+  await ann.evaluate(() => dispatchEvent(new Event('pagehide')));
+  await ann.unroute('**/comments/add');
+  await ann.goto('about:blank');
+  await ann.goto(`${url}/demo?as=ann#collab-thread=${annotationId}`);
+  await until(async () => (await ann.locator('collab-thread[open]').getByRole('textbox').inputValue().catch(() => '')) === 'A **late** reply');
+  await bob.context().close();
 }
 
 look.run(main);

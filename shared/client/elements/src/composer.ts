@@ -2,11 +2,13 @@ import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
+import {converted, prepare} from './content.js';
 import {isolated} from './direction.js';
 import {folded, hasWord, soughtIn} from './fold.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
 import {nameOf, type Person} from './person.js';
-import type {Attachment, Target} from './protocol.js';
+import type {Attachment, Suggestion, Target} from './protocol.js';
+import {cut} from './quote.js';
 import type {Store} from './store.js';
 import {base} from './styles.js';
 import {say} from './texts.js';
@@ -15,17 +17,28 @@ import {uploadOf, type Upload} from './uploads.js';
 const SHOWN = 8; // people and groups in the list
 const GROUPS = 3; // places for groups, however many people match
 const LONGEST = 20_000; // characters of a text: ten pages
+const LONGEST_CHANGE = 4_000; // characters of a suggested text
+const SUMMARY = 80; // characters of each text in the summary of a suggestion
+const SIGNS: Record<string, string> = {b: '**', i: '*', e: '`'}; // by key
+const MAC = /Mac|iP/.test(navigator.platform);
 const NEAR = 1_000; // remaining characters at which a countdown starts
+
+/** The text of a suggestion without a comment, for emails and notifications. */
+const summaryOf = (s: {oldValue: string | undefined; newValue: string}): string =>
+  [s.oldValue ?? '', s.newValue].map((text) => say('quoted', {text: cut(text, SUMMARY)})).join(' → ');
 
 /**
  * A written comment: its text with tokens, mentioned people, files, and its only readers; undefined
- * for everyone.
+ * for everyone. The text is Markdown as written, plain text, and HTML if it has markup.
  */
 export interface Written {
+  markdown: string;
   text: string;
+  html?: string | undefined;
   tags: Person[];
   attachments?: Attachment[];
   only?: Person[] | undefined;
+  suggestion?: Suggestion | undefined;
   /** Of the request that sent it before. */
   id?: string | undefined;
 }
@@ -44,7 +57,7 @@ export class Composer extends LitElement {
   @property({attribute: false}) place = '';
   /** The place of a new thread. */
   @property({attribute: false}) target: Target | undefined;
-  /** The initial text if there is no draft, with tokens for the tagged people. */
+  /** The initial Markdown if there is no draft, with tokens for the tagged people. */
   @property({attribute: false}) text = '';
   @property({attribute: false}) tags: Person[] = [];
   /** The reader may choose who sees it. */
@@ -57,15 +70,17 @@ export class Composer extends LitElement {
   @property({attribute: false}) close?: () => void;
 
   @state() private only: Person[] | undefined;
+  @state() private change: string | undefined; // the new text of a suggestion
   @state() private files: Attachment[] = [];
   @state() private said = ''; // of files
-  @state() private uploading = 0;
+  @state() private busy = 0; // files and code that are under way
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private unmatched = false; // nobody has the sought name
   @state() private empty = true;
   @state() private left = NEAR; // remaining characters, at most NEAR
   @query('textarea') private area!: HTMLTextAreaElement;
+  @query('.change') private changed!: HTMLTextAreaElement | null;
   @query('input') private adder!: HTMLInputElement | null;
   #id: string | undefined; // of the request that sent the previous draft
   #known: Person[] = [];
@@ -80,6 +95,7 @@ export class Composer extends LitElement {
         background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: var(--_radius);
       }
       textarea::placeholder { color: var(--_soft); opacity: 1; }
+      .change { margin-top: 4px; min-height: 40px; }
       .row { margin-top: 6px; justify-content: flex-end; }
       .choice { font-size: .88em; }
       .choice button { padding: 2px 5px; }
@@ -104,6 +120,7 @@ export class Composer extends LitElement {
     this.#id = draft?.id;
     this.only = draft?.only;
     this.files = draft?.attachments ?? [];
+    this.change = draft?.change;
     this.#measure();
   }
 
@@ -112,11 +129,12 @@ export class Composer extends LitElement {
     return html`
       <textarea dir="auto"
         part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
-        aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
+        aria-activedescendant=${open ? `p${this.chosen}` : nothing} title=${say('formatting')} aria-describedby="left" aria-invalid=${this.left < 0}
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}
         @paste=${this.#dropped} @drop=${this.#dropped} @dragover=${this.#over}></textarea>
       ${this.files.length ? html`<div class="row seers" role="group">${this.files.map((f) => html`
         <button type="button" dir="auto" aria-label=${say('removeFile', {name: f.name!})} @click=${() => this.#attach(this.files.filter((g) => g !== f))}>${f.name} ×</button>`)}</div>` : nothing}
+      ${this.target?.targetText ? this.#suggestion(this.target.targetText) : nothing}
       ${this.said ? html`<p role="alert">${this.said}</p>` : nothing}
       ${this.only ? this.#chosen(this.only, open) : nothing}
       <ul id="people" role="listbox" aria-label=${say('peopleList')} ?hidden=${!open}>
@@ -144,8 +162,27 @@ export class Composer extends LitElement {
 
   /** Whether the comment can be sent. */
   get #ready(): boolean {
-    return (!this.empty || this.files.length > 0) && this.left >= 0 && !this.uploading && this.only?.length !== 0;
+    const changes = this.change !== undefined;
+    return (changes ? this.change !== this.target?.targetText : !this.empty || this.files.length > 0) && this.left >= 0 && !this.busy && this.only?.length !== 0;
   }
+
+  /** The button to suggest another text, and the field for it. */
+  #suggestion(old: string): unknown {
+    const open = this.change !== undefined;
+    return html`<button type="button" class="link" part="suggest" aria-expanded=${open} @click=${() => this.#suggest(open ? undefined : old)}>${say('suggestChange')}</button>
+      ${open ? html`<textarea class="change" part="textarea" dir="auto" maxlength=${LONGEST_CHANGE} aria-label=${say('newText')} .value=${this.change!} @input=${this.#changing} @keydown=${this.#key}></textarea>` : nothing}`;
+  }
+
+  #suggest(change: string | undefined): void {
+    this.change = change;
+    this.#keep();
+    void this.updateComplete.then(() => this.changed?.select());
+  }
+
+  #changing = (): void => {
+    this.change = this.changed!.value;
+    this.#keep();
+  };
 
   /** The chosen readers, each with a button to remove them, and the field to add more. */
   #chosen(only: Person[], open: boolean): unknown {
@@ -185,11 +222,12 @@ export class Composer extends LitElement {
     this.#measure();
     this.#keep();
     this.#look();
+    void prepare(this.area.value);
   };
 
   #keep(): void {
     this.#id = undefined;
-    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only});
+    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, attachments: this.files, target: this.target, only: this.only, change: this.change});
   }
 
   #attach(files: Attachment[]): void {
@@ -218,7 +256,7 @@ export class Composer extends LitElement {
   };
 
   async #upload(file: File, upload: Upload): Promise<void> {
-    this.uploading++;
+    this.busy++;
     this.said = say('uploading', {name: isolated(file.name)});
     try {
       const url = await upload(file);
@@ -228,7 +266,7 @@ export class Composer extends LitElement {
       console.error('collabdata: the function of setUploads failed', e);
       this.said = say('notUploaded', {name: isolated(file.name)});
     }
-    this.uploading--;
+    this.busy--;
   }
 
   /** Whether the reader is choosing readers, not writing. */
@@ -292,10 +330,38 @@ export class Composer extends LitElement {
     this.#hide();
   }
 
+  /** Formats the selected text in Markdown, or ends its formatting. Returns whether the key does. */
+  #format({key}: KeyboardEvent): boolean {
+    const {selectionStart: from, selectionEnd: to, value} = this.area;
+    const text = value.slice(from, to);
+    const sign = SIGNS[key.toLowerCase()];
+    if (sign) {
+      const n = sign.length;
+      const outer = value.slice(Math.max(from - n, 0), to + n);
+      const marked = outer === sign + text + sign && (n > 1 || (value[from - 2] !== sign && value[to + 1] !== sign));
+      if (marked) this.#insert(from - n, to + n, text, 0, to - from);
+      else this.#insert(from, to, sign + text + sign, n, to - from);
+    } else if (key.toLowerCase() === 'k') {
+      const address = /^https?:\/\/\S+$/.test(text);
+      if (address) this.#insert(from, to, `[](${text})`, 1, 0);
+      else this.#insert(from, to, `[${text}](https://)`, text ? text.length + 3 : 1, text ? 'https://'.length : 0);
+    } else return false;
+    return true;
+  }
+
+  /** Replaces a part of the text, which can be undone, and selects some of it. */
+  #insert(from: number, to: number, text: string, at: number, length: number): void {
+    this.area.setSelectionRange(from, to);
+    if (!document.execCommand('insertText', false, text)) this.area.setRangeText(text);
+    this.area.setSelectionRange(from + at, from + at + length);
+    this.#typed();
+  }
+
   #key = (e: KeyboardEvent): void => {
     if (e.isComposing) return;
+    if (e.target === this.area && (MAC ? e.metaKey : e.ctrlKey) && !e.altKey && !e.shiftKey && this.#format(e)) return e.preventDefault();
     const n = this.people.length;
-    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#send();
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void this.#send();
     else if (n && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) this.chosen = (this.chosen + (e.key === 'ArrowDown' ? 1 : n - 1)) % n;
     else if (n && (e.key === 'Enter' || (e.key === 'Tab' && !this.#adding))) this.#take(this.people[this.chosen]!);
     else if ((n || this.unmatched) && e.key === 'Escape') this.#hide();
@@ -306,18 +372,27 @@ export class Composer extends LitElement {
     e.stopPropagation();
   };
 
-  #send = (): void => {
-    const written = this.area.value.trim();
+  #send = async (): Promise<void> => {
     if (!this.#ready) return;
+    const preparing = prepare(this.area.value);
+    if (preparing) {
+      this.busy++;
+      await preparing;
+      this.busy--;
+      if (!this.#ready) return;
+    }
+    const markdown = withTokens(this.area.value.trim(), this.#known);
     const attachments = this.files;
     const id = this.#id;
-    const text = withTokens(written, this.#known);
+    const suggestion = this.change === undefined ? undefined : {oldValue: this.target!.targetText, newValue: this.change};
+    const {text = '', html} = markdown || !suggestion ? converted(markdown) : {text: summaryOf(suggestion)};
     this.area.value = this.said = '';
     this.files = [];
+    this.change = undefined;
     this.area.focus();
     this.#measure();
     this.store.drafts.set(this.place);
     this.#id = undefined;
-    this.done({text, tags: tagsOf(text, this.#known), only: this.only, id, ...(attachments.length && {attachments})});
+    this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, ...(attachments.length && {attachments})});
   };
 }

@@ -7,9 +7,9 @@ import type {Comment} from './protocol.js';
 import type {Store} from './store.js';
 import {say} from './texts.js';
 
-type Clean = typeof import('./html.js').clean;
+type Rich = typeof import('./html.js');
 
-let clean: Clean | undefined;
+let rich: Rich | undefined;
 let loading: Promise<void> | undefined;
 
 /**
@@ -19,17 +19,17 @@ let loading: Promise<void> | undefined;
 export function contentOf(c: Comment, store: Store, again: () => void): TemplateResult {
   const me = store.user.userId;
   const tags = (c.tags ?? []).map((t) => store.named(t));
-  if (!c.commentHtml || !clean) {
+  if (!c.commentHtml || !rich) {
     if (c.commentHtml) void load().then(again, () => {});
     return html`<div class="text" dir="auto" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;
   }
-  const content = guard([c, me], () => clean!(c.commentHtml!, (text) => pieces(text, tags, me, false).map((p) => (typeof p === 'string' ? p : nodeOf(p)))));
+  const content = guard([c, me], () => rich!.clean(c.commentHtml!, (text) => pieces(text, tags, me, false).map((p) => (typeof p === 'string' ? p : nodeOf(p)))));
   return html`<div class="text html" dir="auto" part="text">${content}</div>`;
 }
 
 function load(): Promise<void> {
   return (loading ??= import('./html.js').then(
-    (m) => void (clean = m.clean),
+    (m) => void (rich = m),
     (e) => {
       loading = undefined;
       throw e;
@@ -80,7 +80,24 @@ function nodeOf(template: TemplateResult): Node {
   return home;
 }
 
-/** The plain text of a comment for its editor. A parsed document runs and loads nothing. */
-export function plainOf(c: Comment): string {
-  return c.commentText || new DOMParser().parseFromString(c.commentHtml ?? '', 'text/html').body.textContent || '';
+const bodyOf = ({commentHtml = ''}: Comment): HTMLElement => new DOMParser().parseFromString(commentHtml, 'text/html').body;
+
+/** The plain text of a comment. A parsed document runs and loads nothing. */
+const plainOf = (c: Comment): string => c.commentText || bodyOf(c).textContent || '';
+
+const MARKUP = /[*_`\\\]]|^(?:[->]|\d+[.)])/m;
+
+/**
+ * Loads the code for rich text if a text may need it. Returns undefined if it does not, or if the
+ * code is there.
+ */
+export const prepare = (text = '', html = ''): Promise<void> | undefined => (!rich && (html || MARKUP.test(text)) ? load().catch(() => {}) : undefined);
+
+/** A text in Markdown as plain text, and as HTML if it has markup. Before prepare, it has none. */
+export const converted = (markdown: string): {text: string; html?: string} => rich?.convert(markdown) ?? {text: markdown};
+
+/** A comment in Markdown for its editor. */
+export function sourceOf(c: Comment): string {
+  if (!rich) return plainOf(c);
+  return c.commentHtml ? rich.fromHtml(bodyOf(c)) : rich.fromText(c.commentText ?? '');
 }

@@ -15,6 +15,8 @@ export interface Draft {
   attachments?: Attachment[] | undefined;
   only?: Person[] | undefined;
   target?: Target | undefined;
+  /** The new text of a suggestion. */
+  change?: string | undefined;
 }
 
 /** The beginning of the keys in the storage. */
@@ -63,9 +65,9 @@ export class Drafts {
     return this.#all.get(place);
   }
 
-  /** Keeps a draft, or deletes it if it has neither text nor files. */
+  /** Keeps a draft, or deletes it if it has neither text nor files nor a change. */
   set(place: string, draft?: Draft): void {
-    if (draft?.text.trim() || draft?.attachments?.length) this.#all.set(place, draft);
+    if (draft?.text.trim() || draft?.attachments?.length || draft?.change !== undefined) this.#all.set(place, draft);
     else this.#all.delete(place);
   }
 
@@ -105,5 +107,5 @@ export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = p.tags ?? [];
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
-  return [[place, {id: p.id, text: withNames(p.text, people), people, attachments: p.attachments, target: p.target, only: p.only}]];
+  return [[place, {id: p.id, text: withNames(p.markdown ?? p.text, people), people, attachments: p.attachments, target: p.target, only: p.only, ...(p.suggestion && {change: p.suggestion.newValue as string})}]];
 }

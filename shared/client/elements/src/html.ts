@@ -1,5 +1,10 @@
-/** Loaded for the first comment with HTML, because DOMPurify is as large as all the rest. */
+/**
+ * The code for rich text. It is loaded for the first comment with HTML or Markdown, because
+ * DOMPurify is large.
+ */
 import DOMPurify from 'dompurify';
+
+export {convert, fromHtml, fromText} from './markdown.js';
 
 /**
  * The allowed elements: simple formatting and links. They load nothing, and cannot imitate the

@@ -2,7 +2,7 @@
 export {InboxElement} from './inbox.js';
 export type {Elements} from './elements.js';
 export type {Person} from './person.js';
-export type {Comment, Notification, Target, Thread} from './protocol.js';
+export type {Comment, Notification, Suggestion, Target, Thread} from './protocol.js';
 export {connect, Connection, type NewComment, type NewThread, type Options} from './connect.js';
 export {Failure} from './failure.js';
 export type {Pending, ShownComment, ShownThread} from './overlay.js';

@@ -1,16 +1,21 @@
 import type {Failure} from './failure.js';
 import type {Person} from './person.js';
-import type {Attachment, Comment, Level, Reaction, Target, Thread} from './protocol.js';
+import type {Attachment, Comment, Level, Reaction, Suggestion, Target, Thread} from './protocol.js';
 
 /** A change by the reader that no poll has returned yet. */
 export interface Pending {
   /** The request's id, and the key of an added thread. */
   id: string;
-  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react';
+  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread' | 'follow-thread' | 'react' | 'decide';
   /** The key of the changed thread; for a new thread, the id. */
   thread: string;
   commentId?: number;
+  /** The plain text. */
   text?: string;
+  /** The text with formatting, if it has some. */
+  html?: string | undefined;
+  /** The text as the reader wrote it, in Markdown. */
+  markdown?: string | undefined;
   tags?: Person[];
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
@@ -24,6 +29,10 @@ export interface Pending {
   emoji?: string;
   /** Whether the reader adds the reaction, or deletes it. */
   reacted?: boolean;
+  /** Of a new thread, or the decision about a known one. */
+  suggestion?: Suggestion | undefined;
+  /** Called when the server has it. */
+  done?: () => void;
   at: string;
   /** The server has it, and the next poll returns it. */
   sent?: boolean;
@@ -62,10 +71,12 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
         shown.comments = p.failed ? shown.comments.map((c) => (c.commentId === p.commentId ? {...c, pending: p} : c)) : shown.comments.filter((c) => c.commentId !== p.commentId);
         break;
       case 'resolve-thread':
-        if (!p.failed) {
-          shown.status = p.resolved ? {id: 'RESOLVED', type: 'terminal'} : {id: 'OPEN', type: 'default'};
-          shown.resolvedByUserId = user.userId;
-        }
+        if (!p.failed) resolve(shown, !!p.resolved, user);
+        break;
+      case 'decide':
+        if (p.failed) break;
+        shown.suggestion = {...shown.suggestion, ...p.suggestion, resolvedBy: user};
+        resolve(shown, true, user);
         break;
       case 'follow-thread':
         if (!p.failed) shown.level = p.level!;
@@ -77,21 +88,26 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
   return shown;
 }
 
+function resolve(shown: ShownThread, resolved: boolean, {userId}: Person): void {
+  shown.status = resolved ? {id: 'RESOLVED', type: 'terminal'} : {id: 'OPEN', type: 'default'};
+  shown.resolvedByUserId = userId;
+}
+
 /** A thread that is being added. */
 export function added(p: Pending, user: Person): ShownThread {
   return {
     key: p.id, annotationId: '', status: {id: 'OPEN', type: 'default'}, createdAt: p.at, lastUpdated: p.at, comments: [written(p, user)], pending: [p],
     ...(p.threadContext && {context: p.threadContext}),
-    ...(p.target && {targetElement: p.target}), ...(p.only && {visibility: {type: 'restricted', people: [user, ...p.only]}}),
+    ...(p.target && {targetElement: p.target}), ...(p.suggestion && {type: 'suggestion', suggestion: p.suggestion}), ...(p.only && {visibility: {type: 'restricted', people: [user, ...p.only]}}),
   };
 }
 
 function written(p: Pending, user: Person): ShownComment {
-  return {commentId: 0, commentText: p.text!, from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), ...(p.context && {context: p.context}), createdAt: p.at, lastUpdated: p.at, pending: p};
+  return {commentId: 0, commentText: p.text!, ...(p.html && {commentHtml: p.html}), from: user, tags: p.tags!, ...(p.attachments && {attachments: p.attachments}), ...(p.context && {context: p.context}), createdAt: p.at, lastUpdated: p.at, pending: p};
 }
 
 function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
-  return {...c, commentText: p.text!, tags: p.tags!, ...(p.context && {context: p.context}), lastUpdated: p.at};
+  return {...c, commentText: p.text!, ...(p.html && {commentHtml: p.html}), tags: p.tags!, ...(p.context && {context: p.context}), lastUpdated: p.at};
 }
 
 /** The reactions to a comment after a change of the reader's. */

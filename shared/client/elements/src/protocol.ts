@@ -31,6 +31,22 @@ export interface Reaction {
   users: Person[];
 }
 
+/** An agent that wrote a comment: free-form. */
+export interface Agent {
+  agentName?: unknown;
+  avatar?: unknown;
+}
+
+/** A suggested change of the document, with the decision about it. */
+export interface Suggestion {
+  oldValue?: unknown;
+  newValue?: unknown;
+  summary?: string | null;
+  status?: string;
+  rejectReason?: string;
+  resolvedBy?: Person;
+}
+
 export interface Comment {
   commentId: number;
   commentText?: string;
@@ -42,6 +58,7 @@ export interface Comment {
   reactions?: Reaction[];
   /** Free-form data of your pages, at most 8 KB. */
   context?: object;
+  agent?: Agent;
   createdAt: string;
   lastUpdated: string;
 }
@@ -59,6 +76,8 @@ export type Level = (typeof LEVELS)[number];
 export interface Thread {
   annotationId: string;
   targetElement?: Target;
+  type?: string;
+  suggestion?: Suggestion;
   status: {id: string; name?: string; type?: unknown};
   resolvedByUserId?: string;
   createdAt: string;
@@ -110,6 +129,7 @@ interface Write {
   annotationId: string;
   commentId?: number | undefined;
   text?: string | undefined;
+  html?: string | undefined;
   tags?: Person[] | undefined;
   attachments?: Attachment[] | undefined;
   target?: Target | undefined;
@@ -120,6 +140,7 @@ interface Write {
   reacted?: boolean | undefined;
   context?: object | undefined;
   threadContext?: object | undefined;
+  suggestion?: Suggestion | undefined;
 }
 
 export const MOST_PEOPLE = 30; // people and groups in a response
@@ -152,8 +173,8 @@ function changed({data}: Result): {annotationId: string; commentId: number | und
   return {...item, commentId: item.commentIds?.[0]};
 }
 
-const content = ({text, tags, attachments, context}: Write) => ({
-  commentText: text, ...(context && {context}), taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
+const content = ({text, html, tags, attachments, context}: Write) => ({
+  commentText: text, ...(html && {commentHtml: html}), ...(context && {context}), taggedUserContacts: (tags ?? []).map(({userId, group}) => (group ? {organizationUserGroupId: userId} : {userId})), ...(attachments?.length && {attachments: attachments.map((a, i) => ({...a, attachmentId: i + 1}))}),
 });
 
 /** A thread or deleted thread in the service's response to a person. */
@@ -195,7 +216,8 @@ const REQUESTS = {
   },
   async 'add-thread'(to: Access, w: Write) {
     const thread = {
-      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}), commentData: [content(w)],
+      ...(w.target && {targetElement: w.target}), ...(w.threadContext && {context: w.threadContext}), ...(w.only && {visibility: {type: 'restricted', userIds: w.only.map((p) => p.userId)}}),
+      ...(w.suggestion && {type: 'suggestion', suggestion: w.suggestion}), commentData: [content(w)],
     };
     return changed(await to.call(`${THREADS}/add`, {documentId: to.documentId, commentAnnotations: [thread]}, w.id));
   },
@@ -204,7 +226,7 @@ const REQUESTS = {
     return {...w, commentId: data[0] as number};
   },
   async 'edit-comment'(to: Access, w: Write) {
-    const updatedData = {...content(w), commentHtml: null};
+    const updatedData = {commentHtml: null, ...content(w)};
     changed(await to.call(`${THREADS}/comments/update`, {documentId: to.documentId, annotationId: w.annotationId, commentIds: [w.commentId], updatedData}, w.id));
     return w;
   },
@@ -215,6 +237,10 @@ const REQUESTS = {
   async 'resolve-thread'(to: Access, w: Write) {
     const updatedData = {status: {id: w.resolved ? 'RESOLVED' : 'OPEN'}};
     changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData}, w.id));
+    return w;
+  },
+  async decide(to: Access, w: Write) {
+    changed(await to.call(`${THREADS}/update`, {documentId: to.documentId, annotationIds: [w.annotationId], updatedData: {suggestion: w.suggestion}}, w.id));
     return w;
   },
   async react(to: Access, w: Write) {
@@ -331,6 +357,12 @@ export const askPatiently: typeof ask = async (to, name, body) => {
     return ask(to, name, body);
   }
 };
+
+/** The author of a comment; an agent by its own name and picture, if it has them. */
+export function authorOf({from, agent}: Comment): Person {
+  const {agentName, avatar} = agent ?? {};
+  return {...from, ...(typeof agentName === 'string' && {name: agentName}), ...(typeof avatar === 'string' && {photoUrl: avatar})};
+}
 
 /** The only readers of a thread, its first author first; undefined for everyone. */
 export function seersOf({visibility, comments}: Thread): Person[] | undefined {

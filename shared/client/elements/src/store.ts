@@ -342,6 +342,7 @@ export class Store {
         // polls do not return it: it does not change the thread
         if (thread && p.level) this.#threads.set(annotationId, {...thread, level: p.level});
         this.#replace(p, {...p, sent: true});
+        p.done?.();
       } catch (e) {
         this.#settle(p.id, e as Failure);
         this.#replace(p, {...p, failed: e as Failure});

@@ -6,18 +6,22 @@ import {Connected} from './access.js';
 import {avatar, lock} from './avatar.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
-import {contentOf, filesOf, plainOf} from './content.js';
+import {contentOf, filesOf, prepare, sourceOf} from './content.js';
 import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
-import {isResolved, LEVELS, seersOf, type Level} from './protocol.js';
+import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
 import './reactions.js';
 import {LONG, stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
+import './suggestion.js';
 import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
+
+/** The mark of a comment that an agent wrote. */
+const agent = (): TemplateResult => html`<span class="agent" part="agent" title=${say('agent')}><span aria-hidden="true">${say('ai')}</span><span class="said">${say('agent')}</span></span>`;
 
 const MORE = 100; // earlier comments per request
 
@@ -71,6 +75,7 @@ export class ThreadElement extends Connected {
         border: 0; border-inline-start: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: start; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
       }
+      .agent { border: 1px solid var(--_line); border-radius: 4px; padding: 0 4px; font-size: .8em; font-weight: 650; color: var(--_soft); }
       .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
       .comment + .comment { margin-top: 4px; }
       .name { font-weight: 650; overflow-wrap: anywhere; }
@@ -79,6 +84,9 @@ export class ThreadElement extends Connected {
       .text { overflow-wrap: anywhere; white-space: pre-wrap; }
       .text.html { white-space: normal; }
       .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
+      .html ul { list-style: disc; padding-inline-start: 22px; } .html ol { list-style: decimal; padding-inline-start: 22px; } .html p + p { margin-top: .6em; }
+      .html blockquote { margin: 4px 0; padding-inline-start: 8px; border-inline-start: 3px solid var(--_line); color: var(--_soft); }
+      .html code { background: var(--_raised); border-radius: 4px; padding: 0 3px; }
       .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
       .mention { color: var(--_accent); font-weight: 600; }
       .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
@@ -203,9 +211,10 @@ export class ThreadElement extends Connected {
     const resolved = isResolved(t);
     const resolver = resolved ? this.#resolver(t, store) : '';
     const quote = t.targetElement?.targetText;
+    const {status = ''} = t.suggestion ?? {};
     const change = t.pending.find((p) => p.name === 'resolve-thread');
     return html`
-      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(first.from)})} @click=${this.#clicked}>
+      <article part="thread" tabindex="-1" aria-label=${say('thread', {name: nameOf(authorOf(first))})} @click=${this.#clicked}>
         <header class="row" part="thread-header">
           ${t.unread ? html`<span class="dot"><span class="said">${say('unread')}</span></span>` : nothing}
           <div class="grow">
@@ -215,7 +224,7 @@ export class ThreadElement extends Connected {
                 ? html`<button type="button" class="quote" part="quote" dir="auto" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
                 : html`<span class="soft">${say('wholeDocument')}</span>`}
           </div>
-          ${store.canWrite && t.annotationId
+          ${store.canWrite && t.annotationId && (status !== 'pending' || resolved)
             ? html`<button type="button" class="line" part="resolve" aria-disabled=${!!change && !change.failed} @click=${() => this.#resolve(t, change)}>
                 ${resolved ? say('reopen') : say('resolve')}
               </button>`
@@ -223,12 +232,13 @@ export class ThreadElement extends Connected {
         </header>
         ${this.changed ? html`<p class="done">${say('textChanged')}</p>` : nothing}
         ${this.#seers(t, store)}
-        ${resolved ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
+        ${resolved && !/^(accepted|rejected)$/.test(status) ? html`<p class="done">✓ ${say(resolver ? 'isResolvedBy' : 'isResolved', {name: isolated(resolver)})}</p>` : nothing}
+        ${t.type === 'suggestion' ? html`<collab-suggested exportparts="suggestion, accept, reject" .store=${store} .thread=${t}></collab-suggested>` : nothing}
         <ol>${this.#comment(first)}
           ${earlier ? html`<li class="row actions"><button type="button" @click=${() => (this.begin = Math.max(this.begin - MORE, 1))}>${say('earlier', {count: earlier})}</button>
             <button type="button" @click=${this.#newest}>${say('newest')}</button></li>` : nothing}
           ${this.open ? repeat(rest.slice(earlier), (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
-        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react)/.test(p.name) ? this.#failure(p) : nothing))}
+        ${t.pending.map((p) => (p.failed && /^(resolve|follow|react|decide)/.test(p.name) ? this.#failure(p) : nothing))}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${say('truncated')}</p>` : nothing}
         ${this.open ? [this.#reply(t, store), this.#follow(t, store)] : rest.length || store.canWrite ? html`
           <div class="row actions">
@@ -257,7 +267,7 @@ export class ThreadElement extends Connected {
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
     return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${say('writeReply')} .among=${seersOf(t)}
-      .done=${({text, tags, attachments, id}: Written) => void store.send({name: 'add-comment', thread: t.key, text, tags, attachments, id})}></collab-composer>`;
+      .done=${(w: Written) => void store.send({...w, name: 'add-comment', thread: t.key})}></collab-composer>`;
   }
 
   /** The choice of the reader's notification level for the thread. */
@@ -277,8 +287,8 @@ export class ThreadElement extends Connected {
     const editing = this.editing === c.commentId && mine && c.commentId > 0;
     return html`
       <li class="comment ${c.commentId && c.commentId === this.sought ? 'sought' : ''}" part="comment">
-        ${avatar(c.from)}
-        <div class="row"><span class="name" part="author" dir="auto">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
+        ${avatar(authorOf(c))}
+        <div class="row"><span class="name" part="author" dir="auto">${nameOf(authorOf(c))}</span>${c.agent ? agent() : nothing}${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${say('edited')}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
           ${editing ? this.#editor(c) : this.#content(c)}
@@ -334,11 +344,11 @@ export class ThreadElement extends Connected {
 
   #editor(c: ShownComment): TemplateResult {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${say('editOf', {time: moment(c.createdAt)})} submit=${say('save')} .among=${seersOf(this.shown!)}
-      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.tags ?? []}
+      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${sourceOf(c)} .tags=${c.tags ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
-      .done=${({text, tags, id}: Written) => {
+      .done=${({markdown, text, html, tags, id}: Written) => {
         this.editing = 0;
-        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, text, tags, id});
+        if (markdown !== sourceOf(c)) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, markdown, text, html, tags, id});
       }}></collab-composer>`;
   }
 
@@ -348,7 +358,8 @@ export class ThreadElement extends Connected {
       <button type="button" class="link" @click=${() => this.store!.discard(p)}>${say('discard')}</button></div>`;
   }
 
-  #edit(c: ShownComment): void {
+  async #edit(c: ShownComment): Promise<void> {
+    await prepare(c.commentText, c.commentHtml);
     this.editing = c.commentId;
     this.#show('.edit');
   }

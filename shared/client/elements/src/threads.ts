@@ -13,7 +13,7 @@ import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import './preferences.js';
-import {isResolved, type Target} from './protocol.js';
+import {authorOf, isResolved, type Target} from './protocol.js';
 import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
@@ -161,7 +161,7 @@ export class ThreadsElement extends Connected {
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
       const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
-      if (other) this.said = say('newComment', {name: isolated(nameOf(other.from))});
+      if (other) this.said = say('newComment', {name: isolated(nameOf(authorOf(other)))});
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
@@ -256,26 +256,26 @@ export class ThreadsElement extends Connected {
 
   #item(t: ShownThread, store: Store): TemplateResult {
     return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, reactions, reaction, add-reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
+      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, add-reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
       ${target?.targetText ? html`<p dir="auto" title=${target.targetText}>${target.targetText}</p>` : nothing}
-      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
+      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice, suggest" .store=${store} .place=${newThread(target)} .target=${target}
         label=${say('writeComment')} choice .close=${this.#close}
-        .done=${({text, tags, only, attachments, id}: Written) => {
+        .done=${(w: Written) => {
           this.draft = undefined;
           this.filter = 'open';
-          this.#activate(store.send({name: 'add-thread', text, tags, target, only, attachments, id}).thread);
+          this.#activate(store.send({...w, name: 'add-thread', target}).thread);
           this.#focusActive();
         }}></collab-composer>`)}</div>`;
   }
 
   /** A draft of a new thread that is not being edited. */
-  #kept({text, target}: Draft): unknown {
+  #kept({text, target, change = ''}: Draft): unknown {
     if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
-    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: isolated(cut(text.trim(), 80))})}</button>`;
+    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${say('continueDraft', {text: isolated(cut(text.trim() || change, 80))})}</button>`;
   }
 
   #older = async (): Promise<void> => {

@@ -86,6 +86,15 @@ test('a reaction counts once, and the last deletion ends its emoji', () => {
   assert.deepEqual(after([], react('👍', true, {failed: new Failure('UNAVAILABLE')})), []);
 });
 
+test('a decision resolves the thread, unless it failed', () => {
+  const t = {...thread('1', 'one'), type: 'suggestion', suggestion: {oldValue: 'a', newValue: 'b', status: 'pending'}};
+  const decide = (more) => overlay(t, 'a1', [pending('decide', {suggestion: {status: 'rejected', rejectReason: 'No'}, ...more})], ann);
+  assert.deepEqual(decide().suggestion, {oldValue: 'a', newValue: 'b', status: 'rejected', rejectReason: 'No', resolvedBy: ann});
+  assert.equal(decide().status.type, 'terminal');
+  assert.equal(decide({failed: new Failure('UNAVAILABLE')}).suggestion.status, 'pending');
+  assert.deepEqual(added(pending('add-thread', {thread: 'p1', text: 'x', tags: [], suggestion: {newValue: 'b'}}), ann).suggestion, {newValue: 'b'});
+});
+
 test('reactions change a thread without its time', () => {
   const known = thread('2', 'one');
   const next = {...known, comments: [{...known.comments[0], reactions: [{emoji: '👍', count: 1, users: [ann]}]}]};
