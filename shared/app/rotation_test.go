@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
-	"collabdata/shared/app/operator"
+	"collabdata/shared/app/operate"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/testing/must"
@@ -18,7 +18,7 @@ import (
 // operate sends a request of the operator, which must succeed.
 func (c *caller) operate(path, data string) {
 	c.Helper()
-	h := operator.New(operator.Config{App: c.Config(), CheckURL: c.Guard.CheckURL})
+	h := operate.New(operate.Config{App: c.Config(), CheckURL: c.Guard.CheckURL})
 	r := httptest.NewRequest(http.MethodPost, "/operator/"+path, strings.NewReader(`{"data": {`+data+`}}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
