@@ -16,6 +16,7 @@ async function main() {
   const ann = await enter('ann');
   await ann.locator('[contenteditable=true]').click();
   await ann.keyboard.type('We launch in October.');
+  await until(() => ann.evaluate(async () => new TextDecoder().decode(await (await fetch('/document')).arrayBuffer()).includes('.')));
   const sidebar = (page) => page.locator('.bn-threads-sidebar');
 
   // Ann comments on a selected word, while Bob has the page open.
@@ -28,7 +29,7 @@ async function main() {
   await ann.getByRole('button', {name: 'Add comment'}).click();
   await ann.locator('.bn-comment-editor [contenteditable=true]').last().click();
   await ann.keyboard.type('Is that a Friday?');
-  await ann.getByRole('button', {name: 'Save'}).click({timeout: 2000});
+  await ann.getByRole('button', {name: 'Save'}).click();
   await sidebar(ann).getByText('Is that a Friday?').waitFor();
 
   // Bob sees it without a reload. The text is the product's: a reload brings its mark.
@@ -38,9 +39,9 @@ async function main() {
   await bob.bringToFront();
   await bob.locator('.bn-thread-mark').first().waitFor();
   await sidebar(bob).getByText('Is that a Friday?').click();
-  await sidebar(bob).locator('.bn-thread-composer [contenteditable=true]').focus();
+  await sidebar(bob).locator('.bn-thread-composer [contenteditable=true]').click();
   await bob.keyboard.type('A Thursday');
-  await bob.getByRole('button', {name: 'Save'}).last().click();
+  await sidebar(bob).getByRole('button', {name: 'Save'}).click();
   await sidebar(ann).getByText('A Thursday').waitFor();
 
   // The service has the plain text beside the blocks.
@@ -61,7 +62,7 @@ async function main() {
 
   // Ann resolves the thread from its menu.
   await sidebar(ann).locator('.bn-thread-comment').first().hover();
-  await sidebar(ann).getByRole('button', {name: 'Resolve'}).first().click();
+  await sidebar(ann).locator('.bn-thread-comment').first().locator('.bn-action-toolbar button').nth(1).click();
   await until(async () => (await look.call('/v2/commentannotations/get', {organizationId, documentId}))[0].status.id === 'RESOLVED');
   await browser.close();
 }

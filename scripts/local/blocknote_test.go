@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-const blockNote = "../../shared/client/elements/examples/blocknote"
+const elements, blockNote = "../../shared/client/elements", elements + "/examples/blocknote"
 
-// TestBlockNote builds the example and uses it as two people. The server of the example keeps the
-// text, and asks the demo for tokens.
+// TestBlockNote builds the examples, and uses that of BlockNote as two people. The server of the
+// example keeps the text, and asks the demo for tokens.
 func TestBlockNote(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"../../shared/client/elements", blockNote} {
+	for _, folder := range []string{elements, elements + "/examples/react", blockNote} {
 		for _, args := range [][]string{{"ci", "--silent", "--no-audit", "--no-fund"}, {"run", "--silent", "build"}} {
 			cmd := exec.CommandContext(t.Context(), "npm", args...)
 			cmd.Dir = folder

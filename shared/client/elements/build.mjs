@@ -1,5 +1,5 @@
 // Builds the package: dist/index.js for bundlers, which provide Lit and DOMPurify, and
-// dist/elements.min.js for script tags, with both. The code that shows HTML is a separate file next
+// dist/elements.min.js for script tags, with both and without connect. The code that shows HTML is a separate file next
 // to each, loaded on demand.
 import {copyFile, readFile, readdir, writeFile} from 'node:fs/promises';
 
@@ -31,7 +31,7 @@ for (const entry of ['index', 'html']) {
   await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('./html.js')]});
 }
 const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, DOMPurify (c) Cure53, Apache-2.0, and approx-string-match (c) Robert Knight, MIT: NOTICES.txt of collabdata-elements */'};
-await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
+await build({...both, entryPoints: {'elements.min': 'src/page.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
 
 // Catalogs of other languages, for both.
 const catalogs = '../../words/catalogs';

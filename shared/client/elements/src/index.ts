@@ -1,13 +1,5 @@
-/** Defines collab-thread, collab-threads and collab-inbox. */
-export {InboxElement} from './inbox.js';
-export type {Elements} from './elements.js';
-export type {Person} from './person.js';
-export type {Comment, Notification, Suggestion, Target, Thread} from './protocol.js';
+/** The elements, and connect for a user interface of your own. */
+export * from './page.js';
 export {connect, Connection, type NewComment, type NewThread, type Options} from './connect.js';
 export {Failure} from './failure.js';
 export type {Pending, ShownComment, ShownThread} from './overlay.js';
-export {setTexts} from './texts.js';
-export {setTokens, signOut, type Tokens} from './access.js';
-export {setUploads, type Upload} from './uploads.js';
-export {ThreadElement} from './thread.js';
-export {ThreadsElement} from './threads.js';

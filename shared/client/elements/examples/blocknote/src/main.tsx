@@ -2,7 +2,7 @@ import '@blocknote/core/fonts/inter.css';
 import '@blocknote/mantine/style.css';
 
 import {BlockNoteView} from '@blocknote/mantine';
-import {ThreadsSidebar, useCreateBlockNote} from '@blocknote/react';
+import {BlockNoteViewEditor, FloatingComposerController, ThreadsSidebar, useCreateBlockNote} from '@blocknote/react';
 import {connect, type Connection} from 'collabdata-elements';
 import {useEffect, useMemo, useState, useSyncExternalStore} from 'react';
 import {createRoot} from 'react-dom/client';
@@ -34,8 +34,12 @@ function Editor({service, text}: {service: Connection; text: Y.Doc}) {
     }),
   }, [threadStore]);
   return (
-    <BlockNoteView editor={editor}>
-      <ThreadsSidebar filter="all" />
+    <BlockNoteView editor={editor} renderEditor={false} comments={false}>
+      <main>
+        <BlockNoteViewEditor />
+        <FloatingComposerController />
+        <ThreadsSidebar filter="all" />
+      </main>
     </BlockNoteView>
   );
 }
