@@ -56,8 +56,9 @@ type Config struct {
 	ReadOnly      bool                // refuses writing operations, see rpc.Server
 
 	Log    *slog.Logger
-	Now    func() time.Time // time.Now if nil
-	Random io.Reader        // crypto/rand if nil
+	Now    func() time.Time                           // time.Now if nil
+	Sleep  func(context.Context, time.Duration) error // see store.Table.Sleeping; a real sleep if nil
+	Random io.Reader                                  // crypto/rand if nil
 
 	disabled bool // see WithDisabled
 }
@@ -89,6 +90,9 @@ func New(c Config) *Service {
 		c.Random = rand.Reader
 	}
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
+	if c.Sleep != nil {
+		t = t.Sleeping(c.Sleep)
+	}
 	a := accounts.New(t)
 	d := directory.New(t)
 	if c.disabled {

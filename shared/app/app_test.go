@@ -20,6 +20,7 @@ const triggering = `{"data": {"organizationId": "acme", "createOrganization": tr
 
 // TestEvents checks that an operation's event is in the outbox when its message is in the queue.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	s := apitest.Start(t)
 	if w := apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
 		t.Fatal(w.Body)
@@ -38,6 +39,7 @@ func TestEvents(t *testing.T) {
 
 // TestNoQueue checks that a request succeeds if its event cannot be sent.
 func TestNoQueue(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	s := apitest.Start(t, func(c *app.Config) {
 		c.EventsURL += "-none"
@@ -51,6 +53,7 @@ func TestNoQueue(t *testing.T) {
 
 // TestClockAndRandom checks that times and generated ids come from the configuration.
 func TestClockAndRandom(t *testing.T) {
+	t.Parallel()
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	add := func() string {
 		s := apitest.Start(t, func(c *app.Config) {

@@ -21,6 +21,7 @@ import (
 // TestSilentConnection checks that a hanging call to AWS is retried, and fails neither the request
 // nor the event's message.
 func TestSilentConnection(t *testing.T) {
+	t.Parallel()
 	var operation atomic.Value // its first call hangs
 	var calls atomic.Int64     // of operation
 	connections := storetest.Client(func(r *http.Request) (*http.Response, error) {
@@ -58,6 +59,7 @@ func TestSilentConnection(t *testing.T) {
 // TestAnswerBeforeTheEnd checks that an update without time for all annotations reports each result
 // a second before its function ends, although it has events to send.
 func TestAnswerBeforeTheEnd(t *testing.T) {
+	t.Parallel()
 	const annotations, allowed = 500, platform.FunctionTime - platform.OperationTime + 2*time.Second
 	delays := map[string]time.Duration{
 		"TransactWriteItems": 250 * time.Millisecond, "UpdateItem": 250 * time.Millisecond, "SendMessageBatch": 500 * time.Millisecond,

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 // organization, or their personal data is deleted, in any order. Only the back end restores access:
 // neither the token nor an import of an old comment does.
 func TestErasedToken(t *testing.T) {
+	t.Parallel()
 	for name, deleted := range map[string][]string{
 		"users/delete":      {"users/delete"},
 		"users/data/delete": {"users/data/delete"},
@@ -27,7 +29,10 @@ func TestErasedToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now().Truncate(time.Second)
-			s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return now }, "test" })
+			s := apitest.Start(t, func(c *app.Config) {
+				c.Now, c.Stage = func() time.Time { return now }, "test"
+				c.Sleep = func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }
+			})
 			signing, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
 			must.Do(t, err)
 			h := s.Handler()

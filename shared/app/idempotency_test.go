@@ -39,6 +39,10 @@ func newDeployment(t *testing.T) *deployment {
 	d := &deployment{T: t, account: "acme"}
 	d.Service = apitest.Start(t, func(c *app.Config) {
 		c.Now = func() time.Time { return time.Now().Add(time.Duration(d.later.Load())) }
+		c.Sleep = func(_ context.Context, duration time.Duration) error {
+			d.later.Add(int64(duration))
+			return nil
+		}
 		c.DynamoDB.HTTPClient = storetest.Before(c.DynamoDB.HTTPClient, func(operation, body string) *http.Response {
 			writes := operation == "TransactWriteItems" || operation == "PutItem"
 			if text := d.full.Load(); text == nil || !writes || !strings.Contains(body, *text) {
@@ -111,6 +115,7 @@ const threeThreads = `{"organizationId":"o","createOrganization":true,"documentI
 // TestKeyAndPassingFailure throttles one of three annotations. A repeat under the same key only
 // adds this annotation, even if the account's setting now raises more events.
 func TestKeyAndPassingFailure(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]string{"the same settings": "{}", "all events": `{"allEvents":true}`} {
 		t.Run(name, func(t *testing.T) {
 			d := newDeployment(t)
@@ -137,6 +142,7 @@ func TestKeyAndPassingFailure(t *testing.T) {
 // TestKeyAndTime makes the first attempt at adding comments fail. Comments of a later attempt get
 // its time.
 func TestKeyAndTime(t *testing.T) {
+	t.Parallel()
 	d := newDeployment(t)
 	text := "first"
 	d.full.Store(&text)

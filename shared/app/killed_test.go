@@ -206,6 +206,7 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 // response. After the lease, the same request with the same Idempotency-Key must return the
 // response of an uninterrupted one. Both together must record the same events.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	cases := maps.Clone(effects)
 	for _, e := range api.Endpoints() {
 		named := func(name string) bool { path, _, _ := strings.Cut(name, " "); return path == e.Path }

@@ -22,6 +22,7 @@ import (
 // refuses unknown fields and in one that drops them. Each request must be refused and change
 // nothing.
 func TestMisspelled(t *testing.T) {
+	t.Parallel()
 	examples, err := apitest.Examples()
 	must.Do(t, err)
 	example := map[string]json.RawMessage{}

@@ -18,6 +18,7 @@ import (
 // TestOrigins checks the origins of pages that may call as a person and read responses, and the
 // limits of such requests.
 func TestOrigins(t *testing.T) {
+	t.Parallel()
 	now := time.Now().Truncate(time.Second)
 	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return now }, "test" })
 	must.Do(t, s.Accounts.AddAccount(t.Context(), collab.Account{ID: "web", Settings: collab.Settings{AllowedOrigins: []string{"https://app.example"}}}))

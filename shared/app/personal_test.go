@@ -22,6 +22,7 @@ import (
 // TestPersonalDataInPages checks that pages contain each item of a person's data once, wherever
 // they end. A page has at most 100 items of a kind and 5 MB, and a limited search.
 func TestPersonalDataInPages(t *testing.T) {
+	t.Parallel()
 	s := apitest.Start(t)
 	settings := collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}
 	handler := s.HandlerFor(collab.Identity{Account: "acme", Settings: settings})

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -30,8 +31,12 @@ var personRuns = flag.Int("persons", 10, "how many random runs of persons there 
 // responses with a simple model of access. Refused requests must change nothing, and responses must
 // not contain data for back ends only.
 func TestPersons(t *testing.T) {
+	t.Parallel()
 	clock := time.Now().Truncate(time.Second)
-	s := apitest.Start(t, func(c *app.Config) { c.Now, c.Stage = func() time.Time { return clock }, "test" })
+	s := apitest.Start(t, func(c *app.Config) {
+		c.Now, c.Stage = func() time.Time { return clock }, "test"
+		c.Sleep = func(_ context.Context, d time.Duration) error { clock = clock.Add(d); return nil }
+	})
 	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
 	must.Do(t, err)
 	served := s.Handler()

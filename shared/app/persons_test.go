@@ -96,6 +96,7 @@ func (c *caller) ann(path, data, key string) (int, string) {
 // TestOlderToken checks that a token does not show a document that was deleted and added again
 // after it was issued, in any read or in the inbox. It also checks this for organizations.
 func TestOlderToken(t *testing.T) {
+	t.Parallel()
 	c := newCaller(t, func(of *app.Config) { of.LiveURL = "ws://live.test" })
 	requests := map[string][]string{
 		"commentannotations/get": {
@@ -167,6 +168,7 @@ func TestOlderToken(t *testing.T) {
 // TestReadsEnd checks that all reads of a person's request have ended when the response is sent,
 // also for a repeated request that needs none. Then all units are counted.
 func TestReadsEnd(t *testing.T) {
+	t.Parallel()
 	var claimed chan struct{} // closed after the table reported a repeat
 	var began, ended atomic.Int64
 	c := newCaller(t, func(of *app.Config) {
@@ -201,6 +203,7 @@ func TestReadsEnd(t *testing.T) {
 // TestOlderFolder checks that a token of a folder does not open documents in a folder that was
 // deleted and added again after it was issued.
 func TestOlderFolder(t *testing.T) {
+	t.Parallel()
 	c := newCaller(t, func(*app.Config) {})
 	token := ""
 	look := func() int {
@@ -233,6 +236,7 @@ func TestOlderFolder(t *testing.T) {
 // TestPersonShare checks that only the person who uses much of the account's quotas must wait: by
 // writes, and by reads of refused requests.
 func TestPersonShare(t *testing.T) {
+	t.Parallel()
 	var documents []string
 	for i := range 30 {
 		documents = append(documents, fmt.Sprintf(`"d%d"`, i))
@@ -270,6 +274,7 @@ func TestPersonShare(t *testing.T) {
 // nothing if it repeats another or writes are off. It stores them even if the account's quotas are
 // used up.
 func TestTokenWrites(t *testing.T) {
+	t.Parallel()
 	off := false
 	c := newCaller(t, func(*app.Config) {})
 	token := func(more string, header ...string) {

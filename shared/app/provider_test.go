@@ -20,6 +20,7 @@ import (
 // TestInboxAsksFew checks that a page of an inbox asks a permission provider about 20 documents,
 // and that all pages together show everything.
 func TestInboxAsksFew(t *testing.T) {
+	t.Parallel()
 	const documents = 50
 	var asked atomic.Int64
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -43,6 +43,7 @@ func event(body string) events.APIGatewayProxyRequest {
 }
 
 func TestRequest(t *testing.T) {
+	t.Parallel()
 	type seen struct {
 		Method, Path, Query, Body, ContentType, Coding string
 		Twice                                          []string
@@ -104,6 +105,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestResponse(t *testing.T) {
+	t.Parallel()
 	id := map[string]string{"X-Request-Id": "request-1"}
 	tests := map[string]struct {
 		handler http.HandlerFunc
@@ -134,6 +136,7 @@ func TestResponse(t *testing.T) {
 
 // TestWire compares the length of a response from the Lambda runtime's encoder with rpc.WrappedLen.
 func TestWire(t *testing.T) {
+	t.Parallel()
 	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
 	item := collab.JSON(`{"commentText":"<b>\"quoted\"</b> \\ & \u2028 ` + "\u2028\u2029 é 🙂 \x7f" + `\n"}`)
 	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) {
@@ -163,6 +166,7 @@ func TestWire(t *testing.T) {
 // TestEventFits checks that a body of the maximum size fits into Lambda's event with all headers
 // that the gateway accepts.
 func TestEventFits(t *testing.T) {
+	t.Parallel()
 	const lambdaTakes, gatewayTakes = 6_291_456, 10_240
 	e := event(strings.Repeat(`"`, rpc.MaxBody/2))
 	header := strings.Repeat(`"`, gatewayTakes)

@@ -57,6 +57,7 @@ func mustPost(t *testing.T, what string, w *httptest.ResponseRecorder) {
 // TestLargeUpdate checks that a short request that updates many annotations delays the account's
 // next write, in this process and others, but not its reads and other accounts.
 func TestLargeUpdate(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	s := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
@@ -102,6 +103,7 @@ func TestLargeUpdate(t *testing.T) {
 // TestSmallRequests checks that small requests make no calls for the quota, except the first of a
 // process in a minute.
 func TestSmallRequests(t *testing.T) {
+	t.Parallel()
 	count := func(limit int64) (calls []float64) {
 		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 		var log bytes.Buffer
@@ -130,6 +132,7 @@ func TestSmallRequests(t *testing.T) {
 
 // TestRefusedWritesCount checks that adds of existing things use the quota like successful adds.
 func TestRefusedWritesCount(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	s := limited(t, collab.Settings{WriteUnitsPerSecond: 1000}, func() time.Time { return now }, new(bytes.Buffer))
 	comment := `{"commentText":"` + strings.Repeat("x", 25_000) + `","from":{"userId":"u"}}`
@@ -155,6 +158,7 @@ func TestRefusedWritesCount(t *testing.T) {
 // TestReadsHaveAQuota checks that an account with many reads must wait, but no longer than
 // necessary.
 func TestReadsHaveAQuota(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	s := limited(t, collab.Settings{ReadUnitsPerSecond: 1}, func() time.Time { return now }, new(bytes.Buffer))
 	mustPost(t, "add", apitest.Post(s.Handler(), "/v2/commentannotations/add", triggering))

@@ -38,6 +38,7 @@ func (c *caller) wants(what string, code int, header ...string) {
 // TestRotatedToken checks that a rotated token of a back end works for the grace period, and not
 // after it.
 func TestRotatedToken(t *testing.T) {
+	t.Parallel()
 	c := newCaller(t, func(*app.Config) {})
 	const grace = 2 * credentials.TTL
 	c.operate("tokens/rotate", fmt.Sprintf(`"apiKey": "key", "graceSeconds": %d`, int(grace.Seconds())))
@@ -52,6 +53,7 @@ func TestRotatedToken(t *testing.T) {
 // TestRotatedSigningKey checks that a person's token is valid until it expires, or its signing key
 // is rotated for the second time.
 func TestRotatedSigningKey(t *testing.T) {
+	t.Parallel()
 	c := newCaller(t, func(*app.Config) {})
 	began := c.now
 	wants := func(what string, code int) {

@@ -2,6 +2,7 @@ package collab
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,8 @@ func TestIsEmoji(t *testing.T) {
 	for text, want := range map[string]bool{
 		"👍": true, "👍🏽": true, "👨‍👩‍👧‍👦": true, "🇩🇪": true, "1️⃣": true, "❤": true, "❤️": true, "‼️": true, "🏴󠁧󠁢󠁥󠁮󠁧󠁿": true,
 		"": false, "a": false, "1": false, "👍👍": false, "漢": false, ":+1:": false, "<": false, "é": false, "👍 ": false,
-		"👍" + zeroWidthJoined(20): false,
+		"👍" + zeroWidthJoined("❤", 10): true, // 64 bytes
+		"👍" + zeroWidthJoined("👍", 9):  false,
 	} {
 		if got := IsEmoji(text); got != want {
 			t.Errorf("IsEmoji(%q) = %v, want %v", text, got, want)
@@ -19,13 +21,8 @@ func TestIsEmoji(t *testing.T) {
 	}
 }
 
-// zeroWidthJoined extends an emoji to one cluster of any length.
-func zeroWidthJoined(n int) (text string) {
-	for range n {
-		text += "\u200d👍"
-	}
-	return text
-}
+// zeroWidthJoined extends an emoji by n others to one cluster.
+func zeroWidthJoined(by string, n int) string { return strings.Repeat("\u200d"+by, n) }
 
 func TestReactions(t *testing.T) {
 	emoji := func(i int) string { return string(rune(0x1F600 + i)) }
@@ -52,11 +49,15 @@ func TestReactions(t *testing.T) {
 		t.Errorf("reaction %d: %v, want RESOURCE_EXHAUSTED", MaxReactions+1, err)
 	}
 	left := full.Remove(emoji(1), "ann")
-	if len(left) != MaxEmojis-1 || left.Has(emoji(1), "ann") || !left.Has(emoji(0), "ann") {
+	if len(left) != MaxEmojis-1 || left.Has(emoji(1), "ann") || !left.Has(emoji(0), "ann") || left.Has(emoji(2), "bob") {
 		t.Errorf("%d emojis after one was removed: %v", len(left), left)
 	}
 	if after := fmt.Sprint(full); after != before {
 		t.Error("Add or Remove changed the reactions that they were called on")
+	}
+	two := Comment{Reactions: Reactions{{"❤", []string{"ann", "bob"}}}}
+	if got := two.Content(); got != len("❤")+len("ann")+len("bob") {
+		t.Errorf("the reactions add %d bytes to a response", got)
 	}
 	erased := Reactions{{Emoji: emoji(0)}, {Emoji: emoji(1), Users: []string{"bob"}}}
 	if diff := cmp.Diff(Reactions{{emoji(1), []string{"bob"}}}, erased.Remove(emoji(0), "ann")); diff != "" {

@@ -16,6 +16,7 @@ import (
 // TestManyEscapes checks that the maximum number of people is notified, even if each byte of their
 // names takes six bytes of JSON.
 func TestManyEscapes(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	name, email := strings.Repeat("\x01", 600), strings.Repeat("&", 300)
 	ev := a.notification(func(ev *draft) {

@@ -9,6 +9,7 @@ import (
 
 // TestBudget checks the table units of an event's delivery over all stages.
 func TestBudget(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := receive(t, nil)
 	for _, test := range []struct {
@@ -53,6 +54,7 @@ func TestBudget(t *testing.T) {
 // TestBusyBudget checks the table units of an event with a post to a busy endpoint, where posts
 // share the lane's writes.
 func TestBusyBudget(t *testing.T) {
+	t.Parallel()
 	const n = 60
 	a, w := newAccount(t)
 	r := a.hooked(nil)

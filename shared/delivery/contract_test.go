@@ -14,6 +14,7 @@ import (
 // TestContractForm checks that an endpoint with the contract's form gets the events of the
 // contract, with the names of their places and the preferences of their people.
 func TestContractForm(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	a.put("doc", func(d *collab.Document) { d.Name = "The plan" })
 	r := receive(t, nil)

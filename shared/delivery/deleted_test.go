@@ -26,6 +26,7 @@ func (a *account) deleteNotification(user, id string) {
 // one in the thread. Its recipients must get an email about the earlier one only, even after
 // repeated messages.
 func TestDeletedBeforeMail(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		user     string
@@ -65,6 +66,7 @@ func TestDeletedBeforeMail(t *testing.T) {
 // TestDeletedBeforeTold deletes notifications before their delivery: nobody may get them on any
 // channel.
 func TestDeletedBeforeTold(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	a.prefer("mailed", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferAll})
 	users := []string{"bob", "mailed"}
@@ -81,6 +83,7 @@ func TestDeletedBeforeTold(t *testing.T) {
 // TestDeletedWhileTold deletes a notification between the pages of its recipients, and repeats a
 // page: it must be in no inbox, and later pages must get nothing.
 func TestDeletedWhileTold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, record := range map[string]func(a *account, people []collab.User) *collab.Event{
 		"a comment": func(a *account, people []collab.User) *collab.Event { return a.comment("thread", people...) },
@@ -121,6 +124,7 @@ func (a *account) absent(list ...keys.Key) {
 // TestDeletedDocument delivers an event of a deleted document: webhooks get it, and it adds nothing
 // below the document.
 func TestDeletedDocument(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	r := a.hooked(nil)
 	ev, all := a.comment("thread", a.user("bob")), a.notification(func(ev *draft) { ev.NotifyAll = true })

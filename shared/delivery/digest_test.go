@@ -63,6 +63,7 @@ func (a *account) frequency(user string, m collab.MailTimes) {
 // TestOnlyUnseen checks that emails omit events that the recipient has seen, read in the inbox, or
 // replied after.
 func TestOnlyUnseen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, did := range map[string]func(a *account, ev *collab.Event){
 		"the thread is seen":   func(a *account, _ *collab.Event) { a.see("bob", "thread") },
@@ -128,6 +129,7 @@ func (a *account) answer(user, thread string) {
 // TestDaily checks that users with daily emails get one at eight, across a change to summer time,
 // in their language, with unseen events, newest thread first.
 func TestDaily(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	w.must(err)
@@ -183,6 +185,7 @@ func (k *kept) Send(ctx context.Context, n mail.Notice) error {
 
 // TestMailTimes checks the times of hourly and daily emails around changes of summer time.
 func TestMailTimes(t *testing.T) {
+	t.Parallel()
 	daily := func(hour int64, zone string) collab.MailTimes {
 		return collab.MailTimes{Frequency: collab.MailDaily, Hour: hour, Zone: zone}
 	}
@@ -217,6 +220,7 @@ func TestMailTimes(t *testing.T) {
 // TestSooner checks that a waiting daily email is sent within an hour of the next event after its
 // recipient switches to hourly emails.
 func TestSooner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
 	a := w.account()
@@ -243,6 +247,7 @@ func TestSooner(t *testing.T) {
 // TestMidnight checks that there is only one daily email if summer time starts at its hour,
 // midnight.
 func TestMidnight(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	havana, err := time.LoadLocation("America/Havana")
 	w.must(err)
@@ -266,6 +271,7 @@ func TestMidnight(t *testing.T) {
 
 // TestMeanwhile checks that events during the sending of a daily email are in the next one.
 func TestMeanwhile(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
 	a := w.account()
@@ -304,7 +310,7 @@ func (d *during) Send(ctx context.Context, n mail.Notice) error {
 // TestDisabledMeanwhile checks that an email waits a day for its disabled organization or account,
 // and is then dropped.
 func TestDisabledMeanwhile(t *testing.T) {
-	w := newWorld(t)
+	t.Parallel()
 	for name, set := range map[string]func(a *account, off bool){
 		"account": func(a *account, off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) },
 		"organization": func(a *account, off bool) {
@@ -313,7 +319,9 @@ func TestDisabledMeanwhile(t *testing.T) {
 	} {
 		for hours, want := range map[time.Duration]int{23: 1, 26: 0} {
 			t.Run(fmt.Sprint(name, hours), func(t *testing.T) {
-				a, p := w.account(), w.start()
+				t.Parallel()
+				a, w := newAccount(t)
+				p := w.start()
 				ev := a.comment("thread", a.user("bob"))
 				w.send(ev)
 				w.drain(p)
@@ -334,6 +342,7 @@ func TestDisabledMeanwhile(t *testing.T) {
 
 // TestCountsAll checks that an email about many events shows the newest ones and counts all others.
 func TestCountsAll(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	var mails []mail.Notice
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
@@ -355,6 +364,7 @@ func TestCountsAll(t *testing.T) {
 // TestPortions checks that an email shows twenty entries, although some of the newest are muted.
 // Counted entries end as counted, or with the others.
 func TestPortions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		meanwhile func(*account)
@@ -403,6 +413,7 @@ func TestPortions(t *testing.T) {
 
 // TestBehindMuted checks that an email shows entries older than a hundred events in a muted thread.
 func TestBehindMuted(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	var mails []mail.Notice
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
@@ -422,6 +433,7 @@ func TestBehindMuted(t *testing.T) {
 // TestReadAmongMany checks that a daily email omits a read event, although its recipient has read
 // 210 others since.
 func TestReadAmongMany(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
 	a := w.account()
@@ -455,6 +467,7 @@ func TestReadAmongMany(t *testing.T) {
 
 // TestBatches checks the account's settings for combining and delaying emails.
 func TestBatches(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const at, late = time.Minute, 4*time.Minute + 59*time.Second
 	one, two := "ann mentioned you · doc", "ann mentioned you · doc (and 1 more)"
@@ -498,6 +511,7 @@ func TestBatches(t *testing.T) {
 
 // TestSameThread checks that threads with the same id in two documents have separate emails.
 func TestSameThread(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	other := a.in("other")
 	w.run(a.comment("thread", a.user("bob")), other.comment("thread", a.user("bob")))
@@ -511,6 +525,7 @@ func TestSameThread(t *testing.T) {
 // TestFollow checks that followers of a thread are notified of every event, and that users who
 // muted it get none, or only mentions.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	a.begin("thread")
 	for _, user := range []string{"bob", "cid", "dan"} {
@@ -538,6 +553,7 @@ func TestFollow(t *testing.T) {
 // TestGroupsAreTold checks that members of a mentioned group are notified once if they may see the
 // thread, also if they only want mentions.
 func TestGroupsAreTold(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	a.group("eng", "ann", "bob", "cid", "dan")
 	for _, user := range []string{"bob", "cid", "dan"} {
@@ -568,6 +584,7 @@ func TestGroupsAreTold(t *testing.T) {
 // TestLargeGroups checks that of a large group, only the first 200 members with access are
 // mentioned. At most 1,000 members of a comment's groups are examined.
 func TestLargeGroups(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	users := func(letter string, n int) (ids []string) {
 		for i := range n {
@@ -619,6 +636,7 @@ func TestLargeGroups(t *testing.T) {
 // TestMailBudget checks the table units of an email: few units per further event in a thread, and
 // at most 130 for many threads. Other events are counted.
 func TestMailBudget(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	reads := map[string]float64{}
 	for _, test := range []struct {
@@ -661,6 +679,7 @@ var (
 // TestManyDueAtOnce checks that emails due in the same minute are each sent once, about as fast as
 // the email service accepts them.
 func TestManyDueAtOnce(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var evs []*collab.Event
 	for first := 0; first < *duePeople; first += collab.MaxPeople {

@@ -15,6 +15,7 @@ import (
 // and endpoints, one of which fails once and one for an hour, and to people with an address by a
 // delayed email.
 func TestCommentReachesEveryone(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	bad := failing(1, http.StatusInternalServerError)
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {

@@ -41,6 +41,7 @@ func outcomes(p delivery.Explanation) [2]string {
 
 // TestExplain checks the explanations of an event for all its people, by the current rules.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
 	off := collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}
@@ -95,6 +96,7 @@ func TestExplain(t *testing.T) {
 
 // TestExplainAll pages through an event for everyone, which all inboxes share.
 func TestExplainAll(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	want := map[string][2]string{}
 	for i := range 7 {
@@ -117,6 +119,7 @@ func TestExplainAll(t *testing.T) {
 
 // TestExplainObstacles checks obstacles to a delivery.
 func TestExplainObstacles(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailsPerDay = 1 })
 	p := w.start()
 	check := func(ev *collab.Event, want ...string) {
@@ -147,6 +150,7 @@ func TestExplainObstacles(t *testing.T) {
 // TestExplainSight checks the reasons why a user may not see a thread, and deletions before an
 // email leaves.
 func TestExplainSight(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	p := w.start()
 	say := func() *collab.Event {

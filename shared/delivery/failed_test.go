@@ -31,6 +31,7 @@ func (w *world) failed(ev *collab.Event) *outbox.Work {
 // TestFails checks that an event that fails for hours is parked with its error until it is retried,
 // and then delivered once.
 func TestFails(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
 	began := w.Now()
@@ -70,6 +71,7 @@ func (silent) Send(ctx context.Context, _ mail.Notice) error {
 // TestSilentMailService checks that a run ends in time and does not count as crashed if the email
 // service does not respond. The email leaves when the service responds.
 func TestSilentMailService(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bob"))
 	p := w.start(func(o *delivery.Options) { o.Mailer = silent{} })
@@ -90,6 +92,7 @@ func TestSilentMailService(t *testing.T) {
 
 // TestTakenAtOnce checks that concurrent repeats of an event's message count as one attempt.
 func TestTakenAtOnce(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
 	p := w.start()
@@ -111,6 +114,7 @@ func TestTakenAtOnce(t *testing.T) {
 // TestUnparked checks that parked work becomes normal pending work when its account is enabled,
 // with the same number of retries.
 func TestUnparked(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	disable := func(off bool) { a.change(func(c *collab.Account) { c.Disabled = off }) }
 	ev := a.comment("thread", a.user("bob"))
@@ -147,6 +151,7 @@ func (b broken) Send(context.Context, mail.Notice) error {
 // TestFailingEmail checks that an email that fails for days is tried daily after some hours, and
 // logged each time. It leaves after the failure ends.
 func TestFailingEmail(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
 	w.send(ev)
@@ -169,6 +174,7 @@ func TestFailingEmail(t *testing.T) {
 // TestProviderSilent checks that an email omits a notification about a document if the permission
 // provider does not respond.
 func TestProviderSilent(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var silent atomic.Bool
 	r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {

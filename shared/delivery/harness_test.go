@@ -392,9 +392,13 @@ func (b backlog) DueEmails(ctx context.Context, shard int, from string, most int
 }
 
 // emails returns the waiting emails, earliest due first.
-func (w *world) emails() (all []outbox.DueEmail) {
+func (w *world) emails() []outbox.DueEmail {
 	w.Helper()
-	b := w.backlog()
+	return w.emailsIn(w.backlog())
+}
+
+func (w *world) emailsIn(b backlog) (all []outbox.DueEmail) {
+	w.Helper()
 	b.Store = outbox.New(w.db.Outbox.At(func() time.Time { return time.UnixMilli(collab.MaxMillis - 1) }))
 	for shard := range keys.DueShards {
 		list, next, err := b.DueEmails(w.Context(), shard, "", 10_000, func(err error) { w.Log(err) })
@@ -410,9 +414,12 @@ func (w *world) emails() (all []outbox.DueEmail) {
 // pending returns the pending work, earliest due first.
 func (w *world) pending() []outbox.Work {
 	w.Helper()
-	var all []outbox.Work
-	b := w.backlog()
-	for _, d := range w.emails() {
+	return w.pendingIn(w.backlog())
+}
+
+func (w *world) pendingIn(b backlog) (all []outbox.Work) {
+	w.Helper()
+	for _, d := range w.emailsIn(b) {
 		all = append(all, outbox.Work{EventRef: d.Ref(), Kind: collab.EmailWork, Next: d.Minute, Since: d.Since})
 	}
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
@@ -431,8 +438,13 @@ func (w *world) pending() []outbox.Work {
 // relay runs the relay once.
 func (w *world) relay() {
 	w.Helper()
+	w.relayOf(w.backlog())
+}
+
+func (w *world) relayOf(b backlog) {
+	w.Helper()
 	r := pending.Relay{
-		Store: w.backlog(), Lanes: w.db.Hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: w.Now,
+		Store: b, Lanes: w.db.Hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.NewJSONHandler(&w.log, nil)), Now: w.Now,
 		Metrics: metrics.New(&w.metrics, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))
@@ -486,7 +498,8 @@ func (w *world) settleUntil(p *process, end time.Time) {
 		for _, d := range w.delayed {
 			earlier(d.at)
 		}
-		if work := w.pending(); len(work) > 0 {
+		b := w.backlog()
+		if work := w.pendingIn(b); len(work) > 0 {
 			at := time.UnixMilli(max(work[0].Next, w.millis()+1))
 			earlier(at.Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
 		}
@@ -499,7 +512,7 @@ func (w *world) settleUntil(p *process, end time.Time) {
 		}
 		w.moveTo(next)
 		w.release()
-		w.relay()
+		w.relayOf(b)
 	}
 	w.Fatalf("there is no end to it: pending %+v, delayed %+v, log:\n%s", w.pending(), w.delayed, &w.log)
 }

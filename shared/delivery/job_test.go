@@ -14,6 +14,7 @@ import (
 // TestJobGoesOn checks that an unfinished job continues immediately with a new message, and through
 // the relay after a chain of messages, and that both finish.
 func TestJobGoesOn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	job := outbox.Job{ID: "j", Account: "acct", In: collab.OrganizationRef{Account: "acct", Organization: "org"}, SweepAt: w.millis(), Things: []outbox.JobThing{
 		{Kind: collab.ADocument, ID: "doc"},
@@ -59,6 +60,7 @@ func TestJobGoesOn(t *testing.T) {
 
 // TestJobIsPaid checks that the account pays for the table units of a job.
 func TestJobIsPaid(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.WriteUnitsPerSecond = 1 })
 	a.comment("thread")
 	r := a.request()

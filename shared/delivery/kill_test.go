@@ -106,6 +106,7 @@ func answerAll(t testing.TB) http.HandlerFunc {
 // changes something, and starts another. It also never sends the event's message. As a post is
 // between two calls, this covers kills between any two steps.
 func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -191,6 +192,7 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 // TestDoubledAndDisordered handles every message twice, concurrently in several processes, in any
 // order.
 func TestDoubledAndDisordered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
 	type run struct {
@@ -234,6 +236,7 @@ func TestDoubledAndDisordered(t *testing.T) {
 // TestDone checks that messages about a delivered event have no effect, although it would have
 // other recipients now. They cost a read unit, or a write unit to count a repeat.
 func TestDone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := receive(t, nil)
 	for _, grouped := range []bool{true, false} {

@@ -32,6 +32,7 @@ func (p *process) act(limit int, do func() error) *interleave.Actor {
 // TestInterleavings checks that in any order of calls by an adder of a delivery and the lane's
 // holder, the delivery is posted once without the relay: no wake-up is lost.
 func TestInterleavings(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		age   time.Duration // of the event

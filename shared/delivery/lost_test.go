@@ -20,6 +20,7 @@ import (
 // call of the lane's run in turn, the process ends or the call fails. Pending work must recover the
 // loss.
 func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
 	for _, age := range []time.Duration{0, 10 * time.Minute} {
 		for _, refused := range []bool{false, true} {
 			t.Run(fmt.Sprint(age, ", refused: ", refused), func(t *testing.T) {
@@ -74,6 +75,7 @@ func lostAt(t *testing.T, refused bool, n int, age time.Duration) bool {
 // TestHandledTwice checks that an event is not posted again if its run ended after adding the
 // delivery, which was then posted.
 func TestHandledTwice(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	r := a.hooked(nil)
 	ev := a.quiet()
@@ -97,6 +99,7 @@ func TestHandledTwice(t *testing.T) {
 
 // TestExpired checks that expired deliveries do not block later ones.
 func TestExpired(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	r := a.hooked(nil)
 	wait := func(ev *collab.Event, at time.Time) {
@@ -126,6 +129,7 @@ func TestExpired(t *testing.T) {
 // TestGoneElsewhere checks that responses of an endpoint's previous URL, or of a deleted endpoint,
 // do not disable it.
 func TestGoneElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"updated", "added again"} {
 		t.Run(how, func(t *testing.T) {
 			a, w := newAccount(t)
@@ -160,6 +164,7 @@ func TestGoneElsewhere(t *testing.T) {
 
 // TestOneRefused checks that a delivery that fails repeatedly does not block others.
 func TestOneRefused(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var refused atomic.Value
 	r := a.hooked(func(rw http.ResponseWriter, req *http.Request) {
@@ -193,6 +198,7 @@ func TestOneRefused(t *testing.T) {
 // TestChains checks that chains have at most twelve messages after the first, which an operation or
 // the relay sends. Lambda stops functions that invoke themselves about sixteen times.
 func TestChains(t *testing.T) {
+	t.Parallel()
 	const bound = 12
 	a, w := newAccount(t)
 	var up atomic.Bool

@@ -32,6 +32,7 @@ func (a *account) mailsTo(user string) []string {
 // TestMailAfterOutage checks that an outage of the email service does not delay inboxes, and that
 // waiting emails then leave as one.
 func TestMailAfterOutage(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	broken := w.startWithoutMail()
 	for range 3 {
@@ -49,6 +50,7 @@ func TestMailAfterOutage(t *testing.T) {
 
 // TestMailZone checks that times in an email use the zone of the daily email, else of the user.
 func TestMailZone(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	for user, zone := range map[string]string{"bob": "Asia/Tokyo", "cid": "", "dan": "Asia/Tokyo"} {
 		in, is := collab.Resource{OrganizationRef: a.doc.OrganizationRef}, func(_ int, m *collab.Member) { m.User, m.TimeZone = a.user(user), zone }
@@ -83,6 +85,7 @@ func (w *world) startRejecting(user string) *process {
 // TestAddresses checks that tagged addresses are used without surrounding space and with an ASCII
 // domain, also to find unsubscribed recipients. Invalid addresses get no email and an explanation.
 func TestAddresses(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	sent := map[string]string{"spaces": " sp@" + a.id + ".example ", "umlaut": "um@bücher." + a.id + ".example", "named": "Bob <bob@example.com>", "off": "off@bücher." + a.id + ".example"}
 	mailed := map[string]string{"spaces": "sp@" + a.id + ".example", "umlaut": "um@xn--bcher-kva." + a.id + ".example"}
@@ -110,6 +113,7 @@ func TestAddresses(t *testing.T) {
 // TestNewestAddress checks that an email goes to the newest address of its entries, and shows each
 // notification separately.
 func TestNewestAddress(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	var mails []mail.Notice
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
@@ -126,6 +130,7 @@ func TestNewestAddress(t *testing.T) {
 // TestMemberAmongDeleted checks that an email goes to the member's address, although its oldest
 // entries are deleted.
 func TestMemberAmongDeleted(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
 	a.member("bob")
 	var evs []*collab.Event
@@ -145,6 +150,7 @@ func TestMemberAmongDeleted(t *testing.T) {
 
 // TestRejectedMail checks that a rejected email is abandoned and blocks nothing else.
 func TestRejectedMail(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	ev := a.comment("thread", a.user("bad"), a.user("bob"))
 	w.send(ev)
@@ -161,6 +167,7 @@ func TestRejectedMail(t *testing.T) {
 // mentioned users, the comment, three comments before it, the quoted text, a link, the account's
 // look, and a token of the recipient. Values appear as plain text.
 func TestMailSays(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) {
 		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
 	})
@@ -213,6 +220,7 @@ func (a *account) checkToken(m localstack.Mail, sender string) {
 // TestSecretNotRead checks that an email waits until the secret for its token is readable, and then
 // has a valid token.
 func TestSecretNotRead(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	w.did(w.db.Accounts.KeepMailSecret(t.Context(), a.id, []byte(strings.Repeat("s", unsubscribe.SecretBytes))))
 	w.send(a.comment("thread", a.user("bob")))
@@ -234,6 +242,7 @@ func TestSecretNotRead(t *testing.T) {
 
 // TestLogNamesNobody checks that logs of failures contain no text, name or address of a user.
 func TestLogNamesNobody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/secret-path" {

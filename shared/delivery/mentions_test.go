@@ -33,6 +33,7 @@ func (a *account) edit(thread string, id int64, text, tags string) (ev *collab.E
 // TestEditMentions checks that an update of a comment notifies only newly mentioned users, also of
 // groups, regardless of their levels.
 func TestEditMentions(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	a.group("eng", "bob", "cid", "dan")
 	a.group("ops", "dan", "eve")
@@ -76,6 +77,7 @@ func TestEditMentions(t *testing.T) {
 // TestEditsBeforeDelivery checks that two updates of a comment, delivered together, each notify the
 // users that they newly mention.
 func TestEditsBeforeDelivery(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	first := a.comment("thread")
 	w.run(first)
@@ -92,6 +94,7 @@ func TestEditsBeforeDelivery(t *testing.T) {
 
 // TestMentionsOfEvents checks that an event stores at most MaxPeople mentioned users.
 func TestMentionsOfEvents(t *testing.T) {
+	t.Parallel()
 	comment := func(id int64, from, to int) collab.Comment {
 		var users []collab.User
 		for n := range to - from {
@@ -112,6 +115,7 @@ func TestMentionsOfEvents(t *testing.T) {
 // TestShared checks that users added to a visibility are notified, also if they only want mentions.
 // The creator, the author of the change, and removed users are not.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	for _, user := range []string{"bob", "cid", "dan"} {
 		a.member(user)
@@ -163,6 +167,7 @@ func TestShared(t *testing.T) {
 // TestAnswered checks that bob's daily email omits a mention that he replied to, even after
 // thirteen more comments.
 func TestAnswered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.moveTo(time.Date(2027, time.March, 1, 9, 0, 0, 0, time.UTC))
 	a := w.account()

@@ -13,6 +13,7 @@ import (
 // TestMailQuota checks that emails over an account's quota wait, while its inboxes and other
 // accounts' emails do not. All emails are sent in the end.
 func TestMailQuota(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailsPerDay = 2 })
 	other := w.account(grouping(true))
 	p := w.start()
@@ -44,6 +45,7 @@ func TestMailQuota(t *testing.T) {
 
 // TestDeliveryIsCharged checks that the account pays for the table units of its delivery.
 func TestDeliveryIsCharged(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	people := make([]collab.User, 100)
 	for i := range people {

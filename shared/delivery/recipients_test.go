@@ -58,6 +58,7 @@ func notificationID(ev *collab.Event) string {
 // thread, and followers of the document, at the addresses in the event, the members or the thread.
 // The user who acted and later participants are excluded.
 func TestRecipients(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mailed := []string{"author", "creator", "mentioned", "moved"}
 	for name, test := range map[string]struct {
@@ -101,6 +102,7 @@ func TestRecipients(t *testing.T) {
 // TestFollower checks that activity that only concerns followers of a document reaches channels
 // with ALL, when it happens and when an email leaves. A mention also reaches channels with MINE.
 func TestFollower(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		before, after collab.Preferences // of the document
 		mention       bool
@@ -136,6 +138,7 @@ func TestFollower(t *testing.T) {
 // TestFollowersOfBusyThread checks that people in a thread do not crowd out its followers, or
 // followers of its document.
 func TestFollowersOfBusyThread(t *testing.T) {
+	t.Parallel()
 	a, _ := newAccount(t)
 	var comments []collab.Comment
 	for i := range 25 {
@@ -166,6 +169,7 @@ func TestFollowersOfBusyThread(t *testing.T) {
 // TestOwnBroadcast checks that a notification to everyone does not reach its sender, in either way
 // of delivery, and is not unread for the sender.
 func TestOwnBroadcast(t *testing.T) {
+	t.Parallel()
 	for _, verify := range []bool{false, true} {
 		a, w := newAccount(t)
 		all := collab.Preferences{Inbox: collab.PreferAll, Email: collab.PreferAll}
@@ -191,6 +195,7 @@ func TestOwnBroadcast(t *testing.T) {
 // TestFilledAddress checks that the member's current address overrides one that the service filled
 // into a person's tag, but not one that a back end sent. For others, the tag's address is used.
 func TestFilledAddress(t *testing.T) {
+	t.Parallel()
 	for _, byPerson := range []bool{true, false} {
 		a, w := newAccount(t)
 		a.member("member")
@@ -213,6 +218,7 @@ func TestFilledAddress(t *testing.T) {
 // TestLongThread checks that the last hundred comments and the creator determine the participants
 // of a thread.
 func TestLongThread(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	for batch := range 2 {
 		var comments []collab.Comment
@@ -230,6 +236,7 @@ func TestLongThread(t *testing.T) {
 // TestPreferences checks that preferences for the document override those for the organization,
 // unless the account disabled them.
 func TestPreferences(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const all, mine, none = collab.PreferAll, collab.PreferMine, collab.PreferNone
 	set := map[string][2]collab.Preferences{ // for the organization and the document
@@ -271,6 +278,7 @@ func TestPreferences(t *testing.T) {
 // TestAccess checks that with verifyUserPermissions, only users with access to the document are
 // notified.
 func TestAccess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	users, members, granted := []string{"granted", "member", "stranger"}, []string{"granted", "member"}, []string{"granted"}
 	for _, test := range []struct {
@@ -308,6 +316,7 @@ func TestAccess(t *testing.T) {
 // TestPermissionProvider checks that the provider alone decides, and that nobody is notified after
 // an invalid response.
 func TestPermissionProvider(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var asked atomic.Int32
 	for _, test := range []struct {
@@ -402,6 +411,7 @@ func TestPermissionProviderHangs(t *testing.T) {
 // the provider is asked about 50 at a time. Its response may escape non-ASCII characters, with six
 // bytes for each two of an id.
 func TestManyRecipients(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var questions atomic.Int32
 	r := receive(t, nil)
@@ -460,6 +470,7 @@ func TestManyRecipients(t *testing.T) {
 // TestOneEntryForAll checks that a notification to all is written once, however many members there
 // are.
 func TestOneEntryForAll(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	for i := range 20 {
 		a.member(fmt.Sprint("user", i))

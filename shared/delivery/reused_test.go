@@ -12,6 +12,7 @@ import (
 // TestReusedAccount checks that an account with the id of a deleted one inherits nothing: no
 // endpoint, permission provider, secret or event.
 func TestReusedAccount(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true))
 	r := receive(t, nil)
 	a.webhook("hook", r.URL+"/before")

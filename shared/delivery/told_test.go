@@ -55,6 +55,7 @@ func (a *account) folder(id string, access collab.Access) {
 // TestMailShowsCurrentComments checks that a delayed email shows the current text of its comments
 // once, without deleted ones.
 func TestMailShowsCurrentComments(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, test := range map[string]struct {
 		change func(*account, []int64) // of the comments in the grouped email

@@ -13,6 +13,7 @@ import (
 // TestAskedAgain checks that a delayed email only goes to recipients who still have access and want
 // it, and is not added to a later one.
 func TestAskedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, test := range []struct {
 		name   string
@@ -134,6 +135,7 @@ func (a *account) recipient(user, address string) unsubscribe.Recipient {
 // TestDroppedMailStaysDropped checks that an email dropped while its recipient wanted none is not
 // added to a later one.
 func TestDroppedMailStaysDropped(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	p := w.start()
 	w.send(a.comment("thread", a.user("bob")))
@@ -152,6 +154,7 @@ func TestDroppedMailStaysDropped(t *testing.T) {
 // TestMembersOnly checks that email only goes to members' own addresses if the account's setting
 // says so.
 func TestMembersOnly(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t, grouping(true), func(s *collab.Settings) { s.MailToMembersOnly = true })
 	a.member("bob")
 	other := "victim@" + a.id + ".example"

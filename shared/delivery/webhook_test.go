@@ -34,6 +34,7 @@ func (a *account) quiet() *collab.Event {
 // TestLadder checks that an event that always fails, while others succeed, gets eight posts at the
 // intervals of the ladder.
 func TestLadder(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var at []time.Time
 	var poison string
@@ -96,6 +97,7 @@ func TestLadder(t *testing.T) {
 // TestAnswers checks the consequences of each kind of response. Package webhook tests their
 // classification.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer http.HandlerFunc
@@ -156,6 +158,7 @@ func reset(rw http.ResponseWriter, _ *http.Request) {
 // TestDisabled checks that an endpoint that only failed for five days is disabled, and that the
 // account's other endpoints are notified. Its pending deliveries continue when it is enabled.
 func TestDisabled(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var mended atomic.Bool
 	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
@@ -214,6 +217,7 @@ func TestDisabled(t *testing.T) {
 
 // TestUnwanted checks that waiting deliveries are canceled if the endpoint drops their type.
 func TestUnwanted(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	r := a.hooked(failing(1, 500))
 	unwanted, wanted := a.quiet(), a.event(collab.WebhookDisabled)
@@ -236,6 +240,7 @@ func TestUnwanted(t *testing.T) {
 // TestRest checks that an endpoint rests after five failures. It then gets at most one post per
 // half minute until one succeeds, and finally all deliveries.
 func TestRest(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var up atomic.Bool
 	var mu sync.Mutex
@@ -284,6 +289,7 @@ func TestRest(t *testing.T) {
 // TestStopsAtFailure checks that a healthy endpoint gets up to fifty concurrent posts, over kept
 // connections, and no new ones after a failure.
 func TestStopsAtFailure(t *testing.T) {
+	t.Parallel()
 	const n, good, side = 250, 100, 50
 	a, w := newAccount(t)
 	var posts most
@@ -318,6 +324,7 @@ func TestStopsAtFailure(t *testing.T) {
 // TestOneHolder checks that one process handles a lane, however many messages there are, with five
 // concurrent posts, and that others are not delayed.
 func TestOneHolder(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var posts most
 	free := make(chan struct{})
@@ -360,6 +367,7 @@ func TestOneHolder(t *testing.T) {
 // TestOneMessage checks that a lane has one message, however many deliveries it has, and none while
 // it is held or rests.
 func TestOneMessage(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	r := a.hooked(answer(500, ""))
 	p := w.start()
@@ -387,6 +395,7 @@ func TestOneMessage(t *testing.T) {
 // TestOrder checks that new deliveries are posted in the order of their events, not of their
 // addition.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	r := a.hooked(nil)
 	var want []string
@@ -417,6 +426,7 @@ func TestOrder(t *testing.T) {
 // TestParked checks that nothing is sent for a disabled account or organization, and everything
 // after it is enabled.
 func TestParked(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"account", "organization"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -471,6 +481,7 @@ func TestParked(t *testing.T) {
 // TestPoison checks that an event that crashes its process fails after enough attempts, and
 // continues when retried.
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	ev := a.comment("thread", a.user("bob"))
 	deaths := 0
@@ -506,6 +517,7 @@ func TestPoison(t *testing.T) {
 // TestUnreadableEvent checks that unreadable events in the inbox, and those of unknown types, do
 // not block emails of their thread.
 func TestUnreadableEvent(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	p := w.start()
 	bob := a.user("bob")
@@ -532,6 +544,7 @@ func TestUnreadableEvent(t *testing.T) {
 
 // TestRotation checks that a post is signed with both secrets during rotation.
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	a, w := newAccount(t)
 	var header http.Header
 	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { header = req.Header })

@@ -36,12 +36,13 @@ type Table struct {
 	now    func() time.Time
 	random io.Reader
 	retry  *retryer
+	sleep  func(context.Context, time.Duration) error
 }
 
 // New returns the table called name. random supplies waits and marks; it must be safe for
 // concurrent use and never fail.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
-	t := &Table{name: name, now: now, random: random}
+	t := &Table{name: name, now: now, random: random, sleep: sleep}
 	t.retry = &retryer{wait: t.jitter}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter, addAttempts)
@@ -62,6 +63,14 @@ func (t *Table) At(now func() time.Time) *Table {
 	at := *t
 	at.now = now
 	return &at
+}
+
+// Sleeping returns a copy of the table that sleeps by a function, which returns the context's error
+// if the context ends first. A test with its own clock moves the clock.
+func (t *Table) Sleeping(by func(context.Context, time.Duration) error) *Table {
+	sleeping := *t
+	sleeping.sleep = by
+	return &sleeping
 }
 
 func (t *Table) Name() string { return t.name }
@@ -89,11 +98,18 @@ func (t *Table) NewSecret() ([]byte, error) {
 // Outlast waits until 2·skew after began, so that later writes get later times on any machine whose
 // clock differs by at most skew. It returns the context's error if the context ends first.
 func (t *Table) Outlast(ctx context.Context, began time.Time, skew time.Duration) error {
-	timer := time.NewTimer(began.Add(2 * skew).Sub(t.Now()))
+	if err := t.sleep(ctx, began.Add(2*skew).Sub(t.Now())); err != nil {
+		return Fail(ctx, err)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return Fail(ctx, ctx.Err())
+		return ctx.Err()
 	case <-timer.C:
 		return nil
 	}

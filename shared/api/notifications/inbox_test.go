@@ -186,6 +186,7 @@ func (f *fixture) read(t *testing.T, user string, ids ...string) {
 // 99, on a page of any size.
 func TestUnreadCount(t *testing.T) {
 	f := newFixture(t)
+	must.Do(t, storetest.AddDocuments(t.Context(), f.Directory, org, "empty"))
 	const older, newer = 105, 230
 	for i := range older + newer {
 		id := fmt.Sprintf("n%03d", i)
@@ -203,7 +204,10 @@ func TestUnreadCount(t *testing.T) {
 		if left > 99 {
 			want = `"unreadCount":{"count":99,"more":true}`
 		}
-		for _, more := range []string{`"pageSize":20`, `"pageSize":1000`, `"unreadOnly":true,"pageSize":1`, `"order":"asc"`, `"createdAfter":1`} {
+		for _, more := range []string{
+			`"pageSize":20`, `"pageSize":1000`, `"unreadOnly":true,"pageSize":1`, `"order":"asc"`, `"createdAfter":1`,
+			`"documentId":"empty"`, `"documentId":"doc","locationId":"none"`, `"notificationIds":["n300"]`,
+		} {
 			if w := f.post("get", `"userId":"bob",`+more); !strings.Contains(w.Body.String(), want) {
 				t.Fatalf("%s: of %d unread, the answer ends with %s", more, left, w.Body.String()[max(0, w.Body.Len()-100):])
 			}

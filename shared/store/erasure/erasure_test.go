@@ -67,6 +67,11 @@ func newWorld(t testing.TB, table, through *store.Table, now *time.Time) *world 
 		clock.Lock()
 		defer clock.Unlock()
 		return *now
+	}).Sleeping(func(_ context.Context, d time.Duration) error {
+		clock.Lock()
+		defer clock.Unlock()
+		*now = now.Add(max(d, 0))
+		return nil
 	})
 	d := directory.New(tb)
 	o := outbox.New(tb)
@@ -288,7 +293,6 @@ func (w *world) erase(users []string, organizations ...string) string {
 	}
 	job, err := w.jobs.Erasure.Erase(w.Context(), w.request(), users, refs)
 	w.must(err)
-	*w.now = w.now.Add(2 * time.Second)
 	return job
 }
 
@@ -310,6 +314,7 @@ func (w *world) run(job string) {
 // TestErased: after the job, no trace of the user remains in any attribute that the table of kinds
 // lists, or in any kind with a user in the key. Another organization is unchanged.
 func TestErased(t *testing.T) {
+	t.Parallel()
 	for _, bounded := range []bool{true, false} {
 		t.Run(fmt.Sprint("bounded ", bounded), func(t *testing.T) {
 			w := begin(t)
@@ -422,6 +427,7 @@ func (w *world) left() {
 
 // TestEscaped: ids are also erased if stored JSON escapes them.
 func TestEscaped(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	doc := w.document("acme", "plan")
 	const escaped, named = `"pia\u002d4711"`, `{"userId":"pia\u002d4711","name":"\u0050ia"}`
@@ -449,6 +455,7 @@ func TestEscaped(t *testing.T) {
 // made stays as long as a token of the user may be valid, an earlier one forever, and a later one
 // is unchanged.
 func TestRemovalOutlives(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	w.plant("acme")
 	doc := w.document("acme", "left")
@@ -497,6 +504,7 @@ func TestRemovalOutlives(t *testing.T) {
 // TestErasedKilled kills the process after more and more of its requests. The next process
 // continues and ends with the same result.
 func TestErasedKilled(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	w.plant("acme")
 	job := w.erase([]string{person, "nobody"})
@@ -521,6 +529,7 @@ func TestErasedKilled(t *testing.T) {
 // TestAddedAgain: data added under the id after the deletion was answered is kept, even if the
 // deletion's calls are slow.
 func TestAddedAgain(t *testing.T) {
+	t.Parallel()
 	table, now := storetest.New(t), new(time.Now())
 	w := newWorld(t, table, table, now)
 	w.plant("acme")
@@ -572,6 +581,7 @@ var clock sync.Mutex
 
 // TestAccessEnds: access ends in each of 31 organizations, in the request or in the job.
 func TestAccessEnds(t *testing.T) {
+	t.Parallel()
 	for _, inOne := range []int{1000, 5} {
 		w := begin(t)
 		w.jobs.Erasure.Bound(0, inOne)
@@ -589,6 +599,7 @@ func TestAccessEnds(t *testing.T) {
 
 // TestFollowed: readers of a document's changes learn of the deleted data.
 func TestFollowed(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	doc := w.document("acme", "plan")
 	w.thread(doc, "blanked", nil, comment(1, "bob", "first"), comment(2, person, words), comment(3, "bob", "answered"))
@@ -621,6 +632,7 @@ func TestFollowed(t *testing.T) {
 // TestOthersStay: data of others that equals the id or name of the user is kept: ids of places,
 // names, words.
 func TestOthersStay(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"user_12345678", "may"} {
 		w := begin(t)
 		other := collab.JSON(`{"userId":"other","name":"` + id + `","email":"office@example.com"}`)
@@ -660,6 +672,7 @@ func (w *world) inAll(kinds ...string) map[string]string {
 
 // TestMentionInHTML: ids are often addresses, and HTML escapes them.
 func TestMentionInHTML(t *testing.T) {
+	t.Parallel()
 	const id = "o'brien&co@example.com"
 	w := begin(t)
 	c := comment(1, "bob", "ask {{"+id+"}} {{ or {{cid}}")
