@@ -37,14 +37,13 @@ export class SuggestionElement extends LitElement {
   static override styles = [
     base,
     css`
-      div, label { display: block; margin-bottom: 6px; }
+      div { margin-bottom: 6px; }
       del, ins { display: block; white-space: pre-wrap; overflow-wrap: anywhere; padding: 2px 8px; border-radius: 4px; }
       del { background: color-mix(in srgb, var(--_danger) 12%, transparent); }
       ins { background: light-dark(#dff3e4, #17361f); text-decoration: none; margin-top: 2px; }
-      .row { display: flex; margin: 6px 0 0; }
+      .row { margin: 6px 0 0; }
       .decision { color: var(--_soft); font-size: .93em; margin-top: 4px; }
       .decision:focus { outline: none; }
-      textarea { display: block; width: 100%; min-height: 40px; font: inherit; color: inherit; background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: var(--_radius); padding: 6px 8px; }
     `,
   ];
 
@@ -93,10 +92,9 @@ export class SuggestionElement extends LitElement {
   };
 
   #key = (e: KeyboardEvent): void => {
-    if (e.key === 'Escape') this.#cancel();
-    else if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#reject();
-    else return;
-    e.preventDefault();
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#reject();
+    if (e.key !== 'Escape') return;
+    this.#cancel();
     e.stopPropagation();
   };
 
