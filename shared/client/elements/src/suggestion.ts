@@ -57,13 +57,13 @@ export class SuggestionElement extends LitElement {
         ${valueOf(oldValue) ? html`<span class="said">${say('oldText')}: </span><del dir="auto">${valueOf(oldValue)}</del>` : nothing}
         ${valueOf(newValue) ? html`<span class="said">${say('newText')}: </span><ins dir="auto">${valueOf(newValue)}</ins>` : nothing}
         ${status !== 'pending'
-          ? html`<p class="decision" tabindex="-1">${this.#decision(suggestion, status)}</p>${rejectReason ? html`<p class="decision" dir="auto">${rejectReason}</p>` : nothing}`
+          ? html`<p class="decision" tabindex="-1">${this.#decision(suggestion, status)}</p>${valueOf(rejectReason) ? html`<p class="decision" dir="auto">${valueOf(rejectReason)}</p>` : nothing}`
           : this.store.canWrite && this.thread.annotationId ? this.#buttons() : nothing}
       </div>`;
   }
 
   #decision({resolvedBy}: Suggestion, status: string): string {
-    if (!resolvedBy || !/^(accepted|rejected)$/.test(status)) return say(`suggestion.${status}` as Key);
+    if (!resolvedBy?.userId || !/^(accepted|rejected)$/.test(status)) return say(`suggestion.${status}` as Key);
     return say(`suggestion.${status}By` as Key, {name: isolated(nameOf(this.store.named(resolvedBy)))});
   }
 
