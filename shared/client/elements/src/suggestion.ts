@@ -72,7 +72,7 @@ export class SuggestionElement extends LitElement {
       ${this.rejecting ? html`<label class="soft">${say('rejectReason')}<textarea dir="auto" maxlength=${LONGEST_REASON} @keydown=${this.#key}></textarea></label>` : nothing}
       <div class="row">
         ${this.rejecting ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : html`<button type="button" class="main" part="accept" @click=${() => this.#decide({status: 'accepted'})}>${say('accept')}</button>`}
-        <button type="button" class="line reject" part="reject" @click=${this.#reject}>${say('reject')}</button>
+        <button type="button" class="line" part="reject" @click=${this.#reject}>${say('reject')}</button>
       </div>`;
   }
 
@@ -88,7 +88,7 @@ export class SuggestionElement extends LitElement {
 
   #cancel = (): void => {
     this.rejecting = false;
-    this.renderRoot.querySelector<HTMLElement>('.reject')!.focus();
+    this.renderRoot.querySelector<HTMLElement>('.line')!.focus();
   };
 
   #key = (e: KeyboardEvent): void => {
