@@ -470,7 +470,8 @@ async function suggesting(context) {
   const texts = (group) => Promise.all(['deletion', 'insertion'].map((role) => group.getByRole(role).innerText()));
   await want('that Ann may decide', suggested(ann, 'get three months').getByRole('button', {name: 'Accept'}));
   equal('the texts', await texts(suggested(ann, 'get three months')), ['gets two months', 'get three months']);
-  equal('the text for screen readers', await suggested(ann, 'get three months').evaluate((e) => e.textContent.replace(/\s+/g, ' ').trim()), 'Old text: gets two months New text: get three months AcceptReject');
+  const read = await suggested(ann, 'get three months').evaluate((e) => e.textContent);
+  equal('the text for screen readers', ['Old text: gets two months', 'New text: get three months'].filter((text) => !read.includes(text)), []);
   const stored = async (id) => (await call('/v2/commentannotations/get', {annotationIds: [id]}))[0];
   const {annotationId, ...thread} = (await call('/v2/commentannotations/get', {})).find((a) => a.suggestion);
   equal('the suggestion', [thread.type, thread.suggestion, thread.targetElement.targetText, thread.comments[0].commentText],

@@ -6,6 +6,7 @@ export type {Comment, Notification, Suggestion, Target, Thread} from './protocol
 export {connect, Connection, type NewComment, type NewThread, type Options} from './connect.js';
 export {Failure} from './failure.js';
 export type {Pending, ShownComment, ShownThread} from './overlay.js';
+export type {Decision} from './suggestion.js';
 export {setTexts} from './texts.js';
 export {setTokens, signOut, type Tokens} from './access.js';
 export {setUploads, type Upload} from './uploads.js';

@@ -12,6 +12,14 @@ import {say, type Key} from './texts.js';
 
 const LONGEST_REASON = 600; // characters; the service stores 2,000 bytes
 
+/** The detail of collab-suggestion: the reader's decision about a suggestion. */
+export interface Decision {
+  annotationId: string;
+  documentId: string;
+  status: 'accepted' | 'rejected';
+  suggestion: Suggestion;
+}
+
 /** A value of a suggestion as text. Back ends may send any JSON. */
 export const valueOf = (value: unknown): string => (typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value));
 
@@ -99,15 +107,21 @@ export class SuggestionElement extends LitElement {
   };
 
   /** Sends a decision, and keeps the thread in sight. */
-  #decide(decision: Suggestion): void {
+  #decide(decision: Suggestion & Pick<Decision, 'status'>): void {
     const {store, thread} = this;
     const {annotationId} = thread;
-    const detail = {annotationId, documentId: store.access.documentId, status: decision.status, suggestion: {...thread.suggestion, ...decision}};
+    const detail: Decision = {annotationId, documentId: store.access.documentId, status: decision.status, suggestion: {...thread.suggestion, ...decision}};
     // the thread may have left the page when the service answers
     const path: EventTarget[] = [this];
     for (let at: Element | undefined = this; (at = (at.getRootNode() as ShadowRoot).host); ) path.push(at);
     const done = () => (path.find((e) => (e as Node).isConnected) ?? document).dispatchEvent(new CustomEvent('collab-suggestion', {bubbles: true, composed: true, detail}));
     this.dispatchEvent(new CustomEvent('collab-opened', {bubbles: true, composed: true, detail: {thread}}));
     store.send({name: 'decide', thread: thread.key, suggestion: decision, done});
+  }
+}
+
+declare global {
+  interface GlobalEventHandlersEventMap {
+    'collab-suggestion': CustomEvent<Decision>;
   }
 }
