@@ -53,7 +53,7 @@ async function main() {
   // Bob sees it in his inbox, replies and resolves.
   const bell = bob.getByRole('button', {name: 'Inbox, 1 unread'});
   await want("Bob's badge", bell);
-  const dot = bob.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Unread');
+  const dot = bob.getByRole('article', {name: 'Thread by Ann Archer'}).getByText('Unread', {exact: true});
   await want('the dot of what is unread', dot);
   await bell.click();
   await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer mentioned you/}));
@@ -395,7 +395,7 @@ async function restricted(browser) {
   await keys.press('Control+Enter');
   const seen = bell.locator('collab-thread[open]');
   await seen.getByText('Are you there?').waitFor();
-  const dot = seen.getByText('Unread');
+  const dot = seen.getByText('Unread', {exact: true});
   await want('the dot of a reply on a hidden page', dot);
   await hide(bell, false);
   await dot.waitFor({state: 'detached'}).catch(() => problems.add('an open thread stays unread on a page that is seen again'));
@@ -543,7 +543,7 @@ async function reading(browser) {
   await page.getByRole('button', {name: /^Open/}).click();
   const more = Array.from({length: 25}, (_, i) => ({commentText: `Remark ${i + 61} of many`, from}));
   await call('/v2/commentannotations/comments/add', {annotationId: 'long', commentData: more});
-  await want('that the long thread is unread', page.getByRole('article', {name: 'Thread by Bob Builder'}).filter({hasText: 'Remark 1 of'}).getByText('Unread'));
+  await want('that the long thread is unread', page.getByRole('article', {name: 'Thread by Bob Builder'}).filter({hasText: 'Remark 1 of'}).getByText('Unread', {exact: true}));
   const sought = (text) => page.waitForFunction((text) => {
     const at = document.querySelector('collab-threads').shadowRoot.querySelector('[open]')?.shadowRoot.querySelector('.sought');
     return at?.textContent.includes(text) && at.getBoundingClientRect().top >= 0 && at.getBoundingClientRect().bottom <= innerHeight;
@@ -786,8 +786,8 @@ async function attack(browser) {
       const taggedUserContacts = [{userId: 'x', contact: {userId: 'x', name: v}}];
       const attachments = [{attachmentId: 1, name: v, url: v}, {attachmentId: 2, name: v, mimeType: 'image/svg+xml', url: `${url}/pages/icon.svg?${v}`}];
       return {
-        annotationId: `vector-${i}`, targetElement: {elementId: i % 2 ? 'intro' : v.slice(0, 100), targetText: v},
-        commentData: [{commentText: `vector ${i}: {{x}} ${v}`, from, taggedUserContacts, attachments}, {commentHtml: `${v} {{x}}`, from, taggedUserContacts}],
+        annotationId: `vector-${i}`, ...(i % 2 && {type: 'suggestion', suggestion: {oldValue: v, newValue: v, summary: v, status: 'rejected', rejectReason: v, resolvedBy: from}}), targetElement: {elementId: i % 2 ? 'intro' : v.slice(0, 100), targetText: v},
+        commentData: [{commentText: `vector ${i}: {{x}} ${v}`, from, taggedUserContacts, attachments}, {commentHtml: `${v} {{x}}`, from, agent: {agentName: v}, taggedUserContacts}],
       };
     }),
   });

@@ -1,5 +1,5 @@
 // Package live sends pages hints about changed data. A hint may be lost or repeated; pages refresh
-// every fifteen minutes.
+// every 30 minutes.
 package live
 
 import (

@@ -15,7 +15,9 @@ const squeeze = {
         .replace(/css`[^`]*`/g, (css) => css.replace(/\s+/g, ' ').replace(/ ?([{};,]) ?/g, '$1').replace(/: /g, ':'))
         .replace(/>\n\s*</g, '><')
         .replace(/>\n\s*(?=\$\{)/g, '>')
-        .replace(/\}\n\s*(?=<\/?[a-z])/g, '}');
+        .replace(/\}\n\s*(?=<\/?[a-z]|\$\{)/g, '}')
+        .replace(/html`\n\s*/g, 'html`')
+        .replace(/\n\s*(?=[@.?]?[a-z-]+=["$])/g, ' ');
       return {contents, loader: 'ts'};
     });
   },

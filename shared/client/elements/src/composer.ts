@@ -90,19 +90,14 @@ export class Composer extends LitElement {
     base,
     css`
       :host { position: relative; }
-      textarea {
-        display: block; width: 100%; min-height: 62px; max-height: 240px; field-sizing: content; resize: vertical; padding: 8px 10px; font: inherit; color: inherit;
-        background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: var(--_radius);
-      }
-      textarea::placeholder { color: var(--_soft); opacity: 1; }
-      .change { margin-top: 4px; min-height: 40px; }
+      textarea { max-height: 240px; }
+      textarea:first-child { min-height: 62px; }
       .row { margin-top: 6px; justify-content: flex-end; }
       .choice { font-size: .88em; }
       .choice button { padding: 2px 5px; }
       .seers { justify-content: flex-start; padding: 4px 8px; background: var(--_raised); border-radius: var(--_radius); }
       .seers button { border-color: var(--_line); background: var(--_paper); overflow-wrap: anywhere; }
-      input { font: inherit; color: inherit; background: none; border: 0; flex: 1; min-width: 110px; min-height: 28px; padding: 0 4px; }
-      input::placeholder { color: var(--_soft); opacity: 1; }
+      input { background: none; border: 0; flex: 1; min-width: 110px; min-height: 28px; padding: 0 4px; }
       ul, .none {
         position: absolute; z-index: 2; left: 0; right: 0; margin-top: 2px; padding: 4px; background: var(--_paper); border: 1px solid var(--_line);
         border-radius: var(--_radius); box-shadow: 0 6px 20px rgb(0 0 0 / .22);
@@ -330,18 +325,18 @@ export class Composer extends LitElement {
     this.#hide();
   }
 
-  /** Formats the selected text in Markdown, or ends its formatting. Returns whether the key does. */
-  #format({key}: KeyboardEvent): boolean {
+  /** Formats the selected text in Markdown, or ends its formatting, if the key is for that. */
+  #format(key: string): boolean {
     const {selectionStart: from, selectionEnd: to, value} = this.area;
     const text = value.slice(from, to);
-    const sign = SIGNS[key.toLowerCase()];
+    const sign = SIGNS[key];
     if (sign) {
       const n = sign.length;
       const outer = value.slice(Math.max(from - n, 0), to + n);
       const marked = outer === sign + text + sign && (n > 1 || (value[from - 2] !== sign && value[to + 1] !== sign));
       if (marked) this.#insert(from - n, to + n, text, 0, to - from);
       else this.#insert(from, to, sign + text + sign, n, to - from);
-    } else if (key.toLowerCase() === 'k') {
+    } else if (key === 'k') {
       const address = /^https?:\/\/\S+$/.test(text);
       if (address) this.#insert(from, to, `[](${text})`, 1, 0);
       else this.#insert(from, to, `[${text}](https://)`, text ? text.length + 3 : 1, text ? 'https://'.length : 0);
@@ -359,7 +354,7 @@ export class Composer extends LitElement {
 
   #key = (e: KeyboardEvent): void => {
     if (e.isComposing) return;
-    if (e.target === this.area && (MAC ? e.metaKey : e.ctrlKey) && !e.altKey && !e.shiftKey && this.#format(e)) return e.preventDefault();
+    if (e.target === this.area && (MAC ? e.metaKey : e.ctrlKey) && !e.altKey && !e.shiftKey && this.#format(e.key.toLowerCase())) return e.preventDefault();
     const n = this.people.length;
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void this.#send();
     else if (n && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) this.chosen = (this.chosen + (e.key === 'ArrowDown' ? 1 : n - 1)) % n;

@@ -83,7 +83,7 @@ function nodeOf(template: TemplateResult): Node {
 const bodyOf = ({commentHtml = ''}: Comment): HTMLElement => new DOMParser().parseFromString(commentHtml, 'text/html').body;
 
 /** The plain text of a comment. A parsed document runs and loads nothing. */
-const plainOf = (c: Comment): string => c.commentText || bodyOf(c).textContent || '';
+export const plainOf = (c: Comment): string => c.commentText || bodyOf(c).textContent || '';
 
 const MARKUP = /[*_`\\\]]|^(?:[->]|\d+[.)])/m;
 

@@ -7,6 +7,7 @@ import {avatar} from './avatar.js';
 import './emails.js';
 import type {Failure} from './failure.js';
 import {focused, KeepFocus} from './focus.js';
+import {filled} from './links.js';
 import {liveOf} from './live.js';
 import {Poll} from './poll.js';
 import {ask, type Answers, type Notification} from './protocol.js';
@@ -278,8 +279,7 @@ export class InboxElement extends Connected {
     const commentId = n.commentIds?.[0];
     const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId, commentId}});
     if (!this.dispatchEvent(event) || !this.href) return;
-    const values: Record<string, string | number | undefined> = {documentId, annotationId, commentId};
-    location.assign(this.href.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? '')));
+    location.assign(filled(this.href, {documentId, annotationId, commentId}));
   }
 
   /** Marks notifications as read, here and in the service. It reverts that if the request fails. */

@@ -1,3 +1,7 @@
+/** An address from a template: the values of its names in braces. */
+export const filled = (template: string, values: Record<string, string | number | undefined>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''));
+
 // White space, delimiters, and CJK punctuation.
 const END = /[\s<>"{}\u3000-\u3004\u3008-\u3020\u3030\u303d\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]/;
 const TRAILING = /[.,;:!?'*~`(\[]|(?=[^\0-\x7f])\p{P}/u;

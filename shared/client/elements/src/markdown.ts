@@ -1,6 +1,6 @@
 /**
  * A subset of Markdown: bold, italic, code, links, lists and quotes. A text in it, HTML and plain
- * text are three forms of the same blocks. Tokens of mentions and addresses stay as they are.
+ * text are three forms of the same blocks. Tokens of mentions and addresses have no markup.
  */
 import {linkAt} from './links.js';
 
@@ -109,7 +109,10 @@ function joined(runs: Line): Line {
   return list;
 }
 
-/** The block of a line, given the one before it, with the rest of the line; nothing if it is blank. */
+/**
+ * The kind of block of a line after a block, with the rest of the line. Nothing if the line is
+ * blank.
+ */
 function blockOf(line: string, last: Block | undefined): [Block['tag'], string] | undefined {
   const item = /^(?:[-*]|(\d{1,9})[.)]) (.*\S.*)$/.exec(line);
   if (item && (!item[1] || +item[1] === (last?.tag === 'ol' ? last.lines.length : 0) + 1)) return [item[1] ? 'ol' : 'ul', item[2]!];

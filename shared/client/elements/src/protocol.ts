@@ -252,8 +252,8 @@ const REQUESTS = {
     await to.call(`${INBOX}/config/set`, {documentIds: [to.documentId], annotationIds: [w.annotationId], level: w.level}, w.id);
     return w;
   },
-  async 'read-thread'(to: Access, {annotationId}: {annotationId: string}) {
-    changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read: true}, newId()));
+  async 'read-thread'(to: Access, {annotationId, read}: {annotationId: string; read: boolean}) {
+    changed(await to.call(`${THREADS}/read/set`, {documentId: to.documentId, annotationIds: [annotationId], read}, newId()));
     return {};
   },
   /** The time until which the reader has seen the comments of a thread, or 0 if unknown. */

@@ -34,6 +34,7 @@ export class ReactionsElement extends LitElement {
   static override styles = [
     base,
     css`
+      :host([adding]) { min-height: 26px; }
       .chip { border: 1px solid var(--_line); border-radius: 14px; padding: 1px 8px; font-size: .93em; min-height: 26px; }
       .chip[aria-pressed='true'] { border-color: var(--_accent); background: color-mix(in srgb, var(--_accent) 14%, transparent); }
       .add { color: var(--_soft); margin-inline-start: -4px; padding: 0 4px; min-height: 26px; display: grid; place-items: center; }
@@ -51,8 +52,8 @@ export class ReactionsElement extends LitElement {
     return html`
       <div class="row" part="reactions" role="group" aria-label=${say('reactions')}>
         ${repeat(reactions, (r) => r.emoji, (r) => this.#chip(r))}
-        ${this.adding ? html`<button type="button" class="add" part="add-reaction" aria-label=${say('addReaction')} title=${say('addReaction')} aria-expanded=${this.open} aria-controls="palette"
-          @click=${this.#toggle}><svg viewBox="0 0 18 18" aria-hidden="true"><path d="M14 7A6.3 6.3 0 1 1 9.5 3M5 10.5a3 3 0 0 0 5.5 0M5.8 7.5v.1M9.8 7.5v.1M14.5 1v5M12 3.5h5"/></svg></button>` : nothing}
+        ${this.adding ? html`<button type="button" class="add" aria-label=${say('addReaction')} title=${say('addReaction')} aria-expanded=${this.open} aria-controls="palette"
+          @click=${this.#toggle}><svg viewBox="0 0 18 18" aria-hidden="true"><path d="M14 7A6 6 0 1 1 10 3M5 10q3 4 6 0M6 7v.1M10 7v.1M15 1v5M12 3h5"/></svg></button>` : nothing}
       </div>
       <div id="palette" class="palette" part="palette" role="toolbar" aria-label=${say('addReaction')} ?hidden=${!this.open || !this.adding} @keydown=${this.#key} @focusout=${this.#left}>
         ${EMOJIS.map((emoji, i) => html`<button type="button" tabindex=${i ? -1 : 0} aria-pressed=${this.#mine(emoji)} @click=${() => this.#choose(emoji)}>${emoji}</button>`)}

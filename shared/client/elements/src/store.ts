@@ -275,7 +275,7 @@ export class Store {
     this.#read = Date.now();
     if (unread) this.#tell();
     const before = opened && unread && comments.length > LONG ? await ask(this.access, 'read-until', {annotationId}).catch(() => undefined) : undefined;
-    patient(() => ask(this.access, 'read-thread', {annotationId})).then(
+    this.#mark(annotationId, true).then(
       () => {
         this.#live.tell({read: annotationId});
         document.dispatchEvent(new CustomEvent('collab-read', {detail: {documentId, annotationId}}));
@@ -310,6 +310,24 @@ export class Store {
     if (result instanceof Failure) waiting?.failed(result);
     else waiting?.done(result);
   }
+
+  /** Marks a thread as unread. It shows the thread as read again if that fails. */
+  unread({annotationId}: ShownThread): void {
+    this.#unread.add(annotationId);
+    this.#tell();
+    this.#mark(annotationId, false).catch(() => {
+      this.#unread.delete(annotationId);
+      this.#tell();
+    });
+  }
+
+  /** Marks are sent one at a time, to keep their order. */
+  #mark(annotationId: string, read: boolean): Promise<unknown> {
+    const send = () => patient(() => ask(this.access, 'read-thread', {annotationId, read}));
+    return (this.#marking = this.#marking.then(send, send));
+  }
+
+  #marking: Promise<unknown> = Promise.resolve();
 
   /** Retries a failed change. */
   retry(p: Pending): void {

@@ -39,7 +39,9 @@ export const base = css`
   h2, p { margin: 0; font-size: 1em; }
   time, .soft { color: var(--_soft); }
   summary { cursor: pointer; padding: 4px 0; }
-  select { font: inherit; color: inherit; background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: 6px; padding: 3px 6px; }
+  select, input, textarea { font: inherit; color: inherit; background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: 6px; padding: 3px 6px; }
+  textarea { display: block; width: 100%; min-height: 40px; border-radius: var(--_radius); padding: 8px 10px; field-sizing: content; resize: vertical; }
+  ::placeholder { color: var(--_soft); opacity: 1; }
   .row { display: flex; align-items: center; gap: 6px; flex-wrap: wrap; }
   .grow { flex: 1; min-width: 0; }
   .error { color: var(--_danger); }

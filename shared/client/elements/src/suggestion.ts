@@ -12,6 +12,14 @@ import {say, type Key} from './texts.js';
 
 const LONGEST_REASON = 600; // characters; the service stores 2,000 bytes
 
+/** The detail of collab-suggestion: the reader's decision about a suggestion. */
+export interface Decision {
+  annotationId: string;
+  documentId: string;
+  status: 'accepted' | 'rejected';
+  suggestion: Suggestion;
+}
+
 /** A value of a suggestion as text. Back ends may send any JSON. */
 export const valueOf = (value: unknown): string => (typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value));
 
@@ -37,14 +45,13 @@ export class SuggestionElement extends LitElement {
   static override styles = [
     base,
     css`
-      div, label { display: block; margin-bottom: 6px; }
+      div { margin-bottom: 6px; }
       del, ins { display: block; white-space: pre-wrap; overflow-wrap: anywhere; padding: 2px 8px; border-radius: 4px; }
       del { background: color-mix(in srgb, var(--_danger) 12%, transparent); }
       ins { background: light-dark(#dff3e4, #17361f); text-decoration: none; margin-top: 2px; }
-      .row { display: flex; margin: 6px 0 0; }
+      .row { margin: 6px 0 0; }
       .decision { color: var(--_soft); font-size: .93em; margin-top: 4px; }
       .decision:focus { outline: none; }
-      textarea { display: block; width: 100%; min-height: 40px; font: inherit; color: inherit; background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: var(--_radius); padding: 6px 8px; }
     `,
   ];
 
@@ -58,13 +65,13 @@ export class SuggestionElement extends LitElement {
         ${valueOf(oldValue) ? html`<span class="said">${say('oldText')}: </span><del dir="auto">${valueOf(oldValue)}</del>` : nothing}
         ${valueOf(newValue) ? html`<span class="said">${say('newText')}: </span><ins dir="auto">${valueOf(newValue)}</ins>` : nothing}
         ${status !== 'pending'
-          ? html`<p class="decision" tabindex="-1">${this.#decision(suggestion, status)}</p>${rejectReason ? html`<p class="decision" dir="auto">${rejectReason}</p>` : nothing}`
+          ? html`<p class="decision" tabindex="-1">${this.#decision(suggestion, status)}</p>${valueOf(rejectReason) ? html`<p class="decision" dir="auto">${valueOf(rejectReason)}</p>` : nothing}`
           : this.store.canWrite && this.thread.annotationId ? this.#buttons() : nothing}
       </div>`;
   }
 
   #decision({resolvedBy}: Suggestion, status: string): string {
-    if (!resolvedBy || !/^(accepted|rejected)$/.test(status)) return say(`suggestion.${status}` as Key);
+    if (!resolvedBy?.userId || !/^(accepted|rejected)$/.test(status)) return say(`suggestion.${status}` as Key);
     return say(`suggestion.${status}By` as Key, {name: isolated(nameOf(this.store.named(resolvedBy)))});
   }
 
@@ -73,7 +80,7 @@ export class SuggestionElement extends LitElement {
       ${this.rejecting ? html`<label class="soft">${say('rejectReason')}<textarea dir="auto" maxlength=${LONGEST_REASON} @keydown=${this.#key}></textarea></label>` : nothing}
       <div class="row">
         ${this.rejecting ? html`<button type="button" @click=${this.#cancel}>${say('cancel')}</button>` : html`<button type="button" class="main" part="accept" @click=${() => this.#decide({status: 'accepted'})}>${say('accept')}</button>`}
-        <button type="button" class="line reject" part="reject" @click=${this.#reject}>${say('reject')}</button>
+        <button type="button" class="line" part="reject" @click=${this.#reject}>${say('reject')}</button>
       </div>`;
   }
 
@@ -89,27 +96,32 @@ export class SuggestionElement extends LitElement {
 
   #cancel = (): void => {
     this.rejecting = false;
-    this.renderRoot.querySelector<HTMLElement>('.reject')!.focus();
+    this.renderRoot.querySelector<HTMLElement>('.line')!.focus();
   };
 
   #key = (e: KeyboardEvent): void => {
-    if (e.key === 'Escape') this.#cancel();
-    else if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#reject();
-    else return;
-    e.preventDefault();
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#reject();
+    if (e.key !== 'Escape') return;
+    this.#cancel();
     e.stopPropagation();
   };
 
   /** Sends a decision, and keeps the thread in sight. */
-  #decide(decision: Suggestion): void {
+  #decide(decision: Suggestion & Pick<Decision, 'status'>): void {
     const {store, thread} = this;
     const {annotationId} = thread;
-    const detail = {annotationId, documentId: store.access.documentId, status: decision.status, suggestion: {...thread.suggestion, ...decision}};
+    const detail: Decision = {annotationId, documentId: store.access.documentId, status: decision.status, suggestion: {...thread.suggestion, ...decision}};
     // the thread may have left the page when the service answers
     const path: EventTarget[] = [this];
     for (let at: Element | undefined = this; (at = (at.getRootNode() as ShadowRoot).host); ) path.push(at);
     const done = () => (path.find((e) => (e as Node).isConnected) ?? document).dispatchEvent(new CustomEvent('collab-suggestion', {bubbles: true, composed: true, detail}));
     this.dispatchEvent(new CustomEvent('collab-opened', {bubbles: true, composed: true, detail: {thread}}));
     store.send({name: 'decide', thread: thread.key, suggestion: decision, done});
+  }
+}
+
+declare global {
+  interface GlobalEventHandlersEventMap {
+    'collab-suggestion': CustomEvent<Decision>;
   }
 }

@@ -10,6 +10,7 @@ import {contentOf, filesOf, prepare, sourceOf} from './content.js';
 import {isolated} from './direction.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
+import {filled} from './links.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import {authorOf, isResolved, LEVELS, seersOf, type Level} from './protocol.js';
@@ -21,7 +22,7 @@ import {say, whyOf} from './texts.js';
 import {joined, moment, timeOf} from './time.js';
 
 /** The mark of a comment that an agent wrote. */
-const agent = (): TemplateResult => html`<span class="agent" part="agent" title=${say('agent')}><span aria-hidden="true">${say('ai')}</span><span class="said">${say('agent')}</span></span>`;
+const agent = (): TemplateResult => html`<span class="agent" part="agent" role="img" aria-label=${say('agent')} title=${say('agent')}>${say('ai')}</span>`;
 
 const MORE = 100; // earlier comments per request
 
@@ -29,8 +30,9 @@ const MORE = 100; // earlier comments per request
  * One thread: its comments, and controls to reply, edit, delete and resolve. On its own, it loads
  * the thread of an id from a document; in collab-threads, it is given one.
  *
- * @fires collab-goto - the reader wants to see the place of the thread
- * @fires collab-opened - the reader opened the thread
+ * @fires collab-goto - the reader wants to see the place of the thread.
+ * @fires collab-opened - the reader opened the thread.
+ * @fires collab-closed - the reader marked the thread as unread.
  */
 @customElement('collab-thread')
 export class ThreadElement extends Connected {
@@ -38,6 +40,11 @@ export class ThreadElement extends Connected {
   @property() document = '';
   /** The id of the thread, for a separate thread. */
   @property() thread = '';
+  /**
+   * The address of a comment for links to it, such as
+   * /docs/{documentId}#collab-thread={annotationId}&comment={commentId}; this page if omitted.
+   */
+  @property() href = '';
 
   @property({attribute: false}) store?: Store;
   @property({attribute: false}) shown: ShownThread | undefined;
@@ -55,6 +62,7 @@ export class ThreadElement extends Connected {
   @state() private begin = 0;
   @state() private editing = 0; // id of a comment
   @state() private deleting = 0;
+  @state() private copied = 0; // comment with a copied link
   @state() private long: ReadonlySet<number> = new Set(); // ids of comments that are folded or could be
   @state() private unfolded: ReadonlySet<number> = new Set();
   @query('collab-composer.reply') private composer?: Composer;
@@ -161,7 +169,7 @@ export class ThreadElement extends Connected {
     if (changed.has('comment')) this.sought = this.comment;
     const comments = this.shown?.comments;
     if (!this.open || !comments) {
-      this.begin = 0;
+      this.begin = this.copied = 0;
       this.#read = false;
       return;
     }
@@ -273,10 +281,20 @@ export class ThreadElement extends Connected {
   /** The choice of the reader's notification level for the thread. */
   #follow(t: ShownThread, store: Store): unknown {
     if (!t.annotationId) return nothing;
-    return html`<label class="row follow soft" part="follow">${say('follow')}
+    const me = store.user.userId;
+    return html`<div class="row follow"><label class="row soft" part="follow">${say('follow')}
       <select @change=${(e: Event) => store.send({name: 'follow-thread', thread: t.key, level: (e.target as HTMLSelectElement).value as Level})}>
         ${LEVELS.map((v) => html`<option value=${v} .selected=${t.level === v}>${say(`level.${v}`)}</option>`)}
-      </select></label>`;
+      </select></label>
+      ${t.comments.some((c) => c.from.userId !== me) ? html`<button type="button" class="link" @click=${() => this.#unread(t, store)}>${say('markUnread')}</button>` : nothing}</div>`;
+  }
+
+  /** Marks the thread as unread, and closes it, because an open one is being read. */
+  #unread(t: ShownThread, store: Store): void {
+    this.open = false;
+    this.#tell('collab-closed');
+    store.unread(t);
+    void this.updateComplete.then(() => this.focus());
   }
 
   #newest = (): void => this.renderRoot.querySelector('ol > :last-child')?.scrollIntoView({block: 'end'});
@@ -295,8 +313,8 @@ export class ThreadElement extends Connected {
           ${filesOf(c)}
           ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${say('sending')}</span>`}
           ${editing ? nothing : html`<div class="row foot">
-            ${c.commentId ? html`<collab-reactions exportparts="reactions, reaction, add-reaction, palette" .store=${this.store!} .thread=${this.shown!} .comment=${c} ?adding=${this.open && this.store!.canWrite}></collab-reactions>` : nothing}
-            ${mine && !p && this.open ? this.#actions(c) : nothing}</div>`}
+            ${c.commentId ? html`<collab-reactions exportparts="reactions, reaction, palette" .store=${this.store!} .thread=${this.shown!} .comment=${c} ?adding=${this.open && this.store!.canWrite}></collab-reactions>` : nothing}
+            ${c.commentId && !p && this.open ? this.#actions(c, mine) : nothing}</div>`}
         </div>
       </li>`;
   }
@@ -329,7 +347,7 @@ export class ThreadElement extends Connected {
     if (long.size !== this.long.size || [...long].some((id) => !this.long.has(id))) this.long = long;
   });
 
-  #actions(c: ShownComment): TemplateResult {
+  #actions(c: ShownComment, mine: boolean): TemplateResult {
     if (this.deleting === c.commentId) {
       return html`<div class="row actions" role="group" aria-label=${say('reallyDelete')}><span>${say('reallyDelete')}</span>
         <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${say('delete')}</button>
@@ -337,9 +355,18 @@ export class ThreadElement extends Connected {
     }
     const time = moment(c.createdAt);
     return html`<div class="row actions">
-      <button type="button" id="edit${c.commentId}" aria-label=${say('editOf', {time})} @click=${() => this.#edit(c)}>${say('edit')}</button>
-      <button type="button" id="delete${c.commentId}" aria-label=${say('deleteOf', {time})} @click=${() => this.#ask(c)}>${say('delete')}</button>
+      ${mine ? html`<button type="button" id="edit${c.commentId}" aria-label=${say('editOf', {time})} @click=${() => this.#edit(c)}>${say('edit')}</button>
+      <button type="button" id="delete${c.commentId}" aria-label=${say('deleteOf', {time})} @click=${() => this.#ask(c)}>${say('delete')}</button>` : nothing}
+      ${navigator.clipboard ? html`<button type="button" aria-label=${say('copyLinkOf', {time})} @click=${() => this.#copy(c)}>${say('copyLink')}</button>` : nothing}
+      <span role="status">${this.copied === c.commentId ? say('linkCopied') : nothing}</span>
       ${this.store!.drafts.get(editOf(this.shown!.annotationId, c.commentId)) ? html`<span class="soft">${say('draft')}</span>` : nothing}</div>`;
+  }
+
+  /** Copies the address of a comment. Browsers only have a clipboard on pages with TLS. */
+  async #copy({commentId}: ShownComment): Promise<void> {
+    const values = {documentId: this.store!.access.documentId, annotationId: this.shown!.annotationId, commentId};
+    await navigator.clipboard.writeText(new URL(filled(this.href || '#collab-thread={annotationId}&comment={commentId}', values), location.href).href);
+    this.copied = commentId;
   }
 
   #editor(c: ShownComment): TemplateResult {

@@ -7,9 +7,12 @@ import {Connected} from './access.js';
 import {Marks, Places, type Place} from './anchor.js';
 import './composer.js';
 import type {Composer, Written} from './composer.js';
+import {plainOf} from './content.js';
 import {isolated} from './direction.js';
 import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
+import {folded} from './fold.js';
+import {withNames} from './mentions.js';
 import type {ShownThread} from './overlay.js';
 import {nameOf} from './person.js';
 import './preferences.js';
@@ -17,6 +20,7 @@ import {authorOf, isResolved, type Target} from './protocol.js';
 import {cut} from './quote.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {frame} from './styles.js';
+import {valueOf} from './suggestion.js';
 import {say} from './texts.js';
 import './thread.js';
 import type {ThreadElement} from './thread.js';
@@ -42,10 +46,13 @@ export class ThreadsElement extends Connected {
   @property() document = '';
   /** The id of the element with the document's content; the body if omitted. */
   @property({attribute: 'for'}) for = '';
+  /** The address of a comment for links to it, as of collab-inbox; this page if omitted. */
+  @property() href = '';
 
   @state() private shown: ShownThread[] = [];
   @state() private active = ''; // key of the open thread
   @state() private filter: Filter = 'open';
+  @state() private sought = ''; // text in the threads
   @state() private comment = 0; // requested comment of the open thread
   /** The place of a new thread; undefined if none is being written. */
   @state() private draft: {target?: Target | undefined} | undefined;
@@ -88,6 +95,7 @@ export class ThreadsElement extends Connected {
       section > header { margin-bottom: 8px; gap: 4px; }
       .filter { gap: 2px; flex-basis: 100%; }
       .filter button { padding: 3px 7px; }
+      input { flex-basis: 100%; }
       h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
@@ -209,24 +217,27 @@ export class ThreadsElement extends Connected {
   override render() {
     const store = this.#store;
     if (!store) return nothing;
-    const visible = this.shown.filter((t) => this.#fits(t) || t.key === this.active);
+    const found = this.shown.filter((t) => this.#fits(t) && this.#matches(t));
+    const visible = this.shown.filter((t) => found.includes(t) || t.key === this.active);
     const gone = visible.filter((t) => this.#places.get(t.key) === null);
     const list = visible.filter((t) => this.#places.get(t.key) !== null).sort((a, b) => this.#order(a, b));
     const more = store.more ? '+' : '';
     return html`
       <section part="panel" aria-label=${say('comments')} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
-        @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
+        @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @collab-closed=${() => this.#activate('')} @keydown=${this.#key}>
         <header class="row" part="header">
           <h2>${say('comments')}</h2>
           ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${say('comment')}</button>` : nothing}
           ${store.loaded ? html`<div class="row filter" role="group" aria-label=${say('comments')}>${FILTERS.map((f) => html`
             <button type="button" aria-pressed=${f === this.filter} @click=${() => (this.filter = f)}>${this.#name(f)}${more}</button>`)}</div>` : nothing}
+          ${this.shown.length ? html`<input type="search" part="search" dir="auto" aria-label=${say('search')} placeholder=${say('search')} .value=${this.sought} @input=${this.#seek}>` : nothing}
         </header>
+        <div class="found soft" role="status">${this.sought.trim() ? (found.length ? say('found', {count: found.length}) : say('noPeople')) : nothing}</div>
         ${store.failure ? html`<p class="error" role="alert">${store.loaded ? say('stale') : stateOf(store)}</p>` : nothing}
         ${this.missing ? html`<p class="note" role="alert">${say('missing')} <button type="button" class="link" @click=${() => (this.missing = false)}>${say('close')}</button></p>` : nothing}
         ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
         ${this.draft ? this.#draft(store, this.draft) : nothing}
-        ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft ? nothing
+        ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft || this.sought.trim() ? nothing
           : html`<p class="note">${this.shown.length ? say(`none.${this.filter}`) : say('noneYet')} ${store.canWrite && this.filter === 'open' ? say('howToComment') : ''}</p>`}
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${say('gone', {count: gone.length})}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
@@ -249,14 +260,32 @@ export class ThreadsElement extends Connected {
     return isResolved(t) === (filter === 'resolved');
   }
 
+  /** Whether a thread has the text that the reader seeks, in any form of its letters. */
+  #matches(t: ShownThread): boolean {
+    const sought = folded(this.sought.trim());
+    let text = this.#texts.get(t);
+    if (sought && text === undefined) {
+      const comments = t.comments.flatMap((c) => [nameOf(authorOf(c)), withNames(plainOf(c), (c.tags ?? []).map((p) => this.#store!.named(p)))]);
+      text = folded([t.targetElement?.targetText, valueOf(t.suggestion?.oldValue), valueOf(t.suggestion?.newValue), ...comments].join('\n'));
+      this.#texts.set(t, text);
+    }
+    return !sought || text!.includes(sought);
+  }
+
+  readonly #texts = new WeakMap<ShownThread, string>(); // folded
+
+  #seek = (e: Event): void => {
+    this.sought = (e.target as HTMLInputElement).value;
+  };
+
   #name(filter: Filter): string {
-    const n = this.shown.filter((t) => this.#fits(t, filter)).length;
+    const n = this.shown.filter((t) => this.#fits(t, filter) && this.#matches(t)).length;
     return say(filter === 'unread' ? 'unreadThreads' : filter, {count: n});
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
-      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, add-reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} .href=${this.href} ?open=${t.key === this.active} .comment=${t.key === this.active ? this.comment : 0} .changed=${!!this.#places.get(t.key)?.changed}
+      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, files, suggestion, accept, reject, agent, reactions, reaction, palette, composer, textarea, submit, follow"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
@@ -377,7 +406,9 @@ export class ThreadsElement extends Connected {
   }
 
   #key = (e: KeyboardEvent): void => {
-    if (e.key === 'Escape') this.#activate('');
+    if (e.key !== 'Escape') return;
+    if (this.sought) this.sought = '';
+    else this.#activate('');
   };
 
   #hash = (): void => {
