@@ -229,8 +229,8 @@ func (p *page) addLeft(list []*collab.Thread) error {
 	return nil
 }
 
-// addChanged adds the existing annotations among ids to a page, except the ones that the query finds
-// by their lastUpdated.
+// addChanged adds the existing annotations among ids to a page, except the ones that the query
+// finds by their lastUpdated.
 func (s *Service) addChanged(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
 	if len(ids) == 0 {
 		return nil
