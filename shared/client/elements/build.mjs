@@ -28,11 +28,11 @@ const apart = (path) => ({name: 'apart', setup: ({onResolve}) => {
   onResolve({filter: /catalogs\/..\.json$/}, ({kind, path}) => kind === 'dynamic-import' ? {path: `./${path.slice(-7, -5)}.js`, external: true} : undefined);
 }});
 
-const both = {bundle: true, format: 'esm', target: 'es2022', legalComments: 'none', outdir: 'dist'};
+const both = {bundle: true, format: 'esm', target: 'es2022', charset: 'utf8', legalComments: 'none', outdir: 'dist'};
 for (const entry of ['index', 'html']) {
   await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('./html.js')]});
 }
-const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, DOMPurify (c) Cure53, Apache-2.0, and approx-string-match (c) Robert Knight, MIT: NOTICES.txt of collabdata-elements */'};
+const banner = {js: '/*! Licenses: NOTICES.txt of collabdata-elements */'};
 await build({...both, entryPoints: {'elements.min': 'src/page.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
 
 // Catalogs of other languages, for both.

@@ -1,5 +1,5 @@
 import {css, html, LitElement, nothing} from 'lit';
-import {customElement, property, query, state} from 'lit/decorators.js';
+import {property, query, state} from 'lit/decorators.js';
 
 import {avatar, lock} from './avatar.js';
 import {converted, prepare} from './content.js';
@@ -48,7 +48,6 @@ export interface Written {
  * @Name and returns it as {{userId}}. The store keeps the text as a draft until it is sent or
  * canceled. It draws nothing else and waits for nothing while the reader types.
  */
-@customElement('collab-composer')
 export class Composer extends LitElement {
   @property({attribute: false}) store!: Store;
   @property() label = '';
@@ -391,3 +390,4 @@ export class Composer extends LitElement {
     this.done({markdown, text, html, tags: tagsOf(text, this.#known), only: this.only, id, suggestion, ...(attachments.length && {attachments})});
   };
 }
+customElements.define('collab-composer', Composer);

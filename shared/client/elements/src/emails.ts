@@ -1,5 +1,5 @@
 import {html, LitElement, nothing} from 'lit';
-import {customElement, property, state} from 'lit/decorators.js';
+import {property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
 import {askPatiently, FREQUENCIES, type Emails} from './protocol.js';
@@ -12,7 +12,6 @@ const hourOf = (hour: number): string => new Date(2026, 0, 1, hour).toLocaleTime
 /**
  * The times of the reader's emails: a line at the end of the inbox, which loads when it is opened.
  */
-@customElement('collab-emails')
 export class EmailsElement extends LitElement {
   @property({attribute: false}) access!: Access;
   @state() private emails: Emails | undefined;
@@ -57,3 +56,4 @@ export class EmailsElement extends LitElement {
     ));
   }
 }
+customElements.define('collab-emails', EmailsElement);

@@ -1,5 +1,5 @@
 import {css, html, nothing, type PropertyValues, type TemplateResult} from 'lit';
-import {customElement, property, query, state} from 'lit/decorators.js';
+import {property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected, type Access} from './access.js';
@@ -36,7 +36,6 @@ const FRESH = 3_600_000; // ms between reloads of the first page, to find change
  * detail.commentId. A collab-threads of that document on the same page opens the thread; otherwise,
  * unless the event is canceled, the page goes to the address in href.
  */
-@customElement('collab-inbox')
 export class InboxElement extends Connected {
   /** The address of a comment, such as /docs/{documentId}#collab-thread={annotationId}&comment={commentId}. */
   @property() href = '';
@@ -310,6 +309,7 @@ export class InboxElement extends Connected {
     }
   };
 }
+customElements.define('collab-inbox', InboxElement);
 
 declare global {
   interface HTMLElementTagNameMap {

@@ -1,5 +1,5 @@
 import {css, html, LitElement, nothing} from 'lit';
-import {customElement, property, state} from 'lit/decorators.js';
+import {property, state} from 'lit/decorators.js';
 
 import type {Access} from './access.js';
 import {askPatiently, type Channels} from './protocol.js';
@@ -13,7 +13,6 @@ const CHOICES = ['ALL', 'MINE', 'NONE'] as const;
  * The reader's notification preferences for a document: a line at the end of its threads, which
  * loads when it is opened.
  */
-@customElement('collab-preferences')
 export class Preferences extends LitElement {
   @property({attribute: false}) access!: Access;
   @state() private config: Channels | undefined;
@@ -43,3 +42,4 @@ export class Preferences extends LitElement {
     }
   }
 }
+customElements.define('collab-preferences', Preferences);

@@ -1,5 +1,5 @@
 import {css, html, LitElement, nothing, type TemplateResult} from 'lit';
-import {customElement, property, query, state} from 'lit/decorators.js';
+import {property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {KeepFocus} from './focus.js';
@@ -15,7 +15,6 @@ const EMOJIS = ['👍', '❤️', '😄', '🎉', '😕', '👀', '🙏', '🚀'
 const ROW = 6; // emojis in a row of the palette
 
 /** The reactions to a comment, and the palette to add one if the reader may. */
-@customElement('collab-reactions')
 export class ReactionsElement extends LitElement {
   @property({attribute: false}) store!: Store;
   @property({attribute: false}) thread!: ShownThread;
@@ -118,3 +117,4 @@ export class ReactionsElement extends LitElement {
     if (to !== this.adder && !this.renderRoot.querySelector('.palette')!.contains(to)) this.open = false;
   };
 }
+customElements.define('collab-reactions', ReactionsElement);

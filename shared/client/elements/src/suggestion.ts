@@ -1,5 +1,5 @@
 import {css, html, LitElement, nothing} from 'lit';
-import {customElement, property, query, state} from 'lit/decorators.js';
+import {property, query, state} from 'lit/decorators.js';
 
 import {isolated} from './direction.js';
 import {KeepFocus} from './focus.js';
@@ -29,7 +29,6 @@ export const valueOf = (value: unknown): string => (typeof value === 'string' ? 
  * @fires collab-suggestion - the service has stored the reader's decision: detail.annotationId,
  * detail.documentId, detail.status, detail.suggestion
  */
-@customElement('collab-suggested')
 export class SuggestionElement extends LitElement {
   @property({attribute: false}) store!: Store;
   @property({attribute: false}) thread!: ShownThread;
@@ -119,6 +118,7 @@ export class SuggestionElement extends LitElement {
     store.send({name: 'decide', thread: thread.key, suggestion: decision, done});
   }
 }
+customElements.define('collab-suggested', SuggestionElement);
 
 declare global {
   interface GlobalEventHandlersEventMap {

@@ -1,5 +1,5 @@
 import {css, html, nothing, type PropertyValues, type TemplateResult} from 'lit';
-import {customElement, property, query, state} from 'lit/decorators.js';
+import {property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Connected} from './access.js';
@@ -34,7 +34,6 @@ const MORE = 100; // earlier comments per request
  * @fires collab-opened - the reader opened the thread.
  * @fires collab-closed - the reader marked the thread as unread.
  */
-@customElement('collab-thread')
 export class ThreadElement extends Connected {
   /** The document, for a separate thread. */
   @property() document = '';
@@ -434,6 +433,7 @@ export class ThreadElement extends Connected {
     this.dispatchEvent(new CustomEvent(name, {bubbles: true, composed: true, detail: {thread: this.shown}}));
   }
 }
+customElements.define('collab-thread', ThreadElement);
 
 declare global {
   interface HTMLElementTagNameMap {

@@ -1,5 +1,5 @@
 import {css, html, nothing, type PropertyValues, type TemplateResult} from 'lit';
-import {customElement, property, query, state} from 'lit/decorators.js';
+import {property, query, state} from 'lit/decorators.js';
 import {keyed} from 'lit/directives/keyed.js';
 import {repeat} from 'lit/directives/repeat.js';
 
@@ -40,7 +40,6 @@ type Filter = (typeof FILTERS)[number];
  *
  * @fires collab-active - another thread was opened, or none; detail.annotationId
  */
-@customElement('collab-threads')
 export class ThreadsElement extends Connected {
   /** The id of the document. */
   @property() document = '';
@@ -458,6 +457,7 @@ export class ThreadsElement extends Connected {
     }
   };
 }
+customElements.define('collab-threads', ThreadsElement);
 
 /** A click on a button keeps the selection. */
 const keep = (e: Event): void => e.preventDefault();
