@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -29,15 +30,33 @@ type Reactions []Reaction
 
 // IsEmoji reports whether a text is one emoji.
 func IsEmoji(text string) bool {
-	symbol := func(r rune) bool { return r == '\uFE0F' || unicode.In(r, unicode.So, unicode.Me) }
-	return len(text) <= maxEmojiBytes && uniseg.GraphemeClusterCount(text) == 1 && strings.ContainsFunc(text, symbol)
+	return len(text) <= maxEmojiBytes && uniseg.GraphemeClusterCount(text) == 1 && startsAsEmoji(text)
+}
+
+const (
+	keycap    = "\u20E3" // makes a digit, # or * an emoji
+	variation = "\uFE0F" // selects the look of an emoji
+)
+
+// startsAsEmoji reports whether a text begins with a symbol, a keycap, or a sign that a variation
+// selector makes an emoji.
+func startsAsEmoji(text string) bool {
+	first, n := utf8.DecodeRuneInString(text)
+	switch rest := text[n:]; {
+	case strings.ContainsRune("0123456789#*", first):
+		return strings.HasPrefix(plainEmoji(rest), keycap)
+	case strings.HasPrefix(rest, variation):
+		return first == 'ℹ' || first > unicode.MaxASCII && unicode.In(first, unicode.So, unicode.Sm, unicode.Po, unicode.Pd)
+	}
+	return unicode.Is(unicode.So, first)
 }
 
 // sameEmoji ignores the variation selector, which some keyboards omit.
 func sameEmoji(a, b string) bool {
-	plain := func(text string) string { return strings.ReplaceAll(text, "\uFE0F", "") }
-	return plain(a) == plain(b)
+	return plainEmoji(a) == plainEmoji(b)
 }
+
+func plainEmoji(text string) string { return strings.ReplaceAll(text, variation, "") }
 
 func (r Reactions) find(emoji string) int {
 	return slices.IndexFunc(r, func(of Reaction) bool { return sameEmoji(of.Emoji, emoji) })

@@ -10,8 +10,9 @@ import (
 
 func TestIsEmoji(t *testing.T) {
 	for text, want := range map[string]bool{
-		"👍": true, "👍🏽": true, "👨‍👩‍👧‍👦": true, "🇩🇪": true, "1️⃣": true, "❤": true, "❤️": true, "‼️": true, "🏴󠁧󠁢󠁥󠁮󠁧󠁿": true,
+		"👍": true, "👍🏽": true, "👨‍👩‍👧‍👦": true, "🇩🇪": true, "1️⃣": true, "1⃣": true, "ℹ️": true, "↔️": true, "🏳️‍🌈": true, "©️": true, "❤": true, "❤️": true, "‼️": true, "🏴󠁧󠁢󠁥󠁮󠁧󠁿": true,
 		"": false, "a": false, "1": false, "👍👍": false, "漢": false, ":+1:": false, "<": false, "é": false, "👍 ": false,
+		"a\uFE0F": false, "1\uFE0F": false, "\uFE0F": false, "a⃣": false, "漢\uFE0F": false, "+\uFE0F": false,
 		"👍" + zeroWidthJoined("❤", 10): true, // 64 bytes
 		"👍" + zeroWidthJoined("👍", 9):  false,
 	} {
