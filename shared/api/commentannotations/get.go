@@ -134,10 +134,10 @@ mentionedUserIds checks only the comments of a thread that the page holds.
 **Deleted.** With includeDeleted, the first page begins with the annotations deleted at
 updatedAfter or later, followed by those with a comment whose reactions changed since, which does
 not move lastUpdated. With asUserId, annotations that became hidden from this person are
-included. A deleted one has 'deleted: true', no content, and the time of the deletion as lastUpdated; other
-filters do not apply. They count as items. Use this to keep a copy of a document up to date. The
+included. A deleted one has 'deleted: true', no content, and the time of the deletion as lastUpdated;
+other filters apply to existing annotations only. They count as items. Use this to keep a copy of a document up to date. The
 request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than
-pageSize annotations were deleted or changed: then read the document again.
+pageSize of them are in the response, or over 1,000 got or lost reactions: then read the document again.
 
 **A person.** With asUserId, the response has only the content that this person can see: see
 [Permissions](#permissions). If the person cannot see the document of documentId alone, the request
@@ -229,17 +229,19 @@ func (p *page) addLeft(list []*collab.Thread) error {
 	return nil
 }
 
-// addChanged adds the existing annotations among ids to a page, except the ones that the query
-// finds by their lastUpdated.
+// addChanged adds the annotations among ids that match the query to a page, except the ones that
+// the query finds by their lastUpdated.
 func (s *Service) addChanged(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
-	if len(ids) == 0 {
-		return nil
+	after := *q.UpdatedAfter
+	if q.IDs != nil {
+		ids = collab.Where(ids, func(id string) bool { return slices.Contains(q.IDs, id) })
 	}
+	q.IDs, q.UpdatedAfter, q.UpdatedBefore = ids, nil, nil
 	whole := true
-	changed := collab.AnnotationQuery{Documents: q.Documents, Found: q.Found, IDs: ids, UnreadFor: q.UnreadFor, Sight: q.Sight}
-	for from := []byte(nil); ; {
-		next, err := s.Threads.Walk(ctx, org, changed, from, p.Most(), func(id string, t *collab.Thread) bool {
-			whole = t == nil || t.Latest() >= *q.UpdatedAfter || p.take(id, t)
+	for from := []byte(nil); len(ids) > 0; {
+		// One more than fits, because a walk needs room to end.
+		next, err := s.Threads.Walk(ctx, org, q, from, p.Most()+1, func(id string, t *collab.Thread) bool {
+			whole = t == nil || t.Latest() >= after || p.take(id, t)
 			return whole
 		})
 		if err != nil || !whole {
@@ -249,6 +251,7 @@ func (s *Service) addChanged(ctx context.Context, p *page, org collab.Organizati
 			return nil
 		}
 	}
+	return nil
 }
 
 type GetV1Request struct {

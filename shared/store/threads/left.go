@@ -94,8 +94,9 @@ func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id stri
 // annotations that changed since after without a new lastUpdated; the users may not see them, and
 // they may not exist.
 //
-// It returns FAILED_PRECONDITION if the result exceeds most, if too many left the document, or if
-// after is more than LeftFor ago. It reads with eventual consistency.
+// It returns FAILED_PRECONDITION if list exceeds most, if changed exceeds collab.MaxPageSize, if too
+// many left the document, or if after is more than LeftFor ago. most does not limit changed, because
+// that would reveal hidden annotations. It reads with eventual consistency.
 func (s *Store) Left(
 	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
 ) (list []*collab.Thread, changed []string, err error) {
@@ -134,8 +135,8 @@ func (s *Store) Left(
 			if !moved[t.ID] {
 				moved[t.ID], changed = true, append(changed, t.ID)
 			}
-			if len(changed) > most {
-				return nil, nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations changed since updatedAfter: read the document again", most)
+			if len(changed) > collab.MaxPageSize {
+				return nil, nil, collab.Errorf(collab.FailedPrecondition, "too much changed since updatedAfter: read the document again")
 			}
 			continue
 		}
