@@ -78,6 +78,22 @@ func (r Reactions) Of(user string) string {
 	return ""
 }
 
+// Reaction returns a user that reacts to the comment and is not its author, preferably by, with the
+// emoji. The emoji is "" if there is none.
+func (c *Comment) Reaction(by string) (user, emoji string) {
+	if emoji := c.Reactions.Of(by); emoji != "" {
+		return by, emoji
+	}
+	for _, of := range c.Reactions {
+		for _, user := range of.Users {
+			if user != c.AuthorID {
+				return user, of.Emoji
+			}
+		}
+	}
+	return by, ""
+}
+
 // Add returns the reactions with that of a user added. It returns RESOURCE_EXHAUSTED if they exceed
 // MaxEmojis or MaxReactions.
 func (r Reactions) Add(emoji, user string) (Reactions, error) {
@@ -131,7 +147,7 @@ func (r Reactions) size() (bytes int) {
 }
 
 // React describes a reaction to a comment. Its events share one notification of the comment's
-// author for each thread.
+// author for each thread, which a later one replaces if no reaction to its comment is left.
 func (e *Event) React(kind EventType, a *Annotation, c *Comment, emoji string) {
 	e.Describe(kind, a)
 	e.Emoji = emoji

@@ -67,12 +67,8 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	}
 	id := r.event.Notification()
 	if r.event.NotifiedAs != "" {
-		n, err := r.Inbox.Notification(ctx, r.document.OrganizationRef, id)
-		if err == nil && n.CreatedAt != r.event.Time {
-			return true, nil // an earlier event notified
-		}
-		if err != nil && collab.CodeOf(err) != collab.NotFound {
-			return false, err
+		if notified, err := r.notified(ctx, id); err != nil || notified {
+			return err == nil, err
 		}
 	}
 	shown := idsWhere(list, func(d *decision) bool { return d.inbox == "" })
@@ -111,6 +107,28 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(shown)))
 	return true, r.addToEmails(ctx, n, list, placements)
+}
+
+// notified reports whether an earlier event sent the notification, and inboxes show it. It withdraws
+// one about reactions to a comment that has none left.
+func (r *eventRun) notified(ctx context.Context, id string) (bool, error) {
+	n, err := r.Inbox.Notification(ctx, r.document.OrganizationRef, id)
+	switch {
+	case collab.CodeOf(err) == collab.NotFound:
+		return false, nil
+	case err != nil || n.CreatedAt == r.event.Time:
+		return false, err
+	}
+	comments, err := r.Threads.Comments(ctx, r.document, n.AnnotationID, n.CommentIDs)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range comments {
+		if _, emoji := c.Reaction(n.ActionUser.UserID); emoji != "" && c.Added() <= n.CreatedAt {
+			return true, nil
+		}
+	}
+	return false, r.Inbox.Withdraw(ctx, r.document.OrganizationRef, n)
 }
 
 // notification returns the event's notification for inboxes.

@@ -179,11 +179,10 @@ func (v *View) present(
 		}
 		of.Thread, threads = threads[0], threads[1:]
 		if e.Event == collab.ReactionAdded && of.Thread != nil && len(of.Thread.Comments) > 0 {
-			c := &of.Thread.Comments[0]
-			of.ActionUser, of.Emoji = reaction(c, e.ActionUser)
-			of.reactionsGone = of.Emoji == ""
-			if id := of.ActionUser.UserID; id != e.ActionUser.UserID {
-				unknown = append(unknown, id)
+			id, emoji := of.Thread.Comments[0].Reaction(e.ActionUser.UserID)
+			of.Emoji, of.reactionsGone = emoji, emoji == ""
+			if id != e.ActionUser.UserID {
+				of.ActionUser, unknown = collab.User{UserID: id}, append(unknown, id)
 			}
 		}
 		return of
@@ -194,22 +193,6 @@ func (v *View) present(
 	more, _, err := v.Directory.Named(ctx, org, distinct(unknown), nil)
 	maps.Copy(users, more)
 	return made, err
-}
-
-// reaction returns a user that reacts to a comment and is not its author, preferably by, with the
-// emoji. The emoji is "" if there is none.
-func reaction(c *collab.Comment, by collab.User) (collab.User, string) {
-	if emoji := c.Reactions.Of(by.UserID); emoji != "" {
-		return by, emoji
-	}
-	for _, of := range c.Reactions {
-		for _, user := range of.Users {
-			if user != c.AuthorID {
-				return collab.User{UserID: user}, of.Emoji
-			}
-		}
-	}
-	return by, ""
 }
 
 func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }

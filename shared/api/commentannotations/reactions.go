@@ -102,8 +102,8 @@ func CommentsReactionsDelete() rpc.Endpoint {
 Delete a reaction.
 
 Deletes an emoji of a user from a comment. A reaction that does not exist is success. The deletion
-notifies nobody; with triggerNotification, it is posted to webhooks. A notification about the
-reaction disappears.
+notifies nobody; with triggerNotification, it is posted to webhooks. The notification disappears if
+its comment has no reactions left. The next reaction in the annotation then notifies again.
 
 The request fails as that of 'reactions/add'.`}
 }

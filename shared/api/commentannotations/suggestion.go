@@ -51,10 +51,15 @@ func suggestionStatus(kept collab.JSON) string {
 	return textOf(member(kept, "suggestion"), "status")
 }
 
-// Fill bounds a person's suggestion and context.
+// Fill bounds a person's suggestion and context, and rejects the members of a decision.
 func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
 	a.byPerson = true
 	checkSize(m, "suggestion", a.Suggestion, maxSuggestion)
+	for name := range rpc.Members(a.Suggestion) {
+		if slices.Contains([]string{"resolvedBy", "resolvedAt", "rejectReason"}, name) {
+			m.Add(rpc.PathOf("suggestion", name), "is set by a decision")
+		}
+	}
 	checkSize(m, "context", a.Context, maxContext)
 }
 

@@ -85,7 +85,8 @@ time, and never back.
 
 **updateUsers** replaces users as creator, assignee, comment author and tagged user, including
 their {{userId}}. All pairs apply at once, so two users can be swapped. The new user is stored
-completely. updatedData is merged afterwards.
+completely. updatedData is merged afterwards. Reactions and the records of resolutions and
+decisions keep their users.
 
 With triggerNotification, the users concerned are notified: "Ann resolved a thread" if actionUser
 is Ann, else "A thread was resolved". Users newly added to 'visibility' read "Ann shared a thread

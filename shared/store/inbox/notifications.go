@@ -121,6 +121,15 @@ func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab
 	return err == nil, err
 }
 
+// Withdraw removes a derived notification, so that Derive can add one with its id. Inboxes no longer
+// show it, because their entries have its time.
+func (s *Store) Withdraw(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
+	if err := s.Delete(ctx, keys.Notification(org, n.ID)); err != nil {
+		return err
+	}
+	return s.Delete(ctx, listed(org, n).Key())
+}
+
 // Sent returns the notification of an event, nil if it was deleted. For a comment event, texts from
 // notifications/update are included.
 func (s *Store) Sent(ctx context.Context, ev *collab.Event) (*collab.Notification, error) {
