@@ -201,7 +201,10 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
 	tagged.Kept = collab.JSON(`{"actions":[{"by":` + string(user) + `}],"progress":{"state":"x","visibleToUserIds":["` + person + `","bob"]}}`)
 	tagged.Reactions = collab.Reactions{{Emoji: "👍", Users: []string{person, "cid"}}, {Emoji: "🎉", Users: []string{person}}}
-	w.thread(doc, "of bob", func(th *collab.Thread) { th.AssignedTo = user }, tagged)
+	w.thread(doc, "of bob", func(th *collab.Thread) {
+		th.AssignedTo = user
+		th.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","resolvedBy":` + string(user) + `,"rejectReason":"` + words + `"}}`)
+	}, tagged)
 	_, err := w.threads.Follow(w.Context(), w.request(), doc, []string{person, "cid"}, collab.LevelAll)
 	w.must(err)
 	w.must(errors.Join(w.threads.SetLevel(w.Context(), w.request(), doc, []string{"of bob"}, []string{person, "cid"}, collab.LevelNone)...))
@@ -650,6 +653,7 @@ func TestOthersStay(t *testing.T) {
 			w.thread(doc, "of other", func(th *collab.Thread) {
 				th.LocationID, th.Location = id, collab.JSON(`{"id":"`+id+`"}`)
 				th.TargetElement, th.AssignedTo = collab.JSON(`{"elementId":"`+id+`"}`), other
+				th.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"status":"rejected","resolvedBy":` + string(other) + `,"rejectReason":"` + id + `"}}`)
 			}, c)
 		}
 		before := w.inAll("thread", "comment", "notification")

@@ -139,6 +139,8 @@ func (r *pass) inThread(ctx context.Context, f store.Found) error {
 		return nil
 	case f.Kind == keys.AThread && theirs:
 		return r.change(ctx, f, r.head)
+	case f.Kind == keys.AThread:
+		return r.change(ctx, f, reason)
 	case !theirs:
 		return r.change(ctx, f, nil)
 	}
@@ -156,12 +158,37 @@ func (r *pass) head(it store.Item) store.Item {
 		it[keys.By] = store.Text(pk + "#U#" + collab.ErasedUser)
 	}
 	delete(it, "ctx")
-	var kept map[string]json.RawMessage
-	if json.Unmarshal([]byte(it.Text("kept")), &kept) == nil && kept["suggestion"] != nil {
+	return changeKept(it, func(kept map[string]json.RawMessage) bool {
 		delete(kept, "suggestion")
-		if text, err := collab.EncodeJSON(kept); err == nil {
-			it["kept"] = store.Text(string(text))
+		return true
+	})
+}
+
+// reason removes the reason of a suggestion's rejection by an erased user.
+func reason(it store.Item) store.Item {
+	return changeKept(it, func(kept map[string]json.RawMessage) bool {
+		var by struct{ ResolvedBy collab.User }
+		var suggestion map[string]json.RawMessage
+		if json.Unmarshal(kept["suggestion"], &by) != nil || by.ResolvedBy.UserID != collab.ErasedUser ||
+			json.Unmarshal(kept["suggestion"], &suggestion) != nil || suggestion["rejectReason"] == nil {
+			return false
 		}
+		delete(suggestion, "rejectReason")
+		text, err := collab.EncodeJSON(suggestion)
+		kept["suggestion"] = json.RawMessage(text)
+		return err == nil
+	})
+}
+
+// changeKept changes the kept fields of a head that has a suggestion. change reports whether it
+// changes them.
+func changeKept(it store.Item, change func(kept map[string]json.RawMessage) bool) store.Item {
+	var kept map[string]json.RawMessage
+	if json.Unmarshal([]byte(it.Text("kept")), &kept) != nil || kept["suggestion"] == nil || !change(kept) {
+		return it
+	}
+	if text, err := collab.EncodeJSON(kept); err == nil {
+		it["kept"] = store.Text(string(text))
 	}
 	return it
 }
