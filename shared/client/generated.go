@@ -140,9 +140,10 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // or later, followed by those with a comment whose reactions changed since, which does not move
 // lastUpdated. With asUserId, annotations that became hidden from this person are included. A
 // deleted one has 'deleted: true', no content, and the time of the deletion as lastUpdated; other
-// filters do not apply. They count as items. Use this to keep a copy of a document up to date. The
-// request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than
-// pageSize annotations were deleted or changed: then read the document again.
+// filters apply to existing annotations only. They count as items. Use this to keep a copy of a
+// document up to date. The request fails with FAILED_PRECONDITION if updatedAfter is more than 24
+// hours ago, or more than pageSize of them are in the response, or over 1,000 got or lost
+// reactions: then read the document again.
 //
 // A person. With asUserId, the response has only the content that this person can see: see
 // [Permissions](#permissions). If the person cannot see the document of documentId alone, the
@@ -195,7 +196,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 //
 // updateUsers replaces users as creator, assignee, comment author and tagged user, including their
 // {{userId}}. All pairs apply at once, so two users can be swapped. The new user is stored
-// completely. updatedData is merged afterwards.
+// completely. updatedData is merged afterwards. Reactions and the records of resolutions and
+// decisions keep their users.
 //
 // With triggerNotification, the users concerned are notified: "Ann resolved a thread" if actionUser
 // is Ann, else "A thread was resolved". Users newly added to 'visibility' read "Ann shared a thread
@@ -1235,8 +1237,9 @@ func (o CommentAnnotations) AddCommentsReactions(ctx context.Context, request *C
 // reaction.
 //
 // Deletes an emoji of a user from a comment. A reaction that does not exist is success. The
-// deletion notifies nobody; with triggerNotification, it is posted to webhooks. A notification
-// about the reaction disappears.
+// deletion notifies nobody; with triggerNotification, it is posted to webhooks. The notification
+// disappears if its comment has no reactions left. The next reaction in the annotation then
+// notifies again.
 //
 // The request fails as that of 'reactions/add'.
 func (o CommentAnnotations) DeleteCommentsReactions(ctx context.Context, request *CommentAnnotationsDeleteCommentsReactionsRequest, options ...Option,

@@ -109,8 +109,8 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	return true, r.addToEmails(ctx, n, list, placements)
 }
 
-// notified reports whether an earlier event sent the notification, and inboxes show it. It withdraws
-// one about reactions to a comment that has none left.
+// notified reports whether an earlier event sent the notification, and inboxes show it. It
+// withdraws one about reactions to a comment that has none left.
 func (r *eventRun) notified(ctx context.Context, id string) (bool, error) {
 	n, err := r.Inbox.Notification(ctx, r.document.OrganizationRef, id)
 	switch {

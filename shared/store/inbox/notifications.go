@@ -121,8 +121,8 @@ func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab
 	return err == nil, err
 }
 
-// Withdraw removes a derived notification, so that Derive can add one with its id. Inboxes no longer
-// show it, because their entries have its time.
+// Withdraw removes a derived notification, so that Derive can add one with its id. Inboxes no
+// longer show it, because their entries have its time.
 func (s *Store) Withdraw(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
 	if err := s.Delete(ctx, keys.Notification(org, n.ID)); err != nil {
 		return err
