@@ -69,7 +69,6 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 		t.Errorf("the README's curl prints %s", got)
 	}
 	port := freePort(t)
-	n.do(t, "", "sh", "-ec", "make admin && . .local/data/env && PATH=.local/bin:$PATH && "+strings.ReplaceAll(n.allow(t, readme), "3000", port))
 	servers := filepath.Join(n.dir, "shared", "client", "example", "token")
 	n.do(t, "", "go", "build", "-o", o.dir, "./shared/client/example/token")
 	o.env = append(o.env, "COLLABDATA_KEY=dev-key", "COLLABDATA_TOKEN=dev-token", "PORT="+port)
@@ -88,20 +87,6 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 			browse(t, o.serve(t, port, command), "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
 		})
 	}
-}
-
-// allow returns the README's command that allows a product's pages to call.
-func (n *newcomer) allow(t *testing.T, readme string) string {
-	t.Helper()
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := regexp.MustCompile("`(admin settings update [^`]*)`").FindSubmatch(text)
-	if command == nil {
-		t.Fatalf("%s does not say how to allow an origin", readme)
-	}
-	return string(command[1])
 }
 
 // serve starts a server of the project, and returns once it answers.
