@@ -97,7 +97,7 @@ func (c *Comment) Reaction(by string) (user, emoji string) {
 // Add returns the reactions with that of a user added. It returns RESOURCE_EXHAUSTED if they exceed
 // MaxEmojis or MaxReactions.
 func (r Reactions) Add(emoji, user string) (Reactions, error) {
-	added := r.without(emoji, user)
+	added := r.Remove(emoji, user)
 	i := added.find(emoji)
 	if i < 0 {
 		i = len(added)
@@ -117,11 +117,8 @@ func (r Reactions) Add(emoji, user string) (Reactions, error) {
 	return added, nil
 }
 
-// Remove returns the reactions without that of a user.
-func (r Reactions) Remove(emoji, user string) Reactions { return r.without(emoji, user) }
-
-// without returns a deep copy without a user's reaction, and without emojis that nobody uses.
-func (r Reactions) without(emoji, user string) Reactions {
+// Remove returns a deep copy without a user's reaction, and without emojis that nobody uses.
+func (r Reactions) Remove(emoji, user string) Reactions {
 	var left Reactions
 	for _, of := range r {
 		users := slices.Clone(of.Users)

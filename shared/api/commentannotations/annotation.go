@@ -256,7 +256,8 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		TargetElement:    rpc.Stored[TargetElement](t.TargetElement),
 		AssignedTo:       rpc.Stored[collab.User](t.AssignedTo),
 		Priority:         rpc.Stored[Priority](t.Priority),
-		Context:          t.Context,
+		Context:          r.context(t.Context, t.ContextShown),
+		SharedContext:    SharedContext{t.ContextShown},
 		ResolvedByUserID: t.ResolvedBy,
 		SourceType:       SourceType(t.SourceType()),
 		Visibility:       t.Visibility.Answered(),
@@ -269,10 +270,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Unread:            t.Unread,
 		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
-	}
-	a.ContextShared = t.ContextShown
-	if r.token && !t.ContextShown {
-		a.Context = nil
 	}
 	decodeKept(t.Kept, a)
 	f := collab.Deref(t.Follows)
@@ -287,10 +284,19 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 	return a
 }
 
+// context returns a stored context, or nil if it is hidden from the reader.
+func (r reader) context(stored collab.JSON, shown bool) collab.JSON {
+	if r.token && !shown {
+		return nil
+	}
+	return stored
+}
+
 func (r reader) comment(c *collab.Comment) Comment {
 	a := Comment{
 		CommentID:              c.ID,
-		Context:                c.Context,
+		Context:                r.context(c.Context, c.ContextShown),
+		SharedContext:          SharedContext{c.ContextShown},
 		IsCommentResolverUsed:  c.ResolverUsed,
 		IsCommentTextAvailable: c.TextAvailable,
 		From:                   rpc.Stored[collab.User](c.From),
@@ -300,10 +306,6 @@ func (r reader) comment(c *collab.Comment) Comment {
 		CreatedAt:              collab.Timestamp(c.CreatedAt),
 		AddedAt:                collab.Timestamp(c.AddedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
-	}
-	a.ContextShared = c.ContextShown
-	if r.token && !c.ContextShown {
-		a.Context = nil
 	}
 	a.CommentText, a.CommentHTML = c.Written()
 	decodeKept(c.Kept, &a)
@@ -372,7 +374,7 @@ func (d *UpdatedData) sent() bool {
 }
 
 // apply merges the data into an annotation, at a time. It returns INVALID_ARGUMENT if an object
-// would have no id, and the errors of decide and changeContext.
+// would have no id, and the errors of suggestion and changeContext.
 func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	element := d.TargetElement.Raw
 	if n := d.TargetElement.Value.Occurrence; n != nil {

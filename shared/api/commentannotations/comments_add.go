@@ -80,7 +80,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err := s.introduce(ctx, call, doc, nil, sent); err != nil {
 		return nil, err
 	}
-	if err := s.mayAdd(ctx, call, doc, req, authorsOf(sent)); err != nil {
+	if err := s.mayWrite(ctx, call, doc, req.VerifyFlag, req.AnnotationID, authorsOf(sent)); err != nil {
 		return nil, err
 	}
 	add := collab.NewComments{Field: "data." + field, Moved: moved(sent)}
@@ -134,23 +134,6 @@ func (s *Service) readByAuthors(
 		}
 		return nil
 	}
-}
-
-// mayAdd returns PERMISSION_DENIED if the request verifies permissions and an author cannot add to
-// the annotation.
-func (s *Service) mayAdd(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *AddCommentsRequest, authors []string) error {
-	if !req.VerifyUserPermissions {
-		return nil
-	}
-	allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, authors)
-	if err != nil {
-		return err
-	}
-	a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
-	if err != nil {
-		return err
-	}
-	return allowed.check(&a, authors)
 }
 
 // checkAttachments rejects duplicate attachment ids of one comment.

@@ -113,18 +113,8 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if author := req.UpdatedData.Value.From.Value.UserID; author != "" {
 		people = append(people, author)
 	}
-	if req.VerifyUserPermissions && len(people) > 0 {
-		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, people)
-		if err != nil {
-			return nil, err
-		}
-		a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
-		if err == nil {
-			err = allowed.check(&a, people)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := s.mayWrite(ctx, call, doc, req.VerifyFlag, req.AnnotationID, people); err != nil {
+		return nil, err
 	}
 	ids := rpc.Distinct(req.CommentIDs)
 	if ids == nil {

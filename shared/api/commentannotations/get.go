@@ -134,8 +134,9 @@ mentionedUserIds checks only the comments of a thread that the page holds.
 **Deleted.** With includeDeleted, the first page begins with the annotations deleted at
 updatedAfter or later, followed by those with a comment whose reactions changed since, which does
 not move lastUpdated. With asUserId, annotations that became hidden from this person are
-included. A deleted one has 'deleted: true', no content, and the time of the deletion as lastUpdated;
-other filters apply to existing annotations only. They count as items. Use this to keep a copy of a document up to date. The
+included. A deleted one has 'deleted: true', no content, and the time of the deletion as
+lastUpdated; other filters apply to existing annotations only. They count as items. Use this to
+keep a copy of a document up to date. The
 request fails with FAILED_PRECONDITION if updatedAfter is more than 24 hours ago, or more than
 pageSize of them are in the response, or over 1,000 got or lost reactions: then read the document again.
 

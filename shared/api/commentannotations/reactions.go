@@ -140,7 +140,7 @@ func (s *Service) react(
 	if err := s.checkAnnotation(ctx, call, s.mine(call), doc, req.AnnotationID)(); err != nil {
 		return Reacted{}, err
 	}
-	if err := s.mayReact(ctx, call, doc, req); err != nil {
+	if err := s.mayWrite(ctx, call, doc, req.VerifyFlag, req.AnnotationID, []string{req.From.UserID}); err != nil {
 		return Reacted{}, err
 	}
 	id := *req.CommentID
@@ -175,25 +175,7 @@ func (s *Service) react(
 	if err != nil {
 		return Reacted{}, err
 	}
-	call.Items, call.Message = 1, "the comment has "+rpc.Count(len(now), "emoji")
 	shown := reader{person: collab.Deref(call.Person).UserID}.reactions(now)
+	call.Items, call.Message = 1, "the comment has "+rpc.Count(len(shown), "emoji")
 	return Reacted{append([]Reaction{}, shown...)}, nil
-}
-
-// mayReact returns PERMISSION_DENIED if the request verifies permissions and the user cannot write
-// in the document or see the annotation.
-func (s *Service) mayReact(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *ReactionRequest) error {
-	if !req.VerifyUserPermissions {
-		return nil
-	}
-	user := []string{req.From.UserID}
-	allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, user)
-	if err != nil {
-		return err
-	}
-	a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
-	if err != nil {
-		return err
-	}
-	return allowed.check(&a, user)
 }

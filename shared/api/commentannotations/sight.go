@@ -123,6 +123,20 @@ func (w writers) check(a *collab.Annotation, users []string) error {
 	return nil
 }
 
+// mayWrite returns PERMISSION_DENIED if the request verifies permissions and one of the users cannot
+// write in the document or see the annotation.
+func (s *Service) mayWrite(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, ann string, users []string) error {
+	allowed, err := s.writers(ctx, call, doc, verify, users)
+	if err != nil || !allowed.asked {
+		return err
+	}
+	a, err := s.Threads.Head(ctx, doc, ann)
+	if err != nil {
+		return err
+	}
+	return allowed.check(&a, users)
+}
+
 func authorsOf(comments []NewComment) []string {
 	return collab.Map(comments, func(c NewComment) string { return c.From.UserID })
 }
