@@ -123,8 +123,8 @@ func (w writers) check(a *collab.Annotation, users []string) error {
 	return nil
 }
 
-// mayWrite returns PERMISSION_DENIED if the request verifies permissions and one of the users cannot
-// write in the document or see the annotation.
+// mayWrite returns PERMISSION_DENIED if the request verifies permissions and one of the users
+// cannot write in the document or see the annotation.
 func (s *Service) mayWrite(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, ann string, users []string) error {
 	allowed, err := s.writers(ctx, call, doc, verify, users)
 	if err != nil || !allowed.asked {

@@ -338,6 +338,31 @@ func TestDeletedForOne(t *testing.T) {
 	}
 }
 
+// TestWithdraw: a withdrawn notification can be derived again at another time. A withdrawal leaves
+// one that was deleted for everyone, and one that has replaced it.
+func TestWithdraw(t *testing.T) {
+	ctx := t.Context()
+	s := New(outbox.New(storetest.New(t)), prefer{})
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	first, second := notification("shared", "ann", 1000), notification("shared", "cat", 2000)
+	derive := func(n collab.Notification, want bool) {
+		t.Helper()
+		if there, err := s.Derive(ctx, org, n, []string{"bob"}); err != nil || there != want {
+			t.Fatalf("Derive = %v, %v; want %v", there, err, want)
+		}
+	}
+	derive(first, true)
+	must.Do(t, s.Withdraw(ctx, org, first))
+	derive(second, true)
+	must.Do(t, s.Withdraw(ctx, org, first)) // late
+	if n, err := s.Notification(ctx, org, "shared"); err != nil || n.CreatedAt != second.CreatedAt {
+		t.Errorf("after a late withdrawal: %+v, %v", n, err)
+	}
+	must.Do(t, s.DeleteNotification(ctx, org, "", outbox.JobNotification{ID: "shared", At: second.CreatedAt}))
+	must.Do(t, s.Withdraw(ctx, org, second))
+	derive(first, false)
+}
+
 // TestUnreadBound checks the limit of a count and of a page of unread notifications, after 1,000
 // read ones.
 func TestUnreadBound(t *testing.T) {

@@ -122,9 +122,18 @@ func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab
 }
 
 // Withdraw removes a derived notification, so that Derive can add one with its id. Inboxes no
-// longer show it, because their entries have its time.
+// longer show it, because their entries have its time. It leaves a deleted notification, and one
+// that has replaced n.
 func (s *Store) Withdraw(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	if err := s.Delete(ctx, keys.Notification(org, n.ID)); err != nil {
+	it, found, err := s.notification(ctx, org, n.ID)
+	if collab.CodeOf(err) == collab.NotFound || err == nil && found.CreatedAt != n.CreatedAt {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	refused, err := s.Write(ctx, store.DeleteRead(it, keys.DeletedAt, keys.Body))
+	if err != nil || refused != nil {
 		return err
 	}
 	return s.Delete(ctx, listed(org, n).Key())
