@@ -30,6 +30,7 @@ const (
 	OrganizationDeleted     EventType = "organization.deleted"
 	NotificationAdded       EventType = "notification.added"
 	NotificationClicked     EventType = "notification.clicked"
+	NotificationDue         EventType = "notification.due"
 	WebhookDisabled         EventType = "webhook.disabled"
 	UserErased              EventType = "user.erased"
 	ReactionAdded           EventType = "comment.reaction_added"
@@ -39,7 +40,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned, SuggestionAccepted, SuggestionRejected,
-		CommentAdded, CommentUpdated, ReactionAdded, ReactionDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
+		CommentAdded, CommentUpdated, ReactionAdded, ReactionDeleted, NotificationAdded, NotificationClicked, NotificationDue, WebhookDisabled,
 		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted, UserErased,
 	}
 }
@@ -92,6 +93,7 @@ type Event struct {
 	After   EventFacts    `json:"after,omitzero"`    // of events about an annotation
 	Webhook *EventWebhook `json:"webhook,omitempty"` // webhook.disabled
 	Erased  *EventErased  `json:"erased,omitempty"`  // user.erased
+	Due     *EventDue     `json:"due,omitempty"`     // notification.due
 }
 
 // EventFacts are facts about an annotation at the time of an event.
@@ -257,6 +259,15 @@ type EventWebhook struct {
 	Reason    string `json:"reason" doc:"Reason for disabling"`
 }
 
+// EventDue names the user to notify, the channel, and the notifications.
+type EventDue struct {
+	UserID    string   `json:"userId"`
+	Channel   string   `json:"channel"`
+	Positions []string `json:"positions"`           // in the user's inbox, newest first
+	More      int      `json:"more,omitempty"`      // number of further notifications
+	Mentioned bool     `json:"mentioned,omitempty"` // one of the notifications mentions the user
+}
+
 // EventRef names an event of the outbox.
 type EventRef struct{ Account, ID string }
 
@@ -270,5 +281,5 @@ const (
 	FailedWork WorkKind = "failed" // events that failed for hours: an operator retries them
 	JobWork    WorkKind = "job"    // jobs of deletions, by the job's ID
 
-	EmailWork WorkKind = "email" // waiting emails: see outbox.Email
+	NoticeWork WorkKind = "notice" // waiting notices: see outbox.Notice
 )

@@ -23,6 +23,16 @@ const (
 
 func (MailBatch) Values() []string { return texts(BatchEvent, BatchThread, BatchPerson) }
 
+// MailChannel is how an account's emails are sent.
+type MailChannel string
+
+const (
+	MailByEmail   MailChannel = "email"   // by the service
+	MailByWebhook MailChannel = "webhook" // by the product, which receives NotificationDue
+)
+
+func (MailChannel) Values() []string { return texts(MailByEmail, MailByWebhook) }
+
 // MailDelay is the default delay of emails, in seconds.
 const MailDelay = 300
 

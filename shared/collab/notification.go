@@ -23,15 +23,26 @@ func (Preference) Values() []string { return texts(PreferAll, PreferMine, Prefer
 type Preferences struct {
 	Inbox Preference `dynamodbav:"inb,omitempty"`
 	Email Preference `dynamodbav:"eml,omitempty"`
-	// Channels of the application: nothing is sent on them.
+	// Channels of the application, served by webhooks: see NotificationDue.
 	Further map[string]Preference `dynamodbav:"chn,omitempty"`
+}
+
+// EmailChannel is the name of the channel of emails.
+const EmailChannel = "email"
+
+// Of returns the preference for a channel, "" if none.
+func (p Preferences) Of(channel string) Preference {
+	if channel == EmailChannel {
+		return p.Email
+	}
+	return p.Further[channel]
 }
 
 // Channels returns the preferences that are set, by channel.
 func (p Preferences) Channels() map[string]Preference {
 	all := map[string]Preference{}
 	maps.Copy(all, p.Further)
-	for channel, set := range map[string]Preference{"inbox": p.Inbox, "email": p.Email} {
+	for channel, set := range map[string]Preference{"inbox": p.Inbox, EmailChannel: p.Email} {
 		if set != "" {
 			all[channel] = set
 		}
@@ -153,11 +164,11 @@ const MaxAudience = 200
 type Placement struct {
 	User      string
 	Mentioned bool
-	Following bool   // reached only as a follower
-	Hidden    bool   // not in the inbox, only for the email
-	Email     string // ID, or ""
-	Address   string // if not the member's
-	Verify    bool   // shown only while the user can see its document
+	Following bool              // reached only as a follower
+	Hidden    bool              // not in the inbox, only for notices
+	Notices   map[string]string // ids of the notices that include it, by channel
+	Address   string            // for the email, if not the member's
+	Verify    bool              // shown only while the user can see its document
 }
 
 // InboxEntry is a notification with its Placement and one user's actions. In a document's list, the

@@ -10,12 +10,13 @@ type Settings struct {
 	AllEvents                  bool          `json:"allEvents" rule:"notnull" doc:"Post every change to webhooks, not only requests with triggerNotification"`
 	MailDelaySeconds           int64         `json:"mailDelaySeconds" rule:"notnull,min=10,max=15552000" doc:"Delay of an email after its first event; content seen meanwhile is left out"`
 	MailBatch                  MailBatch     `json:"mailBatch" rule:"notnull" doc:"Events in one email: event: one, at once; thread: those of a thread; person: all"`
+	MailChannel                MailChannel   `json:"mailChannel" rule:"notnull" doc:"email: the service sends emails; webhook: it posts notification.due with the channel email instead"`
 	MailToMembersOnly          bool          `json:"mailToMembersOnly" rule:"notnull" doc:"Send emails only to addresses of members"`
 	MailLook                                 // empty fields are the deployment's
 	WriteUnitsPerSecond        int64         `json:"writeUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Write units of the table, averaged over 10 s"`
 	ReadUnitsPerSecond         int64         `json:"readUnitsPerSecond" rule:"notnull,min=-1,max=1000000000" doc:"Read units of the table, averaged over 10 s"`
 	EventsPerMinute            int64         `json:"eventsPerMinute" rule:"notnull,min=-1,max=1000000000" doc:"Events that requests record"`
-	MailsPerDay                int64         `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Emails; further ones wait"`
+	MailsPerDay                int64         `json:"mailsPerDay" rule:"notnull,min=-1,max=1000000000" doc:"Emails and notification.due events; further ones wait"`
 	WebhookEndpoints           int64         `json:"webhookEndpoints" rule:"notnull,min=0" doc:"Webhook endpoints"`
 	LiveConnections            int64         `json:"liveConnections" rule:"notnull,min=-1,max=1000000000" doc:"Pages connected at the same time"`
 	DocumentConnections        int64         `json:"documentConnections" rule:"notnull,min=1,max=5000" doc:"Connected pages of one document"`
@@ -32,6 +33,7 @@ func (s Settings) OrDefaults() Settings {
 	s.DefaultAccess = cmp.Or(s.DefaultAccess, DefaultAccess(AccessOrganizationPrivate))
 	s.MailDelaySeconds = cmp.Or(s.MailDelaySeconds, MailDelay)
 	s.MailBatch = cmp.Or(s.MailBatch, BatchThread)
+	s.MailChannel = cmp.Or(s.MailChannel, MailByEmail)
 	s.WriteUnitsPerSecond = cmp.Or(s.WriteUnitsPerSecond, 1_000)
 	s.ReadUnitsPerSecond = cmp.Or(s.ReadUnitsPerSecond, 4_000)
 	s.EventsPerMinute = cmp.Or(s.EventsPerMinute, 6_000)

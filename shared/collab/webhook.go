@@ -17,17 +17,21 @@ const (
 
 // Webhook is an endpoint of an account that receives events.
 type Webhook struct {
-	ID             string          `dynamodbav:"-"`
-	URL            string          `dynamodbav:"url"`
-	Description    string          `dynamodbav:"desc,omitempty"`
-	EventTypes     []EventType     `dynamodbav:"types,omitempty"` // nil for all
-	Secrets        []WebhookSecret `dynamodbav:"keys"`
-	Payload        PayloadForm     `dynamodbav:"form,omitempty"` // "" is PayloadStandard
-	Disabled       bool            `dynamodbav:"off,omitempty"`  // nothing is posted to it
-	DisabledReason string          `dynamodbav:"why,omitempty"`  // set if the service disabled it
-	CreatedAt      Millis          `dynamodbav:"ca"`
-	LastUpdated    Millis          `dynamodbav:"lu"`
-	Health         WebhookHealth   `dynamodbav:"-"`
+	ID          string      `dynamodbav:"-"`
+	URL         string      `dynamodbav:"url"`
+	Description string      `dynamodbav:"desc,omitempty"`
+	EventTypes  []EventType `dynamodbav:"types,omitempty"` // nil for all
+	// Only notification.due events of this channel; "" for no filter.
+	Channel string `dynamodbav:"chn,omitempty"`
+	// Only events that notify one of these users of a mention; nil for no filter.
+	MentionedUserIDs []string        `dynamodbav:"men,omitempty"`
+	Secrets          []WebhookSecret `dynamodbav:"keys"`
+	Payload          PayloadForm     `dynamodbav:"form,omitempty"` // "" is PayloadStandard
+	Disabled         bool            `dynamodbav:"off,omitempty"`  // nothing is posted to it
+	DisabledReason   string          `dynamodbav:"why,omitempty"`  // set if the service disabled it
+	CreatedAt        Millis          `dynamodbav:"ca"`
+	LastUpdated      Millis          `dynamodbav:"lu"`
+	Health           WebhookHealth   `dynamodbav:"-"`
 }
 
 // WebhookSecret is a secret that signs posts to an endpoint.
@@ -84,8 +88,21 @@ func (w *Webhook) Wants(t EventType) bool {
 		(w.Payload != PayloadContract || contractNames[t] != "")
 }
 
+// WantsEvent reports whether the endpoint receives an event, except for MentionedUserIDs.
 func (w *Webhook) WantsEvent(e *Event) bool {
-	return w.Wants(e.Type) && (w.Payload != PayloadContract || e.ContractName() != "")
+	return w.Wants(e.Type) && (w.Payload != PayloadContract || e.ContractName() != "") &&
+		(w.Channel == "" || e.Due != nil && e.Due.Channel == w.Channel)
+}
+
+// WantsMention reports whether MentionedUserIDs admits an event that notifies users of a mention.
+func (w *Webhook) WantsMention(users []string) bool {
+	return len(w.MentionedUserIDs) == 0 ||
+		slices.ContainsFunc(w.MentionedUserIDs, func(id string) bool { return slices.Contains(users, id) })
+}
+
+// Serves reports whether the endpoint receives notification.due events of a channel.
+func (w *Webhook) Serves(channel string) bool {
+	return w.WantsEvent(&Event{Type: NotificationDue, Due: &EventDue{Channel: channel}})
 }
 
 // CheckEventTypes returns INVALID_ARGUMENT, about a field, if the endpoint's form does not define a

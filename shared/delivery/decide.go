@@ -15,6 +15,8 @@ import (
 type decision struct {
 	person
 	inbox, mail reason
+	further     reason           // of all channels of the application
+	channels    []string         // of the application, that the person wants
 	times       collab.MailTimes // the person's schedule for emails
 	external    bool             // the address is not the member's own
 }
@@ -33,6 +35,7 @@ const (
 	unsubscribed reason = "unsubscribed"
 	muted        reason = "muted"
 	noReactions  reason = "reactions send no email"
+	noEndpoint   reason = "no webhook endpoint receives notification.due of the channel"
 	seen         reason = "seen"
 	rejected     reason = "the email service rejected it"
 	whyDisabled  reason = "the organization was disabled"
@@ -44,7 +47,7 @@ const (
 
 // refuse sets the reason of channels that have none yet.
 func (d *decision) refuse(why reason) {
-	d.inbox, d.mail = cmp.Or(d.inbox, why), cmp.Or(d.mail, why)
+	d.inbox, d.mail, d.further = cmp.Or(d.inbox, why), cmp.Or(d.mail, why), cmp.Or(d.further, why)
 }
 
 // rules decide in this order. Each rule reads in one batch for all people of an event, and returns
@@ -52,7 +55,7 @@ func (d *decision) refuse(why reason) {
 var rules = [][]func(*eventRun, context.Context, []*decision) (decide func(), err error){
 	{(*eventRun).byLevel},
 	{(*eventRun).byAccess, (*eventRun).byPreference, (*eventRun).byAddress},
-	{(*eventRun).bySubscription},
+	{(*eventRun).bySubscription, (*eventRun).byEndpoint},
 }
 
 // decide applies the rules to each of the people.
@@ -65,11 +68,11 @@ func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, er
 		if r.listed() {
 			d.inbox = cmp.Or(d.inbox, inList)
 		}
-		if r.Mailer == nil {
+		if r.Mailer == nil && !byWebhook(r.settings, collab.EmailChannel) {
 			d.mail = cmp.Or(d.mail, mailOff)
 		}
 		if r.event.Type == collab.ReactionAdded {
-			d.mail = cmp.Or(d.mail, noReactions)
+			d.mail, d.further = cmp.Or(d.mail, noReactions), cmp.Or(d.further, noReactions)
 		}
 	}
 	for _, row := range rules {
@@ -104,7 +107,19 @@ func idsWhere(list []*decision, holds func(*decision) bool) []string {
 	return ids
 }
 
-func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
+// notices returns the channels, besides the inbox, that reach the person.
+func (d *decision) notices() []string {
+	var channels []string
+	if d.mail == "" {
+		channels = append(channels, collab.EmailChannel)
+	}
+	if d.further == "" {
+		channels = append(channels, d.channels...)
+	}
+	return channels
+}
+
+func reached(d *decision) bool { return d.inbox == "" || d.mail == "" || d.further == "" }
 
 // byLevel refuses people who muted the event's thread, or muted it except for mentions.
 func (r *eventRun) byLevel(ctx context.Context, list []*decision) (func(), error) {
@@ -187,6 +202,14 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) (func(), 
 			if !p.Email.Wants(mine) {
 				d.mail = cmp.Or(d.mail, notPreferred(set.Document.Email, set.Organization.Email))
 			}
+			for channel, preference := range p.Further {
+				if preference.Wants(mine) {
+					d.channels = append(d.channels, channel)
+				}
+			}
+			if len(d.channels) == 0 {
+				d.further = cmp.Or(d.further, preferenceOfNobody)
+			}
 		}
 	}, err
 }
@@ -202,12 +225,44 @@ func notPreferred(document, organization collab.Preference) reason {
 	return preferenceOfNobody
 }
 
+// byEndpoint refuses channels that webhooks serve, if no endpoint receives their events.
+func (r *eventRun) byEndpoint(ctx context.Context, list []*decision) (func(), error) {
+	mails := byWebhook(r.settings, collab.EmailChannel)
+	if !slices.ContainsFunc(list, func(d *decision) bool { return d.further == "" || mails && d.mail == "" }) {
+		return func() {}, nil
+	}
+	endpoints, err := r.Hooks.Endpoints(ctx, r.event.Account)
+	serves := func(channel string) bool {
+		return slices.ContainsFunc(endpoints, func(h collab.Webhook) bool { return h.Serves(channel) })
+	}
+	return func() {
+		for _, d := range list {
+			if d.channels = collab.Where(d.channels, serves); len(d.channels) == 0 {
+				d.further = cmp.Or(d.further, noEndpoint)
+			}
+			if mails && !serves(collab.EmailChannel) {
+				d.mail = cmp.Or(d.mail, noEndpoint)
+			}
+		}
+	}, err
+}
+
+// byWebhook reports whether webhooks serve a channel.
+func byWebhook(s collab.Settings, channel string) bool {
+	return channel != collab.EmailChannel || s.MailChannel == collab.MailByWebhook
+}
+
 // byAddress selects the address: the event's, else the member's, else the thread's. If
 // MailToMembersOnly is set, it only takes the member's. It refuses email to people without a usable
-// address.
+// address, unless webhooks serve emails.
 func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), error) {
 	only := r.settings.MailToMembersOnly
 	addressed := func(d *decision) bool { return !only && collab.Deref(d.Email) != "" }
+	refuse := func(d *decision, why reason) {
+		if !byWebhook(r.settings, collab.EmailChannel) {
+			d.mail = cmp.Or(d.mail, why)
+		}
+	}
 	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, idsWhere(list, func(d *decision) bool {
 		return d.mail == "" && !addressed(d)
 	}))
@@ -226,12 +281,12 @@ func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), err
 				d.Email, d.external = &d.hint, true
 			}
 			if d.User = d.User.Short(); collab.Deref(d.Email) == "" {
-				d.mail = cmp.Or(d.mail, noAddress)
+				refuse(d, noAddress)
 				continue
 			}
 			address, err := collab.MailAddress(*d.Email)
 			if err != nil {
-				d.mail = cmp.Or(d.mail, badAddress)
+				refuse(d, badAddress)
 				continue
 			}
 			d.Email = &address // canonical form, so that bySubscription finds it

@@ -59,7 +59,7 @@ type Webhooks interface {
 
 // Mailer sends emails. mail.Mailer implements it.
 type Mailer interface {
-	Send(ctx context.Context, n mail.Notice) error
+	Send(ctx context.Context, n mail.Email) error
 }
 
 // Options configure a Deliverer.

@@ -139,7 +139,7 @@ func TestDaily(t *testing.T) {
 	plan, budget, risks := a.in("plan"), a.in("budget"), a.in("risks")
 	a.memberIs(a.user("bob"), "de")
 	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8, Zone: "Europe/Berlin"})
-	var mails []mail.Notice
+	var mails []mail.Email
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 	for i := range 12 {
 		doc := []*account{plan, budget, risks}[i/4]
@@ -175,10 +175,10 @@ func TestDaily(t *testing.T) {
 type kept struct {
 	delivery.Mailer
 	*world
-	list *[]mail.Notice
+	list *[]mail.Email
 }
 
-func (k *kept) Send(ctx context.Context, n mail.Notice) error {
+func (k *kept) Send(ctx context.Context, n mail.Email) error {
 	*k.list = append(*k.list, n)
 	return k.Mailer.Send(ctx, n)
 }
@@ -302,7 +302,7 @@ type during struct {
 	do func()
 }
 
-func (d *during) Send(ctx context.Context, n mail.Notice) error {
+func (d *during) Send(ctx context.Context, n mail.Email) error {
 	d.do()
 	return d.Mailer.Send(ctx, n)
 }
@@ -344,7 +344,7 @@ func TestDisabledMeanwhile(t *testing.T) {
 func TestCountsAll(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
-	var mails []mail.Notice
+	var mails []mail.Email
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 	const n = 130
 	for i := range n {
@@ -381,7 +381,7 @@ func TestPortions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := w.account(func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
-			var mails []mail.Notice
+			var mails []mail.Email
 			p := w.start(func(o *delivery.Options) {
 				o.Mailer = rejecting{&kept{Mailer: o.Mailer, world: w, list: &mails}, test.rejected}
 			})
@@ -415,7 +415,7 @@ func TestPortions(t *testing.T) {
 func TestBehindMuted(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
-	var mails []mail.Notice
+	var mails []mail.Email
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 	w.send(a.comment("one", a.user("bob")))
 	for range 110 {
@@ -440,7 +440,7 @@ func TestReadAmongMany(t *testing.T) {
 	busy := a.in("busy")
 	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8})
 	a.prefer("bob", collab.Preferences{Email: collab.PreferNone}, "busy")
-	var mails []mail.Notice
+	var mails []mail.Email
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 	first := a.says("one", "the first", a.user("bob"))
 	w.send(first)
@@ -645,7 +645,7 @@ func TestMailBudget(t *testing.T) {
 		told            int // minimum number of threads
 	}{{"one", 1, 1, 1}, {"grouped", 11, 1, 1}, {"many", 24, 24, 3}} {
 		a := w.account(func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
-		var mails []mail.Notice
+		var mails []mail.Email
 		p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 		for i := range test.events {
 			w.send(a.comment(fmt.Sprint("thread", i%test.threads), a.user("bob")))
@@ -720,7 +720,7 @@ type limited struct {
 	got     map[string]int
 }
 
-func (l *limited) Send(_ context.Context, n mail.Notice) error {
+func (l *limited) Send(_ context.Context, n mail.Email) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if minute := l.millis() / 60_000; minute != l.minute {

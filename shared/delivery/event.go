@@ -47,8 +47,8 @@ func then(w outbox.Work, stage outbox.Stage) outbox.Work {
 
 const endTime = 5 * time.Second // time left to report an error when a run is stopped
 
-// Event handles a message. It delivers an event up to the end of a page of its audience, sends an
-// email, or does one run of a job. The next page has its own message.
+// Event handles a message. It delivers an event up to the end of a page of its audience, sends a
+// notice, or does one run of a job. The next page has its own message.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -58,8 +58,8 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	switch m.Kind {
 	case collab.JobWork:
 		return d.job(ctx, m)
-	case collab.EmailWork:
-		return d.email(ctx, m)
+	case collab.NoticeWork:
+		return d.notice(ctx, m)
 	}
 	w, err := d.Outbox.Pending(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
 	if err != nil || w == nil {

@@ -63,7 +63,7 @@ func TestFails(t *testing.T) {
 // silent is an email service that does not respond.
 type silent struct{}
 
-func (silent) Send(ctx context.Context, _ mail.Notice) error {
+func (silent) Send(ctx context.Context, _ mail.Email) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -143,7 +143,7 @@ func TestUnparked(t *testing.T) {
 // broken is an email service that fails.
 type broken struct{ calls *atomic.Int64 }
 
-func (b broken) Send(context.Context, mail.Notice) error {
+func (b broken) Send(context.Context, mail.Email) error {
 	b.calls.Add(1)
 	return errors.New("it fails")
 }

@@ -245,7 +245,7 @@ type ses struct {
 	mailer delivery.Mailer
 }
 
-func (s ses) Send(ctx context.Context, n mail.Notice) error {
+func (s ses) Send(ctx context.Context, n mail.Email) error {
 	if err := s.call("SendEmail"); err != nil {
 		return err
 	}
@@ -384,30 +384,30 @@ func (b backlog) Work(
 	return b.Store.Work(ctx, kind, shard, from, most, skip)
 }
 
-func (b backlog) DueEmails(ctx context.Context, shard int, from string, most int, skip func(error)) ([]outbox.DueEmail, string, error) {
-	if !b.partitions[keys.DueEmailPartition(shard)] {
+func (b backlog) DueNotices(ctx context.Context, shard int, from string, most int, skip func(error)) ([]outbox.DueNotice, string, error) {
+	if !b.partitions[keys.DueNoticePartition(shard)] {
 		return nil, "", nil
 	}
-	return b.Store.DueEmails(ctx, shard, from, most, skip)
+	return b.Store.DueNotices(ctx, shard, from, most, skip)
 }
 
 // emails returns the waiting emails, earliest due first.
-func (w *world) emails() []outbox.DueEmail {
+func (w *world) emails() []outbox.DueNotice {
 	w.Helper()
 	return w.emailsIn(w.backlog())
 }
 
-func (w *world) emailsIn(b backlog) (all []outbox.DueEmail) {
+func (w *world) emailsIn(b backlog) (all []outbox.DueNotice) {
 	w.Helper()
 	b.Store = outbox.New(w.db.Outbox.At(func() time.Time { return time.UnixMilli(collab.MaxMillis - 1) }))
 	for shard := range keys.DueShards {
-		list, next, err := b.DueEmails(w.Context(), shard, "", 10_000, func(err error) { w.Log(err) })
+		list, next, err := b.DueNotices(w.Context(), shard, "", 10_000, func(err error) { w.Log(err) })
 		if w.must(err); next != "" {
 			w.Fatal("too many emails")
 		}
 		all = append(all, list...)
 	}
-	slices.SortFunc(all, func(a, b outbox.DueEmail) int { return cmp.Compare(a.Minute, b.Minute) })
+	slices.SortFunc(all, func(a, b outbox.DueNotice) int { return cmp.Compare(a.Minute, b.Minute) })
 	return all
 }
 
@@ -420,7 +420,7 @@ func (w *world) pending() []outbox.Work {
 func (w *world) pendingIn(b backlog) (all []outbox.Work) {
 	w.Helper()
 	for _, d := range w.emailsIn(b) {
-		all = append(all, outbox.Work{EventRef: d.Ref(), Kind: collab.EmailWork, Next: d.Minute, Since: d.Since})
+		all = append(all, outbox.Work{EventRef: d.Ref(), Kind: collab.NoticeWork, Next: d.Minute, Since: d.Since})
 	}
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range keys.DueShards {
@@ -593,7 +593,7 @@ func (a *account) email(user string) queue.Event {
 	a.Helper()
 	for _, d := range a.emails() {
 		if d.For.Account == a.id && d.For.User == user {
-			return queue.Event{EventRef: d.Ref(), Kind: collab.EmailWork, Due: d.Minute}
+			return queue.Event{EventRef: d.Ref(), Kind: collab.NoticeWork, Due: d.Minute}
 		}
 	}
 	a.Fatalf("no email to %s waits", user)

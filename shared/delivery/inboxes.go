@@ -34,8 +34,8 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	if r.stored.Stage == outbox.StageNew {
 		r.Metrics.Add(metrics.Events, "", 1)
 	}
-	if !r.event.Notify || r.listed() && r.Mailer == nil {
-		return then(w, outbox.StageEnd), nil
+	if told, err := r.tells(ctx); err != nil || !told {
+		return then(w, outbox.StageEnd), err
 	}
 	people, next, err := r.audience(ctx, w.Cursor)
 	if err != nil {
@@ -53,7 +53,16 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	return then(w, outbox.StageEnd), nil
 }
 
-// serve adds the notification to the inboxes and next emails of the people it reaches. It returns
+// tells reports whether the event can reach the inbox or a channel of one person.
+func (r *eventRun) tells(ctx context.Context) (bool, error) {
+	if !r.event.Notify || !r.listed() || r.Mailer != nil {
+		return r.event.Notify, nil
+	}
+	endpoints, err := r.Hooks.Endpoints(ctx, r.event.Account)
+	return slices.ContainsFunc(endpoints, func(h collab.Webhook) bool { return h.Wants(collab.NotificationDue) }), err
+}
+
+// serve adds the notification to the inboxes and next notices of the people it reaches. It returns
 // false and does nothing if the document or the notification is deleted.
 func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err error) {
 	exists := collab.Later(ctx, func() (bool, error) { return r.exists(ctx) })
@@ -91,14 +100,14 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 	placements := collab.Map(list, func(d *decision) collab.Placement {
 		p := collab.Placement{
 			User: d.UserID, Mentioned: slices.Contains(mentioned, d.UserID), Following: d.follower,
-			Hidden: d.inbox != "", Verify: r.event.VerifyAccess,
+			Hidden: d.inbox != "", Notices: map[string]string{}, Verify: r.event.VerifyAccess,
 		}
-		if d.mail == "" {
-			e, _ := r.emailFor(id, d)
-			p.Email = e.ID
-			if d.external {
-				p.Address = collab.Deref(d.Email)
-			}
+		for _, channel := range d.notices() {
+			notice, _ := r.noticeFor(id, channel, d)
+			p.Notices[channel] = notice.ID
+		}
+		if d.mail == "" && d.external {
+			p.Address = collab.Deref(d.Email)
 		}
 		return p
 	})
@@ -106,7 +115,7 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(shown)))
-	return true, r.addToEmails(ctx, n, list, placements)
+	return true, r.addToNotices(ctx, n, list, placements)
 }
 
 // notified reports whether an earlier event sent the notification, and inboxes show it. It

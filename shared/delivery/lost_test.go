@@ -268,7 +268,7 @@ type throttled struct {
 	takes *atomic.Bool
 }
 
-func (m throttled) Send(ctx context.Context, n mail.Notice) error {
+func (m throttled) Send(ctx context.Context, n mail.Email) error {
 	if !m.takes.Load() {
 		return mail.ErrThrottled
 	}

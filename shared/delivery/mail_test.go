@@ -71,7 +71,7 @@ type rejecting struct {
 	user string
 }
 
-func (r rejecting) Send(ctx context.Context, n mail.Notice) error {
+func (r rejecting) Send(ctx context.Context, n mail.Email) error {
 	if n.To.UserID == r.user {
 		return mail.ErrRejected
 	}
@@ -115,7 +115,7 @@ func TestAddresses(t *testing.T) {
 func TestNewestAddress(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
-	var mails []mail.Notice
+	var mails []mail.Email
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 	for _, name := range []string{"old", "new"} {
 		w.send(a.notification(func(ev *draft) { ev.People = []collab.User{{UserID: "bob", Email: new(a.address(name))}} }))

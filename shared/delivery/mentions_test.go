@@ -173,7 +173,7 @@ func TestAnswered(t *testing.T) {
 	a := w.account()
 	a.member("bob")
 	a.frequency("bob", collab.MailTimes{Frequency: collab.MailDaily, Hour: 8})
-	var mails []mail.Notice
+	var mails []mail.Email
 	p := w.start(func(o *delivery.Options) { o.Mailer = &kept{Mailer: o.Mailer, world: w, list: &mails} })
 	mention := a.says("thread", "the mention", a.user("bob"))
 	w.send(mention)

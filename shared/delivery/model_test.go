@@ -232,7 +232,7 @@ type watchedMailer struct {
 	m *sightModel
 }
 
-func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
+func (w watchedMailer) Send(ctx context.Context, n mail.Email) error {
 	if n.Account != w.m.id {
 		return w.ses.Send(ctx, n) // of a failed run
 	}
@@ -250,7 +250,7 @@ func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 }
 
 // look returns the events in an email, and records faults.
-func (w watchedMailer) look(n mail.Notice) (told []*fact) {
+func (w watchedMailer) look(n mail.Email) (told []*fact) {
 	m, to := w.m, n.To.UserID
 	m.mu.Lock()
 	defer m.mu.Unlock()

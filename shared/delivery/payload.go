@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/inboxview"
 	"collabdata/shared/mail/content"
 	"collabdata/shared/webhook"
 )
@@ -15,7 +16,8 @@ const (
 	payloadComments = 10 // per read
 )
 
-// Payload returns the body of an event's posts to an endpoint, with the current subject.
+// Payload returns the body of an event's posts to an endpoint, with the current subject. It returns
+// nil if nothing is left to post: the user may no longer see any of the notifications.
 func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.Webhook) ([]byte, error) {
 	select {
 	case d.rendering <- struct{}{}:
@@ -26,6 +28,8 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	s := webhook.Subject{Comments: map[int64]*collab.Comment{}}
 	var err error
 	switch {
+	case ev.Due != nil:
+		s.Due, err = d.due(ctx, ev)
 	case ev.NotificationID != "":
 		if s.Notification, err = d.Inbox.Sent(ctx, ev); err != nil || s.Notification == nil {
 			break
@@ -39,7 +43,7 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 	case ev.AnnotationID != "" && !ev.Type.Deletes():
 		err = d.readSubject(ctx, ev, &s)
 	}
-	if err != nil {
+	if err != nil || ev.Due != nil && len(s.Due) == 0 {
 		return nil, err
 	}
 	if to.Payload != collab.PayloadContract {
@@ -50,6 +54,30 @@ func (d *Deliverer) Payload(ctx context.Context, ev *collab.Event, to *collab.We
 		return nil, err
 	}
 	return webhook.ContractPayload(to.ID, ev, s, in)
+}
+
+// due returns the notifications of a notification.due event that the user may see now.
+func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNotification, error) {
+	account, err := d.account(ctx, ev.Account)
+	if err != nil {
+		return nil, err
+	}
+	org := ev.Document().OrganizationRef
+	entries, err := d.Inbox.Reader(org, ev.Due.UserID).At(ctx, ev.Due.Positions)
+	if err != nil {
+		return nil, err
+	}
+	view := &inboxview.View{Directory: d.Directory, Threads: d.Threads, Access: d.access}
+	shown, err := view.Show(ctx, inboxview.Reader{Settings: account.Settings, Org: org, User: ev.Due.UserID, Now: d.millis()}, entries)
+	if err = d.answered(err); err != nil {
+		return nil, err
+	}
+	return collab.Map(shown.Entries, func(e inboxview.Entry) webhook.DueNotification {
+		return webhook.DueNotification{
+			NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: &e.ActionUser,
+			Headline: e.RenderHeadline().For(shown.Member.User), Body: collab.Cut(e.BodyFor(shown.Member.User), webhook.MaxDueBody),
+		}
+	}), nil
 }
 
 // surroundings reads the names and preferences for the contract's form of a payload. Deleted things

@@ -157,6 +157,10 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 		res.err = err
 		return
 	}
+	if body == nil {
+		res.after.State = collab.DeliveryCanceled
+		return
+	}
 	a, err := r.poster.Deliver(ctx, at, webhook.Message{
 		URL: r.hook.URL, ID: del.EventID, Secrets: r.hook.SigningSecrets(at.UnixMilli()), Body: body,
 	})

@@ -29,6 +29,9 @@ func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, er
 		return w, err
 	}
 	endpoints = slices.DeleteFunc(endpoints, func(h collab.Webhook) bool { return !h.WantsEvent(r.event) })
+	if endpoints, err = r.mentioning(ctx, endpoints); err != nil {
+		return w, err
+	}
 	now := r.millis()
 	refs := make([]collab.LaneRef, len(endpoints))
 	err = each(len(endpoints), concurrency, func(i int) error {
@@ -46,6 +49,28 @@ func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, er
 	}
 	lanes = slices.DeleteFunc(lanes, func(l hooks.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
 	return then(w, outbox.StageList), r.wake(ctx, lanes)
+}
+
+// mentioning returns the endpoints whose MentionedUserIDs admit the event. It reads the event's
+// comments only if an endpoint has some.
+func (r *eventRun) mentioning(ctx context.Context, endpoints []collab.Webhook) ([]collab.Webhook, error) {
+	if !slices.ContainsFunc(endpoints, func(h collab.Webhook) bool { return !h.WantsMention(nil) }) {
+		return endpoints, nil
+	}
+	var mentioned []string
+	switch {
+	case r.event.Due != nil && r.event.Due.Mentioned:
+		mentioned = []string{r.event.Due.UserID}
+	case r.event.Notifying > 0:
+		err := r.readThread(ctx)
+		if err == nil {
+			mentioned, err = r.mentioned(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return collab.Where(endpoints, func(h collab.Webhook) bool { return h.WantsMention(mentioned) }), nil
 }
 
 // wake sends messages for free lanes.
@@ -70,13 +95,12 @@ func (r *eventRun) wake(ctx context.Context, lanes []hooks.Lane) error {
 // disable disables an endpoint and raises an event about it. It does nothing if the endpoint was
 // changed since it was read.
 func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhook, reason string) error {
-	seed := make([]byte, 16)
-	if _, err := io.ReadFull(d.Random, seed); err != nil {
+	id, err := d.newID()
+	if err != nil {
 		return err
 	}
-	now := d.Now()
 	ev := &collab.Event{
-		ID: collab.NewIDs(now, seed).Next(), Type: collab.WebhookDisabled, Account: acct, Time: now.UnixMilli(),
+		ID: id, Type: collab.WebhookDisabled, Account: acct, Time: d.millis(),
 		Webhook: &collab.EventWebhook{WebhookID: hook.ID, Reason: reason},
 	}
 	disabled, err := d.Hooks.DisableWebhook(ctx, acct, hook, reason, ev)
@@ -85,9 +109,23 @@ func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhoo
 	}
 	d.Metrics.Add(metrics.WebhooksDisabled, "", 1)
 	d.Log.LogAttrs(ctx, slog.LevelWarn, "webhook disabled", slog.String("account", acct), slog.String("webhook", hook.ID))
-	if err := d.Events.SendEventsIn(ctx, 0, queue.Event{EventRef: collab.EventRef{Account: acct, ID: ev.ID}}); err != nil {
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not sent: the relay sends it later",
-			slog.String("account", acct), slog.String("first", ev.ID), slog.Any("cause", err))
-	}
+	d.announce(ctx, ev)
 	return nil
+}
+
+// newID returns a new id of an event.
+func (d *Deliverer) newID() (string, error) {
+	seed := make([]byte, 16)
+	if _, err := io.ReadFull(d.Random, seed); err != nil {
+		return "", err
+	}
+	return collab.NewIDs(d.Now(), seed).Next(), nil
+}
+
+// announce sends the message about a recorded event. If it is lost, the relay sends it later.
+func (d *Deliverer) announce(ctx context.Context, ev *collab.Event) {
+	if err := d.Events.SendEventsIn(ctx, 0, queue.Event{EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}}); err != nil {
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not sent: the relay sends it later",
+			slog.String("account", ev.Account), slog.String("first", ev.ID), slog.Any("cause", err))
+	}
 }

@@ -39,8 +39,8 @@ const (
 	Cursor = "cur" // position in the stage
 	ReadAt = "rd"  // milliseconds
 
-	Hidden       = "hid" // of an inbox entry: only for an email
-	ForEmail     = "eml" // of an inbox entry, until an email has left
+	Hidden       = "hid" // of an inbox entry: only for notices
+	Notices      = "ntc" // of an inbox entry: ids of waiting notices, by channel
 	EmailAddress = "adr" // for that email, if not the member's
 	EmailEndedAt = "ema" // milliseconds
 	EmailWhy     = "emw" // reason for no email

@@ -91,7 +91,7 @@ var (
 	seenThread    = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
 	followers     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
 	AGoneThread   = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
-	nextEmail     = kind(Kind{Name: "next email", PK: inOrg + "#M#{user}", SK: "{id}", Of: AnOrganization, Expires: true, NoLine: ofNotifications})
+	nextNotice    = kind(Kind{Name: "next notice", PK: inOrg + "#M#{user}", SK: "{id}", Of: AnOrganization, Expires: true, NoLine: ofNotifications})
 	documentEntry = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
 	ANotification = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications})
@@ -102,7 +102,7 @@ var (
 	heartbeat = kind(Kind{Name: "heartbeat", PK: "DUE#heartbeat", SK: "HEARTBEAT", Expires: true, Told: Heartbeat, NoLine: "work of the deployment"})
 
 	eventOf         = kind(Kind{Name: "event", PK: "A#{acct}#EVT#{event}", SK: "EVT", Expires: true, NoLine: ofEvents})
-	dueEmail        = kind(Kind{Name: "email that is due", PK: "DUE#email#{shard}", SK: "{at:15}#{acct}#{id}", Expires: true, NoLine: ofEvents})
+	dueNotice       = kind(Kind{Name: "notice that is due", PK: "DUE#notice#{shard}", SK: "{at:15}#{acct}#{id}", Expires: true, NoLine: ofEvents})
 	pendingWork     = kind(Kind{Name: "pending work", PK: "DUE#{kind}#{shard}", SK: "{acct}#{id}", Expires: true, NoLine: ofEvents})
 	waitingDelivery = kind(Kind{Name: "waiting delivery", PK: inDelivery, SK: "~{at:15}#{event}", Expires: true, NoLine: ofEvents})
 	delivery        = kind(Kind{Name: "delivery", PK: inDelivery, SK: "{event}", Expires: true, NoLine: ofEvents})
@@ -122,8 +122,8 @@ var kinds = []*Kind{
 	apiKey, AnAccount, accountAPIKey, permissionProvider, signingKeys, accountEntry, mailSecret, lastWebhook, webhook, lane, quota,
 	personQuota, noMailAddress, AnOrganization, AMember, AnOrganizationPreference, APreference, ADocumentGrant, AFolderGrant,
 	APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
-	ARemoval, AThread, AComment, threadID, seen, seenThread, followers, AGoneThread, nextEmail, documentEntry, ANotification,
-	recipients, ARemovalFromDocument, heartbeat, eventOf, dueEmail, pendingWork, waitingDelivery, delivery, newDelivery, job,
+	ARemoval, AThread, AComment, threadID, seen, seenThread, followers, AGoneThread, nextNotice, documentEntry, ANotification,
+	recipients, ARemovalFromDocument, heartbeat, eventOf, dueNotice, pendingWork, waitingDelivery, delivery, newDelivery, job,
 	jobProgress, keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
 }
 

@@ -38,7 +38,7 @@ func TestParseChange(t *testing.T) {
 		}
 		for _, k := range []Key{
 			Event(acct, "e"), Idempotency(acct, [32]byte{}), Work("event", acct, "e"), Quota(acct, ""), AnnotationID(doc, "a"), Account(acct),
-			NextEmail(org, user, "e"), Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
+			NextNotice(org, user, "e"), Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
 			Organization(acct, "o!"), Document(org, id), Folder(org, "f"), FolderTree(org), Member(org, user), DocumentGrant(doc, user),
 			Removed(org, user), RemovedFrom(doc, user),
 			Connection("c"), Ticket("acme", "t"), ConnectionCount(acct, 1<<40),

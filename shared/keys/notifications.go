@@ -46,9 +46,9 @@ func ReadUntil(org collab.OrganizationRef, user string) Key {
 	return readUntil.Key(inOrganization(org, Parts{User: user}))
 }
 
-// NextEmail returns the key of the next email to a user about the subject id.
-func NextEmail(org collab.OrganizationRef, user, id string) Key {
-	return nextEmail.Key(inOrganization(org, Parts{User: user, ID: id}))
+// NextNotice returns the key of the next notice to a user about the subject id.
+func NextNotice(org collab.OrganizationRef, user, id string) Key {
+	return nextNotice.Key(inOrganization(org, Parts{User: user, ID: id}))
 }
 
 // MailSecret returns the key of the secret that signs an account's unsubscribe tokens.

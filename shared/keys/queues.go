@@ -13,7 +13,7 @@ type Queue struct {
 
 // Names of the queues.
 const (
-	EventsQueue   = "events"   // ids of events, jobs and emails for deliver
+	EventsQueue   = "events"   // ids of events, jobs and notices for deliver
 	WebhooksQueue = "webhooks" // one message for each webhook endpoint with work
 )
 

@@ -42,22 +42,22 @@ func Work(kind, acct, id string) Key {
 	return Key{WorkPartition(kind, int(h.Sum32()%shards)), sk}
 }
 
-// DueEmailPartition returns the partition of the emails of a shard, 0 to DueShards-1, by due
+// DueNoticePartition returns the partition of the notices of a shard, 0 to DueShards-1, by due
 // minute.
-func DueEmailPartition(shard int) string {
-	return dueEmail.Partition(Parts{Shard: strconv.Itoa(shard)})
+func DueNoticePartition(shard int) string {
+	return dueNotice.Partition(Parts{Shard: strconv.Itoa(shard)})
 }
 
-// DueEmail returns the key of an account's email that is due in a minute.
-func DueEmail(minute collab.Millis, acct, id string) Key {
+// DueNotice returns the key of an account's notice that is due in a minute.
+func DueNotice(minute collab.Millis, acct, id string) Key {
 	h := fnv.New32a()
 	h.Write([]byte(Join(acct, id)))
-	return dueEmail.Key(Parts{Shard: strconv.Itoa(int(h.Sum32() % DueShards)), At: minute, Acct: acct, ID: id})
+	return dueNotice.Key(Parts{Shard: strconv.Itoa(int(h.Sum32() % DueShards)), At: minute, Acct: acct, ID: id})
 }
 
-// ParseDueEmail parses the sort key of a due email.
-func ParseDueEmail(sk string) (minute collab.Millis, acct, id string, err error) {
-	p, err := dueEmail.ParseSK(sk)
+// ParseDueNotice parses the sort key of a due notice.
+func ParseDueNotice(sk string) (minute collab.Millis, acct, id string, err error) {
+	p, err := dueNotice.ParseSK(sk)
 	return p.At, p.Acct, p.ID, err
 }
 

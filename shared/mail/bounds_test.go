@@ -88,7 +88,7 @@ func TestRenderingIsBounded(t *testing.T) {
 }
 
 // sentBytes returns the encoded size of an email, in the longer of both encodings.
-func sentBytes(t *testing.T, m *Mailer, n Notice, c Content) int {
+func sentBytes(t *testing.T, m *Mailer, n Email, c Content) int {
 	t.Helper()
 	size := len(mime.BEncoding.Encode("UTF-8", c.Subject)) + len(mime.BEncoding.Encode("UTF-8", c.FromName))
 	for _, h := range m.headers(n, c.Unsubscribe) {

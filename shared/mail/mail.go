@@ -141,7 +141,7 @@ const attemptTime = 10 * time.Second
 // Send renders and sends an email. It returns an error that wraps ErrRejected if a retry is
 // useless, and ErrThrottled if a retry is useful later. After other errors, a retry is possible,
 // but the email may have been sent if the response of SES was lost.
-func (m *Mailer) Send(ctx context.Context, n Notice) error {
+func (m *Mailer) Send(ctx context.Context, n Email) error {
 	to, err := collab.MailAddress(collab.Deref(n.To.Email))
 	if err != nil {
 		return fmt.Errorf("%w: the recipient's address %w", ErrRejected, err)
@@ -202,7 +202,7 @@ func tagValue(account string) string {
 // headers returns the headers that SES does not add. SES sets Message-ID, so emails about a thread
 // refer to an invented id, which groups them in email programs. If the unsubscribe link is too long
 // for a header, only the text has it.
-func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
+func (m *Mailer) headers(n Email, unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
 	// RFC 3834: suppresses automatic replies
 	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")}
@@ -221,7 +221,7 @@ func (m *Mailer) headers(n Notice, unsubscribe string) []types.MessageHeader {
 }
 
 // unsubscribeURL returns the recipient's unsubscribe URL: a mailto: URL if there is no page.
-func (m *Mailer) unsubscribeURL(n Notice) string {
+func (m *Mailer) unsubscribeURL(n Email) string {
 	if m.options.Unsubscribe == "" || n.Unsubscribe == "" {
 		return "mailto:" + m.from.Address + "?subject=unsubscribe"
 	}

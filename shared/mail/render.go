@@ -27,8 +27,8 @@ const (
 	maxRead    = 64    // bytes of comments read per byte of an email
 )
 
-// Notice is the content of one email to one person.
-type Notice struct {
+// Email is the content of one email to one person.
+type Email struct {
 	To             collab.User // the recipient, with an address in Email
 	Account        string
 	OrganizationID string
@@ -127,7 +127,7 @@ type (
 )
 
 // Render renders the email for a notice.
-func (m *Mailer) Render(n Notice) (Content, error) {
+func (m *Mailer) Render(n Email) (Content, error) {
 	n.Look = n.Look.Or(m.options.Look)
 	n.Look.Color = cmp.Or(n.Look.Color, "#0b57d0")
 	v := view{
@@ -252,7 +252,7 @@ func textOn(color string) string {
 }
 
 // view renders a thread, and subtracts its bytes from left.
-func (n *Notice) view(t *Thread, left *int) threadView {
+func (n *Email) view(t *Thread, left *int) threadView {
 	v := threadView{
 		AnnotationID: t.AnnotationID, Document: t.name(), Quote: collab.Isolate(content.Line(t.Quote)), Open: "openDocument", Link: n.link(t, t.firstComment()),
 	}
@@ -289,12 +289,12 @@ func (n *Notice) view(t *Thread, left *int) threadView {
 }
 
 // link returns the link to a comment of a thread, or to the thread if comment is 0.
-func (n *Notice) link(t *Thread, comment int64) string {
+func (n *Email) link(t *Thread, comment int64) string {
 	return n.Look.LinkTo(n.OrganizationID, t.DocumentID, t.AnnotationID, comment)
 }
 
 // comment renders a comment. See package content.
-func (n *Notice) comment(t *Thread, c *collab.Comment, mentioned bool) commentView {
+func (n *Email) comment(t *Thread, c *collab.Comment, mentioned bool) commentView {
 	shown := content.Of(c, content.Reader{UserID: n.To.UserID, Mentioned: mentioned, Words: n.Words})
 	v := commentView{
 		Author: cmp.Or(collab.Isolate(content.Author(c)), n.Words.Text("somebody")), Time: n.time(c.CreatedAt),
@@ -310,7 +310,7 @@ func (n *Notice) comment(t *Thread, c *collab.Comment, mentioned bool) commentVi
 }
 
 // time formats a time; "" for 0.
-func (n *Notice) time(t collab.Millis) string {
+func (n *Email) time(t collab.Millis) string {
 	if t == 0 {
 		return ""
 	}
@@ -335,7 +335,7 @@ func (t *Thread) name() string {
 func (e *Event) headline() string { return content.Line(collab.Cut(e.Headline, collab.MaxHeadline)) }
 
 // subject returns the subject of an email about the number of events.
-func (n *Notice) subject(events int) string {
+func (n *Email) subject(events int) string {
 	if len(n.Threads) > 1 {
 		return n.Words.Count("digest", events)
 	}

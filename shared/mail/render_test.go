@@ -47,8 +47,8 @@ func comment(id int64, plain, html string) *collab.Comment {
 	return c
 }
 
-func notice(events ...Event) Notice {
-	return Notice{
+func notice(events ...Event) Email {
+	return Email{
 		To:             collab.User{UserID: "u2", Email: new("bob@example.com")},
 		OrganizationID: "org1", Words: words.In(nil), Threads: []Thread{{Document: "Quarterly report", Events: events}},
 	}
@@ -89,7 +89,7 @@ func TestRender(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		unsubscribe string
-		notice      Notice
+		notice      Email
 	}{
 		"notification": {"https://api.example/unsubscribe",
 			notice(Event{Time: noon, Headline: "Ada Lovelace approved the draft", Body: "All pages\nare ready"})},
@@ -347,7 +347,7 @@ func TestUnsubscribe(t *testing.T) {
 }
 
 func TestRenderNothing(t *testing.T) {
-	for _, n := range []Notice{notice(), {Words: words.In(nil)}} {
+	for _, n := range []Email{notice(), {Words: words.In(nil)}} {
 		if got, err := newMailer(t, "").Render(n); err == nil {
 			t.Errorf("a notice without events: %+v", got)
 		}

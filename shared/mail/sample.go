@@ -34,7 +34,7 @@ func Preview(kind Kind, look collab.MailLook, w words.Words, now time.Time) (Con
 	return m.Render(sample(kind, look, w, now))
 }
 
-func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Notice {
+func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Email {
 	at := func(minutes int64) collab.Millis { return now.UnixMilli() - minutes*time.Minute.Milliseconds() }
 	comment := func(id int64, by, text string) *collab.Comment {
 		return &collab.Comment{
@@ -51,7 +51,7 @@ func sample(kind Kind, look collab.MailLook, w words.Words, now time.Time) Notic
 		DocumentID: "plan", Document: "Launch plan", AnnotationID: "a1", Quote: "29 euros a month",
 		Events: []Event{event("mentioned", comment(2, "Ann", "Is this with VAT, {{bob}}? Our page says 24."))},
 	}
-	n := Notice{Look: look, Words: w, OrganizationID: "acme", Threads: []Thread{mention}, Unsubscribe: "TOKEN"}
+	n := Email{Look: look, Words: w, OrganizationID: "acme", Threads: []Thread{mention}, Unsubscribe: "TOKEN"}
 	switch kind {
 	case KindMention:
 	case KindThread:

@@ -14,7 +14,7 @@ type Event struct {
 	Kind  collab.WorkKind // of its pending work; "" is EventWork
 	Again bool            // a message was sent before
 	Hops  int             // length of the chain of messages before it
-	Due   collab.Millis   // of EmailWork: the key of its due entry
+	Due   collab.Millis   // of NoticeWork: the key of its due entry
 }
 
 // Lane asks deliver to work on the lane of a webhook endpoint.

@@ -31,6 +31,10 @@ type EventData struct {
 	Comments       []EventComment       `json:"comments,omitempty" doc:"The added, changed or deleted comments, in their current state"`
 	Notification   *EventNotification   `json:"notification,omitempty" doc:"The current notification"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
+	UserID         string               `json:"userId,omitempty" doc:"The user to notify"`
+	Channel        string               `json:"channel,omitempty" doc:"The channel of the user's preference, or email"`
+	Notifications  []DueNotification    `json:"notifications,omitempty" doc:"The notifications, newest first"`
+	More           *int                 `json:"more,omitempty" doc:"Number of further notifications"`
 	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"The user with data being deleted"`
 }
 
@@ -92,12 +96,27 @@ type EventNotification struct {
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
+// MaxDueBody is the maximum size of the body of a DueNotification, in bytes.
+const MaxDueBody = 8_000
+
+// DueNotification is a notification that a person is to be notified of.
+type DueNotification struct {
+	NotificationID string       `json:"notificationId"`
+	DocumentID     string       `json:"documentId,omitempty"`
+	AnnotationID   string       `json:"annotationId,omitempty"`
+	Headline       string       `json:"headline" doc:"The text in the user's language, at most 1,000 bytes"`
+	Body           string       `json:"body" doc:"The text of the first comment, or of the notification: at most 8,000 bytes"`
+	CommentIDs     []int64      `json:"commentIds,omitempty"`
+	ActionUser     *collab.User `json:"actionUser"`
+}
+
 // Subject is the current state of an event's subject.
 type Subject struct {
 	Annotation   *collab.Annotation        // nil if deleted
 	Comments     map[int64]*collab.Comment // by id: nil if deleted; missing if the payload was full
 	Notification *collab.Notification      // nil if deleted
 	NotifyUsers  []collab.User
+	Due          []DueNotification // of notification.due
 }
 
 // Payload returns the body of an event's posts, of at most MaxPayload bytes.
@@ -119,6 +138,8 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 		data.CommentID = &ev.CommentIDs[0]
 	}
 	switch {
+	case ev.Due != nil:
+		data.UserID, data.Channel, data.More, data.Notifications = ev.Due.UserID, ev.Due.Channel, &ev.Due.More, s.Due
 	case ev.NotificationID != "":
 		data.Notification = notificationOf(ev, s)
 	case ev.AnnotationID != "" && !ev.Type.Deletes():
@@ -230,6 +251,8 @@ func Fields(t collab.EventType) []string {
 		return []string{"comments"}
 	case collab.NotificationAdded, collab.NotificationClicked:
 		return []string{"notification", "actionUser"}
+	case collab.NotificationDue:
+		return []string{"userId", "channel", "notifications", "more"}
 	case collab.FolderDeleted:
 		return []string{"folderId"}
 	case collab.UserErased:

@@ -10,11 +10,13 @@ import (
 // AddRequest is the data of POST /v2/webhooks/add. Without event types, events of every type are
 // posted, including future ones.
 type AddRequest struct {
-	WebhookID   *string            `json:"webhookId" rule:"notificationid" doc:"Generated if absent"`
-	URL         string             `json:"url" rule:"required,url" doc:"Target of the posts: https, or http to an address that the operator allows"`
-	Description string             `json:"description" rule:"max=1000"`
-	EventTypes  []collab.EventType `json:"eventTypes" rule:"nonempty,max=30"`
-	Payload     collab.PayloadForm `json:"payload" doc:"Default: standard. contract: the hosted service's form, see [Webhooks](#webhooks)"`
+	WebhookID        *string            `json:"webhookId" rule:"notificationid" doc:"Generated if absent"`
+	URL              string             `json:"url" rule:"required,url" doc:"Target of the posts: https, or http to an address that the operator allows"`
+	Description      string             `json:"description" rule:"max=1000"`
+	EventTypes       []collab.EventType `json:"eventTypes" rule:"nonempty,max=30"`
+	Channel          string             `json:"channel" rule:"notnull,nonempty,max=100" doc:"Post only notification.due events of this channel, such as slack or email"`
+	MentionedUserIDs []string           `json:"mentionedUserIds" rule:"notnull,nonempty,max=100,each=id" doc:"Post only events that notify one of these users of a mention, also of a group"`
+	Payload          collab.PayloadForm `json:"payload" doc:"Default: standard. contract: the hosted service's form, see [Webhooks](#webhooks)"`
 }
 
 // Add is POST /v2/webhooks/add.
@@ -45,7 +47,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	now := call.Now.UnixMilli()
 	w := collab.Webhook{
 		ID: collab.Deref(req.WebhookID), URL: req.URL, Description: req.Description, EventTypes: rpc.Distinct(req.EventTypes),
-		Payload: req.Payload,
+		Payload: req.Payload, Channel: req.Channel, MentionedUserIDs: rpc.Distinct(req.MentionedUserIDs),
 		Secrets: []collab.WebhookSecret{{ID: call.IDs.Next(), Secret: secret, CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
 	}
 	if w.ID == "" {

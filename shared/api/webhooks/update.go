@@ -15,11 +15,13 @@ type UpdateRequest struct {
 // WebhookChange is an update of an endpoint: an absent field is unchanged, and null clears. Without
 // event types, events of every type are posted.
 type WebhookChange struct {
-	URL         rpc.Opt[string]             `json:"url" rule:"notnull,url"`
-	Description rpc.Opt[string]             `json:"description" rule:"max=1000"`
-	EventTypes  rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30"`
-	Payload     rpc.Opt[collab.PayloadForm] `json:"payload" doc:"As in webhooks/add; null: standard"`
-	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it, and resets its failures"`
+	URL              rpc.Opt[string]             `json:"url" rule:"notnull,url"`
+	Description      rpc.Opt[string]             `json:"description" rule:"max=1000"`
+	EventTypes       rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30"`
+	Channel          rpc.Opt[string]             `json:"channel" rule:"nonempty,max=100" doc:"As in webhooks/add; null: no filter"`
+	MentionedUserIDs rpc.Opt[[]string]           `json:"mentionedUserIds" rule:"nonempty,max=100,each=id" doc:"As in webhooks/add; null: no filter"`
+	Payload          rpc.Opt[collab.PayloadForm] `json:"payload" doc:"As in webhooks/add; null: standard"`
+	Disabled         rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it, and resets its failures"`
 }
 
 // Update is POST /v2/webhooks/update.
@@ -64,6 +66,12 @@ func (d *WebhookChange) apply(w *collab.Webhook) {
 	}
 	if d.EventTypes.Sent() {
 		w.EventTypes = rpc.Distinct(d.EventTypes.Value)
+	}
+	if d.Channel.Sent() {
+		w.Channel = d.Channel.Value
+	}
+	if d.MentionedUserIDs.Sent() {
+		w.MentionedUserIDs = rpc.Distinct(d.MentionedUserIDs.Value)
 	}
 	if d.Payload.Sent() {
 		w.Payload = d.Payload.Value

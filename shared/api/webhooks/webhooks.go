@@ -20,19 +20,21 @@ type Service struct {
 
 // Webhook is a webhook endpoint in a response, without the text of its secrets.
 type Webhook struct {
-	WebhookID      string             `json:"webhookId"`
-	URL            string             `json:"url"`
-	Description    string             `json:"description"`
-	EventTypes     []collab.EventType `json:"eventTypes" rule:"nullable"` // null means all
-	Payload        collab.PayloadForm `json:"payload" doc:"The form of the posts"`
-	Disabled       bool               `json:"disabled"`
-	DisabledReason string             `json:"disabledReason,omitempty" doc:"Why the service disabled it"`
-	Failures       int                `json:"failures" doc:"Failed posts since the last success"`
-	FailingSince   collab.Timestamp   `json:"failingSince,omitzero" doc:"Time of the first of these failures"`
-	Resting        bool               `json:"resting"` // posts are paused after many failures, except probes
-	Secrets        []Secret           `json:"secrets" doc:"Active secrets, current one first"`
-	CreatedAt      collab.Timestamp   `json:"createdAt"`
-	LastUpdated    collab.Timestamp   `json:"lastUpdated"`
+	WebhookID        string             `json:"webhookId"`
+	URL              string             `json:"url"`
+	Description      string             `json:"description"`
+	EventTypes       []collab.EventType `json:"eventTypes" rule:"nullable"` // null means all
+	Channel          string             `json:"channel,omitempty" doc:"Only notification.due events of this channel"`
+	MentionedUserIDs []string           `json:"mentionedUserIds,omitempty" doc:"Only events that notify one of these users of a mention"`
+	Payload          collab.PayloadForm `json:"payload" doc:"The form of the posts"`
+	Disabled         bool               `json:"disabled"`
+	DisabledReason   string             `json:"disabledReason,omitempty" doc:"Why the service disabled it"`
+	Failures         int                `json:"failures" doc:"Failed posts since the last success"`
+	FailingSince     collab.Timestamp   `json:"failingSince,omitzero" doc:"Time of the first of these failures"`
+	Resting          bool               `json:"resting"` // posts are paused after many failures, except probes
+	Secrets          []Secret           `json:"secrets" doc:"Active secrets, current one first"`
+	CreatedAt        collab.Timestamp   `json:"createdAt"`
+	LastUpdated      collab.Timestamp   `json:"lastUpdated"`
 }
 
 // Secret is a secret in a response, without its text.
@@ -51,6 +53,7 @@ type WebhookWithSecret struct {
 func show(w collab.Webhook, now time.Time) Webhook {
 	shown := Webhook{
 		WebhookID: w.ID, URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
+		Channel: w.Channel, MentionedUserIDs: w.MentionedUserIDs,
 		Payload:  cmp.Or(w.Payload, collab.PayloadStandard),
 		Disabled: w.Disabled, DisabledReason: w.DisabledReason,
 		Failures: w.Health.Failures, FailingSince: collab.Timestamp(w.Health.FailingSince), Resting: w.Health.Resting(),

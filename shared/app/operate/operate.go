@@ -67,7 +67,7 @@ func New(c Config) *Operator {
 // noMailer replaces the email service in explanations of recipients.
 type noMailer struct{}
 
-func (noMailer) Send(context.Context, mail.Notice) error { return errors.ErrUnsupported }
+func (noMailer) Send(context.Context, mail.Email) error { return errors.ErrUnsupported }
 
 // Endpoints returns the operator's own operations, then the latest version of each operation of the
 // API.

@@ -1,5 +1,5 @@
 // Package pending resends pending work to the queues: events with lost messages or failed
-// deliveries, due emails, and webhook endpoints with due deliveries.
+// deliveries, due notices, and webhook endpoints with due deliveries.
 package pending
 
 import (
@@ -34,7 +34,7 @@ const (
 	// between the first two messages about the same work; doubles each time
 	firstWait  = 2 * time.Minute
 	lastWait   = time.Hour
-	failedWait = 24 * time.Hour  // between attempts at an email that has failed for hours
+	failedWait = 24 * time.Hour  // between attempts at a notice that has failed for hours
 	parkedWait = 9 * time.Minute // between checks of parked work, in every tenth minute
 
 	longQueue = 1_000 // waiting messages
@@ -47,8 +47,8 @@ type Store interface {
 		ctx context.Context, kind collab.WorkKind, shard int, from string, limit int, skip func(error),
 	) (list []outbox.Work, next string, err error)
 	Postpone(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
-	DueEmails(ctx context.Context, shard int, from string, limit int, skip func(error)) (list []outbox.DueEmail, next string, err error)
-	PostponeEmail(ctx context.Context, d outbox.DueEmail, to collab.Millis) (minute collab.Millis, err error)
+	DueNotices(ctx context.Context, shard int, from string, limit int, skip func(error)) (list []outbox.DueNotice, next string, err error)
+	PostponeNotice(ctx context.Context, d outbox.DueNotice, to collab.Millis) (minute collab.Millis, err error)
 	Fail(ctx context.Context, w outbox.Work, failure string) error
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error
@@ -85,7 +85,7 @@ type Relay struct {
 
 // kinds of pending work run concurrently, so that none waits for another.
 var kinds = [...]collab.WorkKind{
-	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.EmailWork,
+	collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.NoticeWork,
 }
 
 // Run sends messages about due work, accounts in turn, until nothing is due or its time is over. It
@@ -114,8 +114,8 @@ func (r *Relay) Run(ctx context.Context) error {
 		case kind == collab.ParkedWork && r.Now().Minute()%10 != 0:
 			continue
 		}
-		if kind == collab.EmailWork {
-			wg.Go(func() { runs[i].emails(ctx) })
+		if kind == collab.NoticeWork {
+			wg.Go(func() { runs[i].notices(ctx) })
 		} else {
 			wg.Go(func() { runs[i].run(ctx) })
 		}
@@ -191,9 +191,9 @@ func (k *kindRun) run(ctx context.Context) {
 	}
 }
 
-// emails reads due emails in portions, earliest minute of each shard first, until nothing is left
+// notices reads due notices in portions, earliest minute of each shard first, until nothing is left
 // or the time is over.
-func (k *kindRun) emails(ctx context.Context) {
+func (k *kindRun) notices(ctx context.Context) {
 	type turn struct {
 		shard int
 		from  string
@@ -205,7 +205,7 @@ func (k *kindRun) emails(ctx context.Context) {
 	for len(turns) > 0 && inTime(ctx) {
 		t := turns[0]
 		turns = turns[1:]
-		list, next, err := k.Store.DueEmails(ctx, t.shard, t.from, portion, k.Metrics.PassOver(ctx, k.Log))
+		list, next, err := k.Store.DueNotices(ctx, t.shard, t.from, portion, k.Metrics.PassOver(ctx, k.Log))
 		if err != nil {
 			k.errs = append(k.errs, err)
 			continue
@@ -213,12 +213,12 @@ func (k *kindRun) emails(ctx context.Context) {
 		if next != "" {
 			turns = append(turns, turn{t.shard, next})
 		}
-		k.sendEmails(ctx, list)
+		k.sendNotices(ctx, list)
 	}
 }
 
-// sendEmails postpones emails and sends messages about them.
-func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
+// sendNotices postpones notices and sends messages about them.
+func (k *kindRun) sendNotices(ctx context.Context, list []outbox.DueNotice) {
 	now := k.Now()
 	moving, cancel := context.WithTimeout(ctx, portionTime)
 	defer cancel()
@@ -235,15 +235,15 @@ func (k *kindRun) sendEmails(ctx context.Context, list []outbox.DueEmail) {
 			wait := waitAfter(d.Postponed)
 			if d.Postponed >= outbox.MostPostponed {
 				wait = failedWait
-				k.failed(ctx, "email failed", slog.String("account", d.For.Account), slog.String("email", d.Ref().ID))
+				k.failed(ctx, "notice failed", slog.String("account", d.For.Account), slog.String("notice", d.Ref().ID))
 			}
-			minute, err := k.Store.PostponeEmail(moving, d, now.Add(wait).UnixMilli())
+			minute, err := k.Store.PostponeNotice(moving, d, now.Add(wait).UnixMilli())
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				k.errs = append(k.errs, err)
 			} else if minute != 0 {
-				events = append(events, queue.Event{EventRef: d.Ref(), Kind: collab.EmailWork, Due: minute})
+				events = append(events, queue.Event{EventRef: d.Ref(), Kind: collab.NoticeWork, Due: minute})
 			}
 			return nil
 		})

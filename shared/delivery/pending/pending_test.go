@@ -238,7 +238,7 @@ func TestLaneIsWoken(t *testing.T) {
 	w.wants("map[hook:1]")
 }
 
-// TestEmailsAndParked checks that emails count as pending from their due time, and that parked work
+// TestEmailsAndParked checks that notices count as pending from their due time, and that parked work
 // is sent in every tenth minute and has no age.
 func TestEmailsAndParked(t *testing.T) {
 	w := newWorld(t)
@@ -254,8 +254,8 @@ func TestEmailsAndParked(t *testing.T) {
 	bob := outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}
 	names := []string{}
 	for about, message := range map[string]bool{"a": true, "n": false} {
-		e := outbox.EmailAbout(bob, about)
-		_, err := w.store.AddToEmail(t.Context(), e, "entry", w.Now().Add(5*time.Minute).UnixMilli(), message, false)
+		e := outbox.NoticeAbout(bob, "email", about)
+		_, err := w.store.AddToNotice(t.Context(), e, "entry", w.Now().Add(5*time.Minute).UnixMilli(), message, false)
 		must.Do(t, err)
 		names = append(names, e.Ref().ID, map[bool]string{true: "sent", false: "unsent"}[message])
 	}
@@ -281,14 +281,14 @@ func TestEmailsAndParked(t *testing.T) {
 	}
 }
 
-// TestEmailBackoff checks that an unsent email is resent like an event. After ten times, it is sent
+// TestEmailBackoff checks that an unsent notice is resent like an event. After ten times, it is sent
 // once a day and logged each time.
 func TestEmailBackoff(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(time.Minute)
 	start := w.Now()
-	e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"})
-	_, err := w.store.AddToEmail(t.Context(), e, "entry", start.UnixMilli(), false, false)
+	e := outbox.NoticeAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}, "email")
+	_, err := w.store.AddToNotice(t.Context(), e, "entry", start.UnixMilli(), false, false)
 	must.Do(t, err)
 	for _, minutes := range []time.Duration{0, 2, 6, 14, 30, 62, 122, 182, 242, 302, 362, 362 + 24*60} {
 		for _, early := range []time.Duration{time.Minute, 0} {
@@ -299,19 +299,19 @@ func TestEmailBackoff(t *testing.T) {
 			}
 		}
 	}
-	if n := strings.Count(w.log.String(), "email failed"); n != 2 {
+	if n := strings.Count(w.log.String(), "notice failed"); n != 2 {
 		t.Errorf("it was logged %d times", n)
 	}
 }
 
-// TestManyEmailsWait checks that a run reads due emails, however many others wait.
+// TestManyEmailsWait checks that a run reads due notices, however many others wait.
 func TestManyEmailsWait(t *testing.T) {
 	w := newWorld(t)
 	var reads [2]float64
 	for round, waiting := range []int{0, 300} {
 		must.Do(t, store.Each(t.Context(), waiting, func(ctx context.Context, i int) error {
-			e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: fmt.Sprint("user", i)})
-			_, err := w.store.AddToEmail(ctx, e, "entry", w.Now().Add(time.Hour).UnixMilli(), true, false)
+			e := outbox.NoticeAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: fmt.Sprint("user", i)}, "email")
+			_, err := w.store.AddToNotice(ctx, e, "entry", w.Now().Add(time.Hour).UnixMilli(), true, false)
 			return err
 		}))
 		var usage collab.Usage
@@ -319,24 +319,24 @@ func TestManyEmailsWait(t *testing.T) {
 		reads[round], _, _ = usage.Total()
 	}
 	if reads[0] != reads[1] {
-		t.Errorf("%.1f read units, and %.1f where 300 emails wait", reads[0], reads[1])
+		t.Errorf("%.1f read units, and %.1f where 300 notices wait", reads[0], reads[1])
 	}
 }
 
-// TestManyEmailsDue checks that a run sends due emails beyond a shard's first portion. It sends a
+// TestManyEmailsDue checks that a run sends due notices beyond a shard's first portion. It sends a
 // long queue only a few.
 func TestManyEmailsDue(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "a", Organization: "org"}
-	var list []outbox.Email
+	var list []outbox.Notice
 	for i := 0; len(list) < 260; i++ {
-		e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: org, User: fmt.Sprint("user", i)})
-		if keys.DueEmail(0, "a", e.Ref().ID).PK == keys.DueEmailPartition(0) {
+		e := outbox.NoticeAbout(outbox.Recipient{OrganizationRef: org, User: fmt.Sprint("user", i)}, "email")
+		if keys.DueNotice(0, "a", e.Ref().ID).PK == keys.DueNoticePartition(0) {
 			list = append(list, e)
 		}
 	}
 	must.Do(t, store.Each(t.Context(), len(list), func(ctx context.Context, i int) error {
-		_, err := w.store.AddToEmail(ctx, list[i], "entry", w.Now().UnixMilli(), false, false)
+		_, err := w.store.AddToNotice(ctx, list[i], "entry", w.Now().UnixMilli(), false, false)
 		return err
 	}))
 	w.add(time.Minute)
@@ -353,18 +353,18 @@ func TestManyEmailsDue(t *testing.T) {
 	}
 }
 
-// elsewhere is a table in which another run postpones all emails first.
+// elsewhere is a table in which another run postpones all notices first.
 type elsewhere struct{ pending.Store }
 
-func (elsewhere) PostponeEmail(context.Context, outbox.DueEmail, collab.Millis) (collab.Millis, error) {
+func (elsewhere) PostponeNotice(context.Context, outbox.DueNotice, collab.Millis) (collab.Millis, error) {
 	return 0, nil
 }
 
-// TestPostponedElsewhere checks that a run sends no email that another run postponed.
+// TestPostponedElsewhere checks that a run sends no notice that another run postponed.
 func TestPostponedElsewhere(t *testing.T) {
 	w := newWorld(t)
-	e := outbox.EmailAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"})
-	_, err := w.store.AddToEmail(t.Context(), e, "entry", w.Now().UnixMilli(), false, false)
+	e := outbox.NoticeAbout(outbox.Recipient{OrganizationRef: collab.OrganizationRef{Account: "a", Organization: "org"}, User: "bob"}, "email")
+	_, err := w.store.AddToNotice(t.Context(), e, "entry", w.Now().UnixMilli(), false, false)
 	must.Do(t, err)
 	w.add(time.Minute)
 	r := w.relay()

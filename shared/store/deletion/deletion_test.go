@@ -170,7 +170,7 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 
 func (p *process) email(org collab.OrganizationRef, user string, n collab.Notification) {
 	p.Helper()
-	_, err := p.Outbox.AddToEmail(p.Context(), outbox.EmailAbout(outbox.Recipient{OrganizationRef: org, User: user}), inbox.Position(n), p.Millis(), false, false)
+	_, err := p.Outbox.AddToNotice(p.Context(), outbox.NoticeAbout(outbox.Recipient{OrganizationRef: org, User: user}, "email"), inbox.Position(n), p.Millis(), false, false)
 	p.must(err)
 }
 

@@ -140,7 +140,7 @@ func (w *world) notify(doc collab.DocumentRef, id string, by collab.User, fill f
 	}
 	w.must(w.inbox.AddToInbox(w.Context(), doc.OrganizationRef, n, storetest.Placed(users...)))
 	for _, u := range users {
-		_, err := w.outbox.AddToEmail(w.Context(), outbox.EmailAbout(outbox.Recipient{OrganizationRef: doc.OrganizationRef, User: u}), inbox.Position(n), w.Millis(), false, false)
+		_, err := w.outbox.AddToNotice(w.Context(), outbox.NoticeAbout(outbox.Recipient{OrganizationRef: doc.OrganizationRef, User: u}, "email"), inbox.Position(n), w.Millis(), false, false)
 		w.must(err)
 		w.must(w.inbox.ChangeNotification(w.Context(), w.request(), doc.OrganizationRef, collab.NotificationChange{ID: id, Read: []string{u}}))
 		w.must(w.inbox.ReadUntil(w.Context(), doc.OrganizationRef, u, 1))

@@ -53,26 +53,29 @@ type inboxItem struct {
 	Actor      string `dynamodbav:"act,omitempty"` // in the list for all: the excluded sender
 	Expires    int64  `dynamodbav:"ttl"`
 
-	Hidden  bool          `dynamodbav:"hid,omitempty"` // as in collab.Placement
-	Email   string        `dynamodbav:"eml,omitempty"` // until EndEmail
-	Address string        `dynamodbav:"adr,omitempty"`
-	Verify  bool          `dynamodbav:"vfy,omitempty"`
-	EndedAt collab.Millis `dynamodbav:"ema,omitempty"` // when an email left, or was decided against
-	Why     string        `dynamodbav:"emw,omitempty"` // reason for no email; "" if one left
+	Hidden  bool              `dynamodbav:"hid,omitempty"` // as in collab.Placement
+	Notices map[string]string `dynamodbav:"ntc,omitempty"` // by channel, until EndNotice
+	Address string            `dynamodbav:"adr,omitempty"`
+	Verify  bool              `dynamodbav:"vfy,omitempty"`
+	EndedAt collab.Millis     `dynamodbav:"ema,omitempty"` // when an email left, or was decided against
+	Why     string            `dynamodbav:"emw,omitempty"` // reason for no email; "" if one left
 }
 
 // AddToInbox adds a notification to the lists of users. It leaves existing entries unchanged, and
-// sets Email of each placement to the email that the entry waits for.
+// sets Notices of each placement to those that the entry waits for.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to []collab.Placement) error {
 	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{
 			Mentioned: to[i].Mentioned, Following: to[i].Following, Document: n.DocumentID, Annotation: n.AnnotationID, Expires: expiry(n.CreatedAt),
-			Hidden: to[i].Hidden, Email: to[i].Email, Address: to[i].Address, Verify: to[i].Verify,
+			Hidden: to[i].Hidden, Notices: to[i].Notices, Address: to[i].Address, Verify: to[i].Verify,
 		}
 		there, err := s.Create(ctx, store.ItemOf(keys.UserNotification(org, to[i].User, n.CreatedAt, n.ID), own))
-		if there != nil {
-			to[i].Email = there.Text(keys.ForEmail)
+		if err != nil || there == nil {
+			return err
 		}
+		var is inboxItem
+		err = there.Decode(&is)
+		to[i].Notices = is.Notices
 		return err
 	})
 }
@@ -258,14 +261,10 @@ func (s *Store) pointers(
 	items = withoutTwins(items)
 	list := make([]pointer, len(items))
 	for i, it := range items {
-		p := pointer{sk: it.Text(keys.SK), toAll: it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK}
-		if p.at, p.id, err = keys.ParseListed(p.sk); err != nil {
-			return nil, false, store.Unreadable(it.Key(), err)
-		}
-		if err := it.Decode(&p.inboxItem); err != nil {
+		if list[i], err = pointerOf(it); err != nil {
 			return nil, false, err
 		}
-		list[i] = p
+		list[i].toAll = it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK
 	}
 	return list, more, nil
 }

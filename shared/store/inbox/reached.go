@@ -37,7 +37,7 @@ func (s *Store) Reached(
 		if err := cmp.Or(found[state(u)].Decode(&did), found[entry(u)].Decode(&is)); err != nil {
 			return nil, err
 		}
-		all[u] = Reached{found[entry(u)] != nil && !is.Hidden, did.ReadAt, did.DeletedAt, is.Email != "", is.EndedAt, is.Why}
+		all[u] = Reached{found[entry(u)] != nil && !is.Hidden, did.ReadAt, did.DeletedAt, is.Notices[collab.EmailChannel] != "", is.EndedAt, is.Why}
 	}
 	return all, nil
 }

@@ -1,5 +1,5 @@
 // Package outbox stores outgoing data: events and the progress of their delivery, pending work,
-// emails and jobs.
+// notices and jobs.
 package outbox
 
 import (

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	emailLease = 2 * time.Minute // then another run may claim the email; no run takes as long
+	noticeLease = 2 * time.Minute // then another run may claim the email; no run takes as long
 
 	// waiting time of an email of a disabled organization or account
 	longestDisabled = 24 * time.Hour
@@ -29,25 +29,27 @@ const (
 	entryPortion = 10 // further entries read at once
 )
 
-// addToEmails adds the entries at placements to the emails of people, and sends messages for new
-// emails.
-func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
+// addToNotices adds the entries at placements to the notices of people, and sends messages for new
+// notices.
+func (r *eventRun) addToNotices(ctx context.Context, n collab.Notification, list []*decision, placements []collab.Placement) error {
 	var mu sync.Mutex
 	messages := map[time.Duration][]queue.Event{} // by delay
 	err := each(len(list), concurrency, func(i int) error {
-		if placements[i].Email == "" {
-			return nil
+		for channel, id := range placements[i].Notices {
+			e, due := r.noticeFor(n.ID, channel, list[i])
+			e.ID = id // an existing entry keeps its notice
+			wait, send := r.bringIn(due, r.hops)
+			minute, err := r.Outbox.AddToNotice(ctx, e, inbox.Position(n), due, send, r.again)
+			if err != nil {
+				return err
+			}
+			if minute != 0 && send {
+				mu.Lock()
+				messages[wait] = append(messages[wait], noticeMessage(e, minute, r.hops))
+				mu.Unlock()
+			}
 		}
-		e, due := r.emailFor(n.ID, list[i])
-		e.ID = placements[i].Email // an existing entry keeps its email
-		wait, send := r.bringIn(due, r.hops)
-		minute, err := r.Outbox.AddToEmail(ctx, e, inbox.Position(n), due, send, r.again)
-		if err == nil && minute != 0 && send {
-			mu.Lock()
-			defer mu.Unlock()
-			messages[wait] = append(messages[wait], emailMessage(e, minute, r.hops))
-		}
-		return err
+		return nil
 	})
 	for wait, events := range messages {
 		err = errors.Join(err, r.Events.SendEventsIn(ctx, wait, events...))
@@ -55,31 +57,32 @@ func (r *eventRun) addToEmails(ctx context.Context, n collab.Notification, list 
 	return err
 }
 
-// bringIn returns the time until an email is due, and whether to send a message for then. If not,
-// the relay finds the email.
+// bringIn returns the time until a notice is due, and whether to send a message for then. If not,
+// the relay finds the notice.
 func (d *Deliverer) bringIn(due collab.Millis, hops int) (wait time.Duration, message bool) {
 	wait = max(time.UnixMilli(due).Sub(d.Now()), 0)
 	return wait, mayFollow(hops, wait)
 }
 
-func emailMessage(e outbox.Email, minute collab.Millis, hops int) queue.Event {
-	return queue.Event{EventRef: e.Ref(), Kind: collab.EmailWork, Hops: hops + 1, Due: minute}
+func noticeMessage(e outbox.Notice, minute collab.Millis, hops int) queue.Event {
+	return queue.Event{EventRef: e.Ref(), Kind: collab.NoticeWork, Hops: hops + 1, Due: minute}
 }
 
-// emailFor returns the email to a person that includes a notification, and when it is due.
-func (r *eventRun) emailFor(id string, d *decision) (outbox.Email, collab.Millis) {
+// noticeFor returns the notice to a person on a channel that includes a notification, and when it is
+// due: at the same time on all channels.
+func (r *eventRun) noticeFor(id, channel string, d *decision) (outbox.Notice, collab.Millis) {
 	to := outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
 	if next := d.times.Next(r.Now()); !next.IsZero() {
-		return outbox.EmailAbout(to), next.UnixMilli()
+		return outbox.NoticeAbout(to, channel), next.UnixMilli()
 	}
 	due := r.event.Time + r.mailDelay(r.settings).Milliseconds()
 	switch {
 	case r.settings.MailBatch == collab.BatchPerson:
-		return outbox.EmailAbout(to), due
+		return outbox.NoticeAbout(to, channel), due
 	case r.settings.MailBatch == collab.BatchEvent || r.event.AnnotationID == "":
-		return outbox.EmailAbout(to, id), r.event.Time
+		return outbox.NoticeAbout(to, channel, id), r.event.Time
 	}
-	return outbox.EmailAbout(to, r.document.Document, r.event.AnnotationID), due
+	return outbox.NoticeAbout(to, channel, r.document.Document, r.event.AnnotationID), due
 }
 
 // mailDelay returns the delay of emails of an account.
@@ -87,24 +90,24 @@ func (d *Deliverer) mailDelay(s collab.Settings) time.Duration {
 	return cmp.Or(time.Duration(s.MailDelaySeconds)*time.Second, d.MailDelay)
 }
 
-// emailRun handles one message about an email.
-type emailRun struct {
+// noticeRun handles one message about a notice.
+type noticeRun struct {
 	*Deliverer
-	*outbox.ClaimedEmail
+	*outbox.ClaimedNotice
 	account collab.Account
 	org     collab.OrganizationRef
 	times   collab.MailTimes // of the recipient
-	list    *inbox.ToEmail
+	list    *inbox.ToNotify
 	sent    bool
 }
 
-// email sends an email that is due.
-func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
-	claimed, err := d.Outbox.ClaimEmail(ctx, m.EventRef, m.Due, d.Now().Add(emailLease).UnixMilli())
+// notice sends a notice that is due.
+func (d *Deliverer) notice(ctx context.Context, m queue.Event) error {
+	claimed, err := d.Outbox.ClaimNotice(ctx, m.EventRef, m.Due, d.Now().Add(noticeLease).UnixMilli())
 	if err != nil || claimed == nil {
 		return err
 	}
-	r := &emailRun{Deliverer: d, ClaimedEmail: claimed, org: claimed.For.OrganizationRef}
+	r := &noticeRun{Deliverer: d, ClaimedNotice: claimed, org: claimed.For.OrganizationRef}
 	ctx, charge := d.metered(ctx)
 	due, err := r.run(ctx)
 	if collab.CodeOf(err) == collab.NotFound { // the organization was deleted
@@ -114,32 +117,32 @@ func (d *Deliverer) email(ctx context.Context, m queue.Event) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 	defer cancel()
 	if err != nil {
-		_, free := d.Outbox.FreeEmail(ending, claimed, 0, false)
+		_, free := d.Outbox.FreeNotice(ending, claimed, 0, false)
 		return errors.Join(err, free)
 	}
-	finish := d.Outbox.FinishEmail
+	finish := d.Outbox.FinishNotice
 	if due != 0 { // it was not sent
-		finish = d.Outbox.FreeEmail
+		finish = d.Outbox.FreeNotice
 	}
 	next := cmp.Or(due, r.next())
 	wait, send := d.bringIn(next, m.Hops)
 	minute, err := finish(ending, claimed, next, send)
 	if err == nil && minute != 0 && send {
-		err = d.Events.SendEventsIn(ending, wait, emailMessage(claimed.Email, minute, m.Hops))
+		err = d.Events.SendEventsIn(ending, wait, noticeMessage(claimed.Notice, minute, m.Hops))
 	}
 	return err
 }
 
-// next returns the time when the recipient's next email is due, or 0 if nothing is left to send.
-func (r *emailRun) next() collab.Millis {
+// next returns the time when the recipient's next notice is due, or 0 if nothing is left to send.
+func (r *noticeRun) next() collab.Millis {
 	if next := r.times.Next(r.Now()); !next.IsZero() {
 		return next.UnixMilli()
 	}
 	return r.Now().Add(r.mailDelay(r.account.Settings)).UnixMilli()
 }
 
-// run sends the email, or returns the time of the next attempt.
-func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
+// run sends the notice, or returns the time of the next attempt.
+func (r *noticeRun) run(ctx context.Context) (due collab.Millis, err error) {
 	enabled := false
 	var usedUp *collab.Error
 	err = both(func() (err error) {
@@ -148,7 +151,7 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 		}
 		return err
 	}, func() (err error) {
-		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToEmail(ctx, r.From, r.ID)
+		r.list, err = r.Inbox.Reader(r.org, r.For.User).ToNotify(ctx, r.From, r.Channel, r.ID)
 		return err
 	})
 	if err != nil {
@@ -157,38 +160,84 @@ func (r *emailRun) run(ctx context.Context) (due collab.Millis, err error) {
 	if !enabled {
 		if r.Now().Sub(time.UnixMilli(r.First)) > longestDisabled {
 			r.list.EndLeft(string(whyDisabled))
-			return 0, r.end(ctx)
+			return 0, r.list.Finish(ctx)
 		}
 		return r.Now().Add(shortHold).UnixMilli(), nil
 	}
 	if usedUp != nil {
 		return r.hold(ctx, "the account has used up its quota", min(max(usedUp.RetryAfter, shortHold), longHold), usedUp)
 	}
+	if r.byEmail() && r.Mailer == nil {
+		r.list.EndLeft(string(mailOff))
+		return 0, r.list.Finish(ctx)
+	}
 	told, err := r.choose(ctx)
-	if err == nil && len(told.entries) > 0 {
+	switch {
+	case err != nil:
+		return 0, err
+	case len(told.entries) > 0 && r.byEmail():
 		due, err = r.send(ctx, told)
+	case len(told.entries) > 0:
+		err = r.post(ctx, told)
 	}
 	if err != nil || due != 0 {
 		return due, err
 	}
-	return 0, r.end(ctx)
+	return 0, r.list.Finish(ctx)
 }
 
-// end records the email's outcome in its entries.
-func (r *emailRun) end(ctx context.Context) error {
-	for why, positions := range r.list.Ended {
-		if err := r.Inbox.EndEmail(ctx, r.org, r.For.User, why, positions); err != nil {
-			return err
-		}
+// byEmail reports whether the service sends the notice as an email.
+func (r *noticeRun) byEmail() bool { return !byWebhook(r.account.Settings, r.Channel) }
+
+// post records a notification.due event about the selected entries, which counts the remaining ones.
+// It returns an error, and records nothing, if an entry was deleted meanwhile.
+func (r *noticeRun) post(ctx context.Context, t *told) error {
+	id, err := r.newID()
+	if err != nil {
+		return err
 	}
+	ev := t.common(r.org)
+	ev.ID, ev.Type, ev.Time = id, collab.NotificationDue, r.millis()
+	ev.Due = &collab.EventDue{
+		UserID: r.For.User, Channel: r.Channel, More: r.list.Left(),
+		Positions: collab.Map(t.entries, func(e inboxview.Entry) string { return e.Position }),
+		Mentioned: slices.ContainsFunc(t.entries, func(e inboxview.Entry) bool { return e.Mentioned }),
+	}
+	switch told, err := r.list.Tell(ctx, &ev, ev.Due.Positions); {
+	case err != nil:
+		return err
+	case !told:
+		return errors.New("an entry of the notice was deleted")
+	}
+	r.sent = true
+	r.list.EndLeft(countedAlone)
+	r.announce(ctx, &ev)
 	return nil
 }
 
+// common returns an event of the entries' organization, and of their document and thread if they
+// share one.
+func (t *told) common(org collab.OrganizationRef) collab.Event {
+	of := threadOf(org, &t.entries[0].InboxEntry)
+	for _, e := range t.entries {
+		other := threadOf(org, &e.InboxEntry)
+		if other.document != of.document {
+			of.document = collab.DocumentRef{OrganizationRef: org}
+		}
+		if other != of {
+			of.annotation = ""
+		}
+	}
+	ev := collab.In(of.document)
+	ev.AnnotationID = of.annotation
+	return ev
+}
+
 // send sends the email about the selected entries, and counts the remaining ones.
-func (r *emailRun) send(ctx context.Context, told *told) (due collab.Millis, err error) {
-	notice, err := r.notice(ctx, told, r.list.Left())
+func (r *noticeRun) send(ctx context.Context, told *told) (due collab.Millis, err error) {
+	email, err := r.email(ctx, told, r.list.Left())
 	if err == nil {
-		err = r.Mailer.Send(ctx, notice)
+		err = r.Mailer.Send(ctx, email)
 	}
 	why := ""
 	switch {
@@ -213,7 +262,7 @@ func (r *emailRun) send(ctx context.Context, told *told) (due collab.Millis, err
 // countedAlone is the reason of an entry that an email only counts.
 const countedAlone = "only counted: the email shows newer ones"
 
-// told holds the entries that an email shows.
+// told holds the entries that a notice shows.
 type told struct {
 	entries []inboxview.Entry // newest first
 	to      collab.User       // the recipient, with an address
@@ -233,9 +282,9 @@ func threadOf(org collab.OrganizationRef, e *collab.InboxEntry) threadRef {
 	return threadRef{e.Document(org), e.AnnotationID}
 }
 
-// choose selects the entries that the email shows, by current rights, preferences, read states and
-// texts. It ends entries that it rejects, and leaves entries that the email only counts.
-func (r *emailRun) choose(ctx context.Context) (*told, error) {
+// choose selects the entries that the notice shows, by current rights, preferences, read states and
+// texts. It ends entries that it rejects, and leaves entries that the notice only counts.
+func (r *noticeRun) choose(ctx context.Context) (*told, error) {
 	t := &told{
 		latest: map[threadRef][]collab.Comment{}, seen: map[threadRef]collab.Millis{},
 		preferences: map[collab.DocumentRef]collab.PreferencesSet{},
@@ -284,8 +333,8 @@ func (r *emailRun) choose(ctx context.Context) (*told, error) {
 	return t, nil
 }
 
-// endTold ends the selected entries; why is "" if the email shows them.
-func (r *emailRun) endTold(t *told, why string) {
+// endTold ends the selected entries; why is "" if the notice shows them.
+func (r *noticeRun) endTold(t *told, why string) {
 	for _, e := range t.entries {
 		r.list.End(why, e.Position)
 	}
@@ -293,7 +342,7 @@ func (r *emailRun) endTold(t *told, why string) {
 
 // look reads the last comments of the entries' threads, the recipient's read states, and their
 // preferences for the documents.
-func (r *emailRun) look(ctx context.Context, t *told, entries []collab.InboxEntry) error {
+func (r *noticeRun) look(ctx context.Context, t *told, entries []collab.InboxEntry) error {
 	var threads []threadRef
 	var documents []collab.DocumentRef
 	for i := range entries {
@@ -335,8 +384,8 @@ func both(a, b func() error) error {
 	return each(2, 2, func(i int) error { return []func() error{a, b}[i]() })
 }
 
-// unwanted returns the reason why the email omits a visible entry, or "".
-func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
+// unwanted returns the reason why the notice omits a visible entry, or "".
+func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 	set := t.preferences[e.Document(r.org)]
 	r.times = set.Mail
 	if e.Thread != nil {
@@ -347,15 +396,16 @@ func (r *emailRun) unwanted(t *told, e *inboxview.Entry) reason {
 			return seen
 		}
 	}
-	if !set.Effective().Email.Wants(!e.ToAll && !e.Following) {
-		return notPreferred(set.Document.Email, set.Organization.Email)
+	if !set.Effective().Of(r.Channel).Wants(!e.ToAll && !e.Following) {
+		return notPreferred(set.Document.Of(r.Channel), set.Organization.Of(r.Channel))
 	}
 	return ""
 }
 
-// address selects the recipient's address: that of the newest entry with one, else the member's. It
-// returns a reason if there is no usable address.
-func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
+// address selects the recipient's address for an email: that of the newest entry with one, else the
+// member's. It returns a reason if the service sends the email and there is no usable address, or if
+// the recipient has unsubscribed.
+func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 	t.to = t.member.User.Short()
 	t.to.UserID = r.For.User
 	if !r.account.Settings.MailToMembersOnly {
@@ -365,14 +415,19 @@ func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 			}
 		}
 	}
-	if collab.Deref(t.to.Email) == "" {
-		return noAddress, nil
+	if r.Channel != collab.EmailChannel {
+		return "", nil
 	}
-	address, err := collab.MailAddress(*t.to.Email)
-	if err != nil {
-		return badAddress, nil
+	missing := noAddress
+	if text := collab.Deref(t.to.Email); text != "" {
+		missing = badAddress
+		if address, err := collab.MailAddress(text); err == nil {
+			missing, t.to.Email = "", &address // canonical form, so that an unsubscription is found
+		}
 	}
-	t.to.Email = &address // canonical form, so that an unsubscription is found
+	if missing != "" && r.byEmail() {
+		return missing, nil
+	}
 	off, err := r.Accounts.Unsubscribed(ctx, r.org, []collab.User{t.to})
 	if off[r.For.User] {
 		return unsubscribed, err
@@ -382,7 +437,7 @@ func (r *emailRun) address(ctx context.Context, t *told) (reason, error) {
 
 // hold logs that the email waits, and returns the time of the next attempt: after wait and up to
 // another shortHold.
-func (r *emailRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
+func (r *noticeRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
 	part, err := r.random()
 	if err != nil {
 		return 0, err

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A waiting email is two items: the next email of a user, which inbox entries refer to, and a due
-// entry keyed by minute, which the relay finds. The due entry always leads to the next email, which
+// A waiting notice is two items: the next notice of a user, which inbox entries refer to, and a due
+// entry keyed by minute, which the relay finds. The due entry always leads to the next notice, which
 // shows whether the due entry is stale.
 
 type Recipient struct {
@@ -24,23 +24,24 @@ type Recipient struct {
 	User string
 }
 
-// Email is the next email to a user about the inbox entries with its ID.
-type Email struct {
-	For Recipient `dynamodbav:"for"`
-	ID  string    `dynamodbav:"id"`
+// Notice is the next notice to a user, on a channel, about the inbox entries with its ID.
+type Notice struct {
+	For     Recipient `dynamodbav:"for"`
+	Channel string    `dynamodbav:"chn"`
+	ID      string    `dynamodbav:"id"`
 }
 
-// EmailAbout returns the email to a user about a subject: the ids of a thread or notification, or
+// NoticeAbout returns the notice to a user on a channel about a subject: the ids of a thread or notification, or
 // none for a digest.
-func EmailAbout(to Recipient, subject ...string) Email {
-	sum := sha256.Sum256([]byte(keys.NextEmail(to.OrganizationRef, to.User, "").PK + "\x00" + strings.Join(subject, "\x00")))
-	return Email{to, hex.EncodeToString(sum[:16])}
+func NoticeAbout(to Recipient, channel string, subject ...string) Notice {
+	sum := sha256.Sum256([]byte(keys.NextNotice(to.OrganizationRef, to.User, "").PK + "\x00" + strings.Join(append([]string{channel}, subject...), "\x00")))
+	return Notice{to, channel, hex.EncodeToString(sum[:16])}
 }
 
-// Ref returns the reference of the email in messages.
-func (e Email) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Account, ID: e.ID} }
+// Ref returns the reference of the notice in messages.
+func (e Notice) Ref() collab.EventRef { return collab.EventRef{Account: e.For.Account, ID: e.ID} }
 
-func (e Email) key() keys.Key { return keys.NextEmail(e.For.OrganizationRef, e.For.User, e.ID) }
+func (e Notice) key() keys.Key { return keys.NextNotice(e.For.OrganizationRef, e.For.User, e.ID) }
 
 type nextItem struct {
 	Due   collab.Millis `dynamodbav:"at"`
@@ -50,7 +51,7 @@ type nextItem struct {
 }
 
 type dueItem struct {
-	Email
+	Notice
 	First     collab.Millis `dynamodbav:"fst"` // when it was first due
 	Since     collab.Millis `dynamodbav:"at"`  // when it is due
 	Postponed int64         `dynamodbav:"try"` // number of times the relay postponed it
@@ -58,9 +59,9 @@ type dueItem struct {
 	Mark      string        `dynamodbav:"w,omitempty"` // new each time it is written
 }
 
-// DueEmail is an email that is due, or was.
-type DueEmail struct {
-	Email
+// DueNotice is a notice that is due, or was.
+type DueNotice struct {
+	Notice
 	Minute    collab.Millis // key of the due entry
 	First     collab.Millis // when it was first due
 	Since     collab.Millis // when it is due
@@ -69,20 +70,20 @@ type DueEmail struct {
 	mark string
 }
 
-// minuteOf returns the key of an email that is due at a time: the end of its minute.
+// minuteOf returns the key of a notice that is due at a time: the end of its minute.
 func minuteOf(due collab.Millis) collab.Millis {
 	minute := time.Minute.Milliseconds()
 	return (due + minute - 1) / minute * minute
 }
 
-func (s *Store) putDue(ctx context.Context, d DueEmail) error { return s.Put(ctx, s.dueItem(d)) }
+func (s *Store) putDue(ctx context.Context, d DueNotice) error { return s.Put(ctx, s.dueItem(d)) }
 
-func (s *Store) dueItem(d DueEmail) store.Item {
-	return store.ItemOf(d.due(), dueItem{d.Email, d.First, d.Since, d.Postponed, Expiry(d.Minute), s.NewMark()})
+func (s *Store) dueItem(d DueNotice) store.Item {
+	return store.ItemOf(d.due(), dueItem{d.Notice, d.First, d.Since, d.Postponed, Expiry(d.Minute), s.NewMark()})
 }
 
-// dropDue deletes a due entry unless it was written again since: it may lead to a later email.
-func (s *Store) dropDue(ctx context.Context, d DueEmail) error {
+// dropDue deletes a due entry unless it was written again since: it may lead to a later notice.
+func (s *Store) dropDue(ctx context.Context, d DueNotice) error {
 	it := store.NewItem(d.due())
 	if d.mark != "" {
 		it[keys.Writer] = store.Text(d.mark)
@@ -91,11 +92,11 @@ func (s *Store) dropDue(ctx context.Context, d DueEmail) error {
 	return err
 }
 
-// AddToEmail adds an inbox entry to the next email of a user, due at a time or earlier. It returns
-// the minute of a new email, 0 if the email already waits. If message is true, a message triggers
-// the email, and the relay only finds it a minute later. again must be true if an earlier call may
+// AddToNotice adds an inbox entry to the next notice of a user, due at a time or earlier. It returns
+// the minute of a new notice, 0 if the notice already waits. If message is true, a message triggers
+// the notice, and the relay only finds it a minute later. again must be true if an earlier call may
 // have failed.
-func (s *Store) AddToEmail(ctx context.Context, e Email, position string, due collab.Millis, message, again bool) (minute collab.Millis, err error) {
+func (s *Store) AddToNotice(ctx context.Context, e Notice, position string, due collab.Millis, message, again bool) (minute collab.Millis, err error) {
 	at, from := expression.Name(keys.StartedAt), expression.Name("from")
 	update := expression.Add(expression.Name("n"), expression.Value(1)).
 		Set(at, expression.IfNotExists(at, expression.Value(due))).
@@ -128,21 +129,21 @@ func (s *Store) AddToEmail(ctx context.Context, e Email, position string, due co
 		minute += time.Minute.Milliseconds() // in case the message is lost
 	}
 	since := min(next.Due, due)
-	return minute, s.putDue(ctx, DueEmail{Email: e, Minute: minute, First: since, Since: since})
+	return minute, s.putDue(ctx, DueNotice{Notice: e, Minute: minute, First: since, Since: since})
 }
 
-// lower sets an attribute of the next email to value if it is greater.
-func (s *Store) lower(ctx context.Context, e Email, name expression.NameBuilder, value any) error {
+// lower sets an attribute of the next notice to value if it is greater.
+func (s *Store) lower(ctx context.Context, e Notice, name expression.NameBuilder, value any) error {
 	_, err := s.Write(ctx, store.Update(e.key(), expression.Set(name, expression.Value(value)), name.GreaterThan(expression.Value(value))))
 	return err
 }
 
-// DueEmails returns up to limit due emails of a shard (0 to keys.DueShards-1) from a position, in
+// DueNotices returns up to limit due notices of a shard (0 to keys.DueShards-1) from a position, in
 // order of minutes. next is the position after them, "" at the end. It passes errors of unreadable
 // entries to skip, and reads with eventual consistency.
-func (s *Store) DueEmails(ctx context.Context, shard int, from string, limit int, skip func(error)) (list []DueEmail, next string, err error) {
+func (s *Store) DueNotices(ctx context.Context, shard int, from string, limit int, skip func(error)) (list []DueNotice, next string, err error) {
 	span := store.Span{From: max(from, store.Everything.From), To: keys.Time(s.Millis() + 1)}
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.DueEmailPartition(shard), Keys: span, Limit: limit})
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.DueNoticePartition(shard), Keys: span, Limit: limit})
 	if err != nil {
 		return nil, "", err
 	}
@@ -160,23 +161,23 @@ func (s *Store) DueEmails(ctx context.Context, shard int, from string, limit int
 	return list, next, nil
 }
 
-func readDue(it store.Item) (d DueEmail, err error) {
+func readDue(it store.Item) (d DueNotice, err error) {
 	var item dueItem
 	if err := it.Decode(&item); err != nil {
 		return d, err
 	}
-	d = DueEmail{Email: item.Email, First: item.First, Since: item.Since, Postponed: item.Postponed, mark: item.Mark}
-	if d.Minute, _, _, err = keys.ParseDueEmail(it.Text(keys.SK)); err != nil {
+	d = DueNotice{Notice: item.Notice, First: item.First, Since: item.Since, Postponed: item.Postponed, mark: item.Mark}
+	if d.Minute, _, _, err = keys.ParseDueNotice(it.Text(keys.SK)); err != nil {
 		return d, store.Unreadable(it.Key(), err)
 	}
 	return d, nil
 }
 
-func (d DueEmail) due() keys.Key { return keys.DueEmail(d.Minute, d.For.Account, d.ID) }
+func (d DueNotice) due() keys.Key { return keys.DueNotice(d.Minute, d.For.Account, d.ID) }
 
-// PostponeEmail moves a due email to a time and returns its minute. It returns 0 if another run has
+// PostponeNotice moves a due notice to a time and returns its minute. It returns 0 if another run has
 // moved it, or if it was sent.
-func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis) (minute collab.Millis, err error) {
+func (s *Store) PostponeNotice(ctx context.Context, d DueNotice, to collab.Millis) (minute collab.Millis, err error) {
 	moved := d
 	moved.Minute, moved.Postponed = minuteOf(to), d.Postponed+1
 	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(d.due()), keys.PK), store.Put(s.dueItem(moved)))
@@ -186,16 +187,16 @@ func (s *Store) PostponeEmail(ctx context.Context, d DueEmail, to collab.Millis)
 	return moved.Minute, nil
 }
 
-type ClaimedEmail struct {
-	DueEmail
+type ClaimedNotice struct {
+	DueNotice
 	From  string // position of the first inbox entry to include
 	added int64
 }
 
-// ClaimEmail claims a due email until lease, by its minute. It returns nil if there is none, or if
+// ClaimNotice claims a due notice until lease, by its minute. It returns nil if there is none, or if
 // another run holds it. It repairs a stale due entry.
-func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lease collab.Millis) (*ClaimedEmail, error) {
-	it, err := s.Get(ctx, keys.DueEmail(minute, ref.Account, ref.ID))
+func (s *Store) ClaimNotice(ctx context.Context, ref collab.EventRef, minute, lease collab.Millis) (*ClaimedNotice, error) {
+	it, err := s.Get(ctx, keys.DueNotice(minute, ref.Account, ref.ID))
 	if err != nil || it == nil {
 		return nil, err
 	}
@@ -224,11 +225,11 @@ func (s *Store) ClaimEmail(ctx context.Context, ref collab.EventRef, minute, lea
 	if err := next.Decode(&of); err != nil {
 		return nil, err
 	}
-	return &ClaimedEmail{d, of.From, of.Added}, nil
+	return &ClaimedNotice{d, of.From, of.Added}, nil
 }
 
-// mend deletes a stale due entry: the next email was sent, or is due later and has another entry.
-func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
+// mend deletes a stale due entry: the next notice was sent, or is due later and has another entry.
+func (s *Store) mend(ctx context.Context, d DueNotice, next store.Item) error {
 	var of nextItem
 	if err := next.Decode(&of); err != nil {
 		return err
@@ -245,9 +246,9 @@ func (s *Store) mend(ctx context.Context, d DueEmail, next store.Item) error {
 	return s.dropDue(ctx, d)
 }
 
-// FreeEmail releases a claimed email that was not sent, and makes it due at a time. It returns the
+// FreeNotice releases a claimed notice that was not sent, and makes it due at a time. It returns the
 // new minute. If due is 0, the time is unchanged.
-func (s *Store) FreeEmail(ctx context.Context, c *ClaimedEmail, due collab.Millis, message bool) (minute collab.Millis, err error) {
+func (s *Store) FreeNotice(ctx context.Context, c *ClaimedNotice, due collab.Millis, message bool) (minute collab.Millis, err error) {
 	if due == 0 {
 		_, err := s.Write(ctx, store.Update(c.key(), expression.Remove(expression.Name(keys.Lease)), isThere))
 		return 0, err
@@ -255,14 +256,14 @@ func (s *Store) FreeEmail(ctx context.Context, c *ClaimedEmail, due collab.Milli
 	return s.again(ctx, c, c.First, due, message)
 }
 
-// again makes an email due at a time. It writes the due entry first, because the relay never finds
-// an email without one.
-func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Millis, message bool) (minute collab.Millis, err error) {
+// again makes a notice due at a time. It writes the due entry first, because the relay never finds
+// a notice without one.
+func (s *Store) again(ctx context.Context, c *ClaimedNotice, first, due collab.Millis, message bool) (minute collab.Millis, err error) {
 	minute = minuteOf(due)
 	if message {
 		minute += time.Minute.Milliseconds()
 	}
-	if err := s.putDue(ctx, DueEmail{Email: c.Email, Minute: minute, First: first, Since: due}); err != nil {
+	if err := s.putDue(ctx, DueNotice{Notice: c.Notice, Minute: minute, First: first, Since: due}); err != nil {
 		return 0, err
 	}
 	update := expression.Remove(expression.Name(keys.Lease)).
@@ -271,12 +272,12 @@ func (s *Store) again(ctx context.Context, c *ClaimedEmail, first, due collab.Mi
 	if _, err := s.Write(ctx, store.Update(c.key(), update, isThere)); err != nil {
 		return 0, err
 	}
-	return minute, s.dropDue(ctx, c.DueEmail)
+	return minute, s.dropDue(ctx, c.DueNotice)
 }
 
-// FinishEmail deletes a claimed email after it was sent. If an entry was added since the claim, the
-// email is due again at next: see FreeEmail.
-func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Millis, message bool) (minute collab.Millis, err error) {
+// FinishNotice deletes a claimed notice after it was sent. If an entry was added since the claim, the
+// notice is due again at next: see FreeNotice.
+func (s *Store) FinishNotice(ctx context.Context, c *ClaimedNotice, next collab.Millis, message bool) (minute collab.Millis, err error) {
 	it := store.NewItem(c.key())
 	it["n"], it["from"] = store.Number(c.added), store.Text(c.From)
 	refused, err := s.Write(ctx, store.DeleteRead(it, "n", "from"))
@@ -287,5 +288,5 @@ func (s *Store) FinishEmail(ctx context.Context, c *ClaimedEmail, next collab.Mi
 	case refused != nil && refused.Of[0].There != nil:
 		return s.again(ctx, c, next, next, message)
 	}
-	return 0, s.dropDue(ctx, c.DueEmail)
+	return 0, s.dropDue(ctx, c.DueNotice)
 }

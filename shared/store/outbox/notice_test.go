@@ -15,12 +15,12 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// dueEmails returns the minutes of the emails that the relay finds now.
-func (s *Store) dueEmails(t *testing.T) (list []DueEmail) {
+// dueEmails returns the minutes of the notices that the relay finds now.
+func (s *Store) dueEmails(t *testing.T) (list []DueNotice) {
 	t.Helper()
 	for shard := range keys.DueShards {
 		for next := ""; ; {
-			found, after, err := s.DueEmails(t.Context(), shard, next, 2, func(err error) { t.Error(err) })
+			found, after, err := s.DueNotices(t.Context(), shard, next, 2, func(err error) { t.Error(err) })
 			must.Do(t, err)
 			list = append(list, found...)
 			if next = after; next == "" {
@@ -31,7 +31,7 @@ func (s *Store) dueEmails(t *testing.T) (list []DueEmail) {
 	return list
 }
 
-// TestEmail: entries join an email until it leaves, the relay finds it when it is due, and only one
+// TestEmail: entries join a notice until it leaves, the relay finds it when it is due, and only one
 // run claims it.
 func TestEmail(t *testing.T) { storetest.OnEach(t, New, testEmail) }
 
@@ -40,12 +40,12 @@ func testEmail(t *testing.T, s *Store) {
 	now := time.Now().Truncate(time.Minute)
 	s.Table = s.At(func() time.Time { return now })
 	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 7}
-	bob := EmailAbout(Recipient{org, "bob"}, "doc", "ann")
+	bob := NoticeAbout(Recipient{org, "bob"}, "email", "doc", "ann")
 	in := func(d time.Duration) collab.Millis { return now.Add(d).UnixMilli() }
-	found := collab.Millis(0) // key of the email
+	found := collab.Millis(0) // key of the notice
 	add := func(position string, due collab.Millis, isNew bool) {
 		t.Helper()
-		minute, err := s.AddToEmail(ctx, bob, position, due, true, false)
+		minute, err := s.AddToNotice(ctx, bob, position, due, true, false)
 		if err != nil || (minute != 0) != isNew {
 			t.Fatalf("%s: found in %d, %v", position, minute, err)
 		}
@@ -53,10 +53,10 @@ func testEmail(t *testing.T, s *Store) {
 			found = minute
 		}
 	}
-	claim := func(want string) *ClaimedEmail {
+	claim := func(want string) *ClaimedNotice {
 		t.Helper()
-		c, err := s.ClaimEmail(ctx, bob.Ref(), found, in(90*time.Second))
-		if err != nil || (c != nil) != (want != "") || c != nil && (c.From != want || !cmp.Equal(c.Email, bob)) {
+		c, err := s.ClaimNotice(ctx, bob.Ref(), found, in(90*time.Second))
+		if err != nil || (c != nil) != (want != "") || c != nil && (c.From != want || !cmp.Equal(c.Notice, bob)) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		return c
@@ -74,17 +74,17 @@ func testEmail(t *testing.T, s *Store) {
 	now = now.Add(90 * time.Second)
 	c := claim("0001")
 	claim("") // held by another run
-	_, err := s.FreeEmail(ctx, c, 0, false)
+	_, err := s.FreeNotice(ctx, c, 0, false)
 	must.Do(t, err)
 	claim("0001")
-	now = now.Add(90 * time.Second) // the run has died, and the relay finds the email
+	now = now.Add(90 * time.Second) // the run has died, and the relay finds the notice
 	list := s.dueEmails(t)
 	if len(list) != 1 || list[0].Minute != found || list[0].Since != in(-90*time.Second) {
 		t.Fatalf("due %+v", list)
 	}
-	minute, err := s.PostponeEmail(ctx, list[0], in(2*time.Minute))
+	minute, err := s.PostponeNotice(ctx, list[0], in(2*time.Minute))
 	must.Do(t, err)
-	if again, err := s.PostponeEmail(ctx, list[0], in(2*time.Minute)); again != 0 || err != nil {
+	if again, err := s.PostponeNotice(ctx, list[0], in(2*time.Minute)); again != 0 || err != nil {
 		t.Errorf("another run of the relay has postponed it, too: %d, %v", again, err)
 	}
 	claim("") // the minute before
@@ -95,7 +95,7 @@ func testEmail(t *testing.T, s *Store) {
 	}
 
 	// It waits an hour, and keeps its original due time.
-	found, err = s.FreeEmail(ctx, c, in(time.Hour), false)
+	found, err = s.FreeNotice(ctx, c, in(time.Hour), false)
 	must.Do(t, err)
 	it, err := s.Get(ctx, bob.key())
 	if err != nil || found != in(time.Hour) || it.Number(keys.Expires) != Expiry(in(time.Hour)) {
@@ -108,9 +108,9 @@ func testEmail(t *testing.T, s *Store) {
 		t.Errorf("%+v", c)
 	}
 
-	// An entry that is added during sending waits for the next email.
+	// An entry that is added during sending waits for the next notice.
 	add("0004", in(0), false)
-	found, err = s.FinishEmail(ctx, c, in(time.Hour), false)
+	found, err = s.FinishNotice(ctx, c, in(time.Hour), false)
 	must.Do(t, err)
 	claim("")
 	add("0005", in(10*time.Minute), true) // earlier than before
@@ -123,19 +123,19 @@ func testEmail(t *testing.T, s *Store) {
 		t.Errorf("%+v", c)
 	}
 	for range 2 {
-		if minute, err := s.FinishEmail(ctx, c, in(time.Hour), false); err != nil || minute != 0 {
+		if minute, err := s.FinishNotice(ctx, c, in(time.Hour), false); err != nil || minute != 0 {
 			t.Errorf("%d, %v", minute, err)
 		}
 	}
-	if it, err := s.Get(ctx, keys.DueEmail(found, "acct", bob.ID)); it != nil || err != nil {
+	if it, err := s.Get(ctx, keys.DueNotice(found, "acct", bob.ID)); it != nil || err != nil {
 		t.Errorf("in the list of what is due is %v, %v", it, err)
 	}
 	claim("")
-	_, err = s.FreeEmail(ctx, c, in(time.Hour), false) // from a late run
+	_, err = s.FreeNotice(ctx, c, in(time.Hour), false) // from a late run
 	must.Do(t, err)
 	now = now.Add(24 * time.Hour)
 	for _, d := range s.dueEmails(t) { // the rest of the later time leads nowhere
-		if c, err := s.ClaimEmail(ctx, d.Ref(), d.Minute, in(time.Minute)); c != nil || err != nil {
+		if c, err := s.ClaimNotice(ctx, d.Ref(), d.Minute, in(time.Minute)); c != nil || err != nil {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
@@ -144,16 +144,16 @@ func testEmail(t *testing.T, s *Store) {
 	}
 }
 
-// TestManyDue: due emails are listed once, in pages. However late, they expire no sooner than
-// emails that are due now.
+// TestManyDue: due notices are listed once, in pages. However late, they expire no sooner than
+// notices that are due now.
 func TestManyDue(t *testing.T) {
 	s := New(storetest.New(t))
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	const many = 40
 	for i := range many {
-		e := EmailAbout(Recipient{org, "bob"}, fmt.Sprint(i))
+		e := NoticeAbout(Recipient{org, "bob"}, "email", fmt.Sprint(i))
 		began := s.Millis()
-		_, err := s.AddToEmail(t.Context(), e, "0001", began-time.Hour.Milliseconds(), false, false)
+		_, err := s.AddToNotice(t.Context(), e, "0001", began-time.Hour.Milliseconds(), false, false)
 		must.Do(t, err)
 		if it, err := s.Get(t.Context(), e.key()); err != nil || it.Number(keys.Expires) < Expiry(began) {
 			t.Errorf("%v, %v", it, err)
@@ -171,13 +171,13 @@ func TestManyDue(t *testing.T) {
 	}
 }
 
-// TestAddedAtOnce: an email includes entries that were added concurrently from the first on, at the
+// TestAddedAtOnce: a notice includes entries that were added concurrently from the first on, at the
 // earliest time.
 func TestAddedAtOnce(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
-	bob := EmailAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"})
+	bob := NoticeAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"}, "email")
 	add := func(s *Store, position string, wait time.Duration) collab.Millis {
-		minute, err := s.AddToEmail(context.Background(), bob, position, now.Add(wait).UnixMilli(), false, false)
+		minute, err := s.AddToNotice(context.Background(), bob, position, now.Add(wait).UnixMilli(), false, false)
 		must.Do(t, err)
 		return minute
 	}
@@ -191,25 +191,25 @@ func TestAddedAtOnce(t *testing.T) {
 		return nil
 	})), "0002", 2*time.Hour)
 	now = now.Add(time.Hour)
-	c, err := s.ClaimEmail(t.Context(), bob.Ref(), found, now.Add(time.Minute).UnixMilli())
+	c, err := s.ClaimNotice(t.Context(), bob.Ref(), found, now.Add(time.Minute).UnixMilli())
 	if err != nil || c == nil || c.From != "0001" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
-// TestAddedBehind: an entry that is added while the previous email ends joins the next one, which
+// TestAddedBehind: an entry that is added while the previous notice ends joins the next one, which
 // is found even in the same minute.
 func TestAddedBehind(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
-	bob := EmailAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"})
+	bob := NoticeAbout(Recipient{collab.OrganizationRef{Account: "acct", Organization: "org"}, "bob"}, "email")
 	s := New(table.At(func() time.Time { return now }))
 	add := func(position string, wait time.Duration) collab.Millis {
-		minute, err := s.AddToEmail(context.Background(), bob, position, now.Add(wait).UnixMilli(), true, false)
+		minute, err := s.AddToNotice(context.Background(), bob, position, now.Add(wait).UnixMilli(), true, false)
 		must.Do(t, err)
 		return minute
 	}
-	claim := func(minute collab.Millis) *ClaimedEmail {
-		c, err := s.ClaimEmail(t.Context(), bob.Ref(), minute, now.Add(time.Minute).UnixMilli())
+	claim := func(minute collab.Millis) *ClaimedNotice {
+		c, err := s.ClaimNotice(t.Context(), bob.Ref(), minute, now.Add(time.Minute).UnixMilli())
 		must.Do(t, err)
 		return c
 	}
@@ -218,15 +218,15 @@ func TestAddedBehind(t *testing.T) {
 	c := claim(first)
 	calls := 0
 	ending := New(storetest.Watched(t, table, func(string, string) *http.Response {
-		if calls++; calls == 2 { // it removes the email from the list
+		if calls++; calls == 2 { // it removes the notice from the list
 			next = add("0002", 10*time.Second)
 		}
 		return nil
 	}))
 	for range 2 {
-		minute, err := ending.FinishEmail(t.Context(), c, now.Add(10*time.Second).UnixMilli(), true)
+		minute, err := ending.FinishNotice(t.Context(), c, now.Add(10*time.Second).UnixMilli(), true)
 		must.Do(t, err)
-		it, err := s.Get(t.Context(), keys.DueEmail(next, "acct", bob.ID))
+		it, err := s.Get(t.Context(), keys.DueNotice(next, "acct", bob.ID))
 		if it == nil || err != nil || minute != 0 && minute != next {
 			t.Errorf("found in %d, want %d: %v, %v", minute, next, it, err)
 		}
@@ -237,28 +237,28 @@ func TestAddedBehind(t *testing.T) {
 	}
 }
 
-// TestFreeKilled kills a run that postpones an email. The relay finds the email at the new time.
+// TestFreeKilled kills a run that postpones a notice. The relay finds the notice at the new time.
 func TestFreeKilled(t *testing.T) {
 	table, now := storetest.New(t), time.Now().Truncate(time.Minute)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	for after := range 4 {
-		bob := EmailAbout(Recipient{org, "bob"}, fmt.Sprint(after))
+		bob := NoticeAbout(Recipient{org, "bob"}, "email", fmt.Sprint(after))
 		s := New(table.At(func() time.Time { return now }))
-		found, err := s.AddToEmail(t.Context(), bob, "0001", now.UnixMilli(), false, false)
+		found, err := s.AddToNotice(t.Context(), bob, "0001", now.UnixMilli(), false, false)
 		must.Do(t, err)
-		c, err := s.ClaimEmail(t.Context(), bob.Ref(), found, now.Add(time.Minute).UnixMilli())
+		c, err := s.ClaimNotice(t.Context(), bob.Ref(), found, now.Add(time.Minute).UnixMilli())
 		must.Do(t, err)
 		killed := New(storetest.Killed(t, table, after))
-		if _, err := killed.FreeEmail(t.Context(), c, now.Add(time.Hour).UnixMilli(), false); (err == nil) != (after == 3) {
+		if _, err := killed.FreeNotice(t.Context(), c, now.Add(time.Hour).UnixMilli(), false); (err == nil) != (after == 3) {
 			t.Errorf("killed after %d calls: %v", after, err)
 		}
 		claimed := 0
 		for _, wait := range []time.Duration{2 * time.Minute, time.Hour} {
 			now = now.Add(wait)
 			for _, d := range s.dueEmails(t) {
-				if c, err = s.ClaimEmail(t.Context(), d.Ref(), d.Minute, now.Add(time.Minute).UnixMilli()); c != nil {
+				if c, err = s.ClaimNotice(t.Context(), d.Ref(), d.Minute, now.Add(time.Minute).UnixMilli()); c != nil {
 					claimed++
-					_, err = s.FinishEmail(t.Context(), c, 0, false)
+					_, err = s.FinishNotice(t.Context(), c, 0, false)
 				}
 				must.Do(t, err)
 			}
@@ -269,27 +269,27 @@ func TestFreeKilled(t *testing.T) {
 	}
 }
 
-// TestEmailKilled loses calls while an email is filled and sent. The relay finds the email in every
+// TestEmailKilled loses calls while a notice is filled and sent. The relay finds the notice in every
 // case.
 func TestEmailKilled(t *testing.T) {
 	table := storetest.New(t)
 	now := time.Now().Truncate(time.Minute)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	for after := range 12 {
-		bob := EmailAbout(Recipient{org, "bob"}, string(rune('a'+after)))
+		bob := NoticeAbout(Recipient{org, "bob"}, "email", string(rune('a'+after)))
 		s := New(storetest.Killed(t, table, after).At(func() time.Time { return now }))
 		whole := New(table.At(func() time.Time { return now }))
 		run := func(s *Store, again bool) error {
-			minute, err := s.AddToEmail(context.Background(), bob, "0001", now.UnixMilli(), false, again)
+			minute, err := s.AddToNotice(context.Background(), bob, "0001", now.UnixMilli(), false, again)
 			if err != nil || minute == 0 {
 				return err
 			}
-			c, err := s.ClaimEmail(context.Background(), bob.Ref(), minute, now.Add(time.Minute).UnixMilli())
+			c, err := s.ClaimNotice(context.Background(), bob.Ref(), minute, now.Add(time.Minute).UnixMilli())
 			if err != nil || c == nil {
 				return err
 			}
-			if _, err = s.AddToEmail(context.Background(), bob, "0002", now.UnixMilli(), false, false); err == nil {
-				_, err = s.FinishEmail(context.Background(), c, now.Add(time.Hour).UnixMilli(), false)
+			if _, err = s.AddToNotice(context.Background(), bob, "0002", now.UnixMilli(), false, false); err == nil {
+				_, err = s.FinishNotice(context.Background(), c, now.Add(time.Hour).UnixMilli(), false)
 			}
 			return err
 		}
@@ -300,16 +300,16 @@ func TestEmailKilled(t *testing.T) {
 		now = now.Add(2 * time.Hour)
 		sent := false
 		for _, d := range whole.dueEmails(t) {
-			c, err := whole.ClaimEmail(t.Context(), d.Ref(), d.Minute, now.Add(time.Minute).UnixMilli())
+			c, err := whole.ClaimNotice(t.Context(), d.Ref(), d.Minute, now.Add(time.Minute).UnixMilli())
 			must.Do(t, err)
 			if c != nil {
 				sent = sent || c.From == "0001" && c.ID == bob.ID
-				_, err = whole.FinishEmail(t.Context(), c, 1, false)
+				_, err = whole.FinishNotice(t.Context(), c, 1, false)
 				must.Do(t, err)
 			}
 		}
 		if !sent {
-			t.Errorf("killed after %d calls: the email is not found", after)
+			t.Errorf("killed after %d calls: the notice is not found", after)
 		}
 	}
 }

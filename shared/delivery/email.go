@@ -13,14 +13,14 @@ import (
 	"collabdata/shared/words"
 )
 
-// notice returns the email that shows the selected entries and counts more.
-func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice, err error) {
+// email returns the email that shows the selected entries and counts more.
+func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email, err error) {
 	secret, err := r.mailSecret(ctx, r.For.Account)
 	if err != nil {
 		return n, err
 	}
 	look := r.account.Settings.MailLook
-	n = mail.Notice{
+	n = mail.Email{
 		Account: r.For.Account, OrganizationID: r.For.Organization, To: t.to, Look: look,
 		Words: words.In(look.Texts, t.member.Locale, look.Locale), More: more,
 	}
@@ -59,7 +59,7 @@ func (r *emailRun) notice(ctx context.Context, t *told, more int) (n mail.Notice
 }
 
 // tell converts an entry for an email.
-func (r *emailRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
+func (r *noticeRun) tell(e *inboxview.Entry, to collab.User) mail.Event {
 	told := mail.Event{Time: e.CreatedAt, Headline: e.RenderHeadline().For(to)}
 	if e.Thread == nil {
 		told.Body = e.BodyFor(to)
