@@ -162,7 +162,7 @@ func TestFailingEmail(t *testing.T) {
 	if n, most := calls.Load(), int64((outbox.MostPostponed+1+days)*keys.Queues()[0].MaxReceives); n < outbox.MostPostponed || n > most {
 		t.Errorf("%d attempts in %d days, want %d to %d", n, days, outbox.MostPostponed, most)
 	}
-	if n := strings.Count(w.log.String(), "email failed"); n < days-2 || n > days {
+	if n := strings.Count(w.log.String(), "notice failed"); n < days-2 || n > days {
 		t.Errorf("it was logged %d times", n)
 	}
 	w.settle(w.start())

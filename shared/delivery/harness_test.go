@@ -867,6 +867,7 @@ func receive(t testing.TB, answer http.HandlerFunc) *receiver {
 		}
 		r.mu.Lock()
 		r.list = append(r.list, post{req.URL.Path, req.Header.Get("webhook-id"), string(body)})
+		req.Body = io.NopCloser(bytes.NewReader(body))
 		r.mu.Unlock()
 		if answer == nil {
 			rw.WriteHeader(http.StatusNoContent)

@@ -54,6 +54,9 @@ type sightModel struct {
 	mu    sync.Mutex
 	fault string          // the first
 	more  map[string]bool // users with an email that only counted events
+
+	moreDue   map[string]bool // likewise of notification.due
+	changedAt collab.Millis   // time of the last change
 }
 
 type remark struct {
@@ -73,16 +76,20 @@ type fact struct {
 	dead   bool               // its thread is deleted
 	want   map[string]outcome // by user, at the time of the event
 
-	unsure map[string]bool     // by user: another outcome was possible before it reached all inboxes
-	due    map[string]bool     // by user: an email must contain it
-	saw    map[string]bool     // by user
+	unsure map[string]bool // by user: another outcome was possible before it reached all inboxes
+	due    map[string]bool // by user: an email must contain it
+	saw    map[string]bool // by user
+	sawAt  map[string]collab.Millis
 	told   map[string]*process // by user: process of the last email with it
 	mailed map[string]bool     // by user: an email with it has left
+
+	slackDue map[string]bool   // by user: a notification.due must contain it
+	posted   map[string]string // by user: the notification.due that contained it
 }
 
 type outcome struct {
-	inbox, mail, mentioned bool
-	follower               bool // it only concerns them as followers of the document
+	inbox, mail, slack, mentioned bool
+	follower                      bool // it only concerns them as followers of the document
 }
 
 // Names for random choices. ann writes, and never loses access.
@@ -180,6 +187,10 @@ func (m *sightModel) wantsEmail(user string, follower bool) bool {
 	return m.wants(user, func(p collab.Preferences) collab.Preference { return p.Email }, collab.PreferMine, follower)
 }
 
+func (m *sightModel) wantsSlack(user string, follower bool) bool {
+	return m.wants(user, func(p collab.Preferences) collab.Preference { return p.Further["slack"] }, "", follower)
+}
+
 // outcome returns how an event currently reaches a user.
 func (m *sightModel) outcome(f *fact, user string) outcome {
 	own, there := m.comment(f)
@@ -206,8 +217,8 @@ func (m *sightModel) outcome(f *fact, user string) outcome {
 	if !concerned && !follower || !m.sees(user, f.AnnotationID) || m.mutes(f, user, mentioned) {
 		return outcome{}
 	}
-	o := outcome{m.wantsInbox(user, follower), m.wantsEmail(user, follower) && address, mentioned, follower}
-	if !o.inbox && !o.mail {
+	o := outcome{m.wantsInbox(user, follower), m.wantsEmail(user, follower) && address, m.wantsSlack(user, follower), mentioned, follower}
+	if !o.inbox && !o.mail && !o.slack {
 		return outcome{}
 	}
 	return o
@@ -219,11 +230,11 @@ func (m *sightModel) mutes(f *fact, user string, mentioned bool) bool {
 	return level == collab.LevelNone || level == collab.LevelMentions && !mentioned && !slices.Contains(f.shared, user)
 }
 
-// mayBeTold reports whether an email may now contain an event in the user's inbox.
-func (m *sightModel) mayBeTold(f *fact, user string, mentioned bool) bool {
+// mayBeTold reports whether a channel may now tell a user of an event.
+func (m *sightModel) mayBeTold(f *fact, user string, mentioned bool, wants func(string, bool) bool) bool {
 	_, there := m.comment(f)
 	return there && m.sees(user, f.AnnotationID) && !m.mutes(f, user, mentioned) && !f.saw[user] &&
-		m.wantsEmail(user, f.want[user].follower && !f.unsure[user])
+		wants(user, f.want[user].follower && !f.unsure[user])
 }
 
 // watchedMailer checks each email of a process.
@@ -272,7 +283,7 @@ func (w watchedMailer) look(n mail.Email) (told []*fact) {
 			switch before := f.told[to]; {
 			case !f.unsure[to] && (!f.want[to].mail || f.want[to].mentioned != e.Mentioned):
 				m.blame("a mail tells %s of %+v; mentioned: %v, want %+v", to, f.Event, e.Mentioned, f.want[to])
-			case !m.mayBeTold(f, to, e.Mentioned):
+			case !m.mayBeTold(f, to, e.Mentioned, m.wantsEmail):
 				m.blame("a mail tells %s of %+v, which is gone, hidden, muted, unwanted, or seen: %v", to, f.Event, f.saw[to])
 			// otherwise the earlier process was killed
 			case before != nil && before.ctx.Err() == nil:
@@ -282,6 +293,57 @@ func (w watchedMailer) look(n mail.Email) (told []*fact) {
 		}
 	}
 	return told
+}
+
+// slack receives the notification.due events of the channel slack, and records faults: an event with
+// another channel, with an invisible text, of something seen, or of something told before.
+func (m *sightModel) slack(_ http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Type      collab.EventType
+		Timestamp time.Time
+		Data      struct {
+			UserID, Channel string
+			Notifications   []struct{ NotificationID, Body string }
+			More            int
+		}
+	}
+	err := json.NewDecoder(r.Body).Decode(&body)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to, at, id := body.Data.UserID, body.Timestamp.UnixMilli(), r.Header.Get("webhook-id")
+	if err != nil || body.Type != collab.NotificationDue || body.Data.Channel != "slack" || len(body.Data.Notifications) == 0 {
+		m.blame("slack received %+v, %v", body, err)
+	}
+	m.moreDue[to] = m.moreDue[to] || body.Data.More > 0
+	for _, n := range body.Data.Notifications {
+		i := slices.IndexFunc(m.facts, func(f *fact) bool { return f.ID == n.NotificationID })
+		if i < 0 {
+			m.blame("slack tells %s of %s, which did not happen", to, n.NotificationID)
+			continue
+		}
+		f := m.facts[i]
+		if n.Body != "" {
+			m.holds(to, n.Body, "slack")
+		}
+		switch {
+		case !f.unsure[to] && !f.want[to].slack:
+			m.blame("slack tells %s of %+v, want %+v", to, f.Event, f.want[to])
+		case f.saw[to] && f.sawAt[to] < at:
+			m.blame("slack tells %s of %+v, which they have seen", to, f.Event)
+		case at >= m.changedAt && !m.mayBeTold(f, to, f.want[to].mentioned, m.wantsSlack):
+			m.blame("slack tells %s of %+v, which is gone, hidden, muted or unwanted", to, f.Event)
+		case f.posted[to] != "" && f.posted[to] != id:
+			m.blame("slack tells %s of %+v twice", to, f.Event)
+		}
+		f.posted[to] = id
+	}
+}
+
+// seen records that a user has seen an event.
+func (m *sightModel) seen(f *fact, user string) {
+	if !f.saw[user] {
+		f.saw[user], f.sawAt[user] = true, m.millis()
+	}
 }
 
 // checker returns the API's checker of access.
@@ -370,9 +432,10 @@ func (m *sightModel) checkReading(user string) {
 func (m *sightModel) happened(f fact) {
 	f.open, f.want, f.unsure, f.due = true, map[string]outcome{}, map[string]bool{}, map[string]bool{}
 	f.saw, f.told, f.mailed = map[string]bool{}, map[string]*process{}, map[string]bool{}
+	f.sawAt, f.slackDue, f.posted = map[string]collab.Millis{}, map[string]bool{}, map[string]string{}
 	for _, u := range people {
 		f.want[u] = m.outcome(&f, u)
-		f.due[u] = f.want[u].mail
+		f.due[u], f.slackDue[u] = f.want[u].mail, f.want[u].slack
 	}
 	m.facts = append(m.facts, &f)
 	if rapid.Bool().Draw(m.t, "sent") {
@@ -386,10 +449,12 @@ func (m *sightModel) changed() {
 	for _, f := range m.facts {
 		for _, u := range people {
 			f.unsure[u] = f.unsure[u] || f.open && (f.dead || m.outcome(f, u) != f.want[u])
-			f.due[u] = f.due[u] && !f.unsure[u] && m.mayBeTold(f, u, f.want[u].mentioned)
+			f.due[u] = f.due[u] && !f.unsure[u] && m.mayBeTold(f, u, f.want[u].mentioned, m.wantsEmail)
+			f.slackDue[u] = f.slackDue[u] && !f.unsure[u] && m.mayBeTold(f, u, f.want[u].mentioned, m.wantsSlack)
 		}
 	}
 	m.world.add(10 * time.Millisecond)
+	m.changedAt = m.millis()
 }
 
 // watched starts a process with checked emails.
@@ -614,7 +679,9 @@ func (m *sightModel) actions() map[string]func() {
 			}
 			m.account.see(u, thread)
 			for _, f := range m.facts {
-				f.saw[u] = f.saw[u] || f.AnnotationID == thread
+				if f.AnnotationID == thread {
+					m.seen(f, u)
+				}
 			}
 		},
 		"read one": func() {
@@ -623,7 +690,9 @@ func (m *sightModel) actions() map[string]func() {
 				id := rapid.SampledFrom(ids).Draw(m.t, "notification")
 				m.account.read(u, id)
 				for _, f := range m.facts {
-					f.saw[u] = f.saw[u] || f.ID == id
+					if f.ID == id {
+						m.seen(f, u)
+					}
 				}
 			}
 		},
@@ -649,6 +718,9 @@ func (m *sightModel) actions() map[string]func() {
 			u := m.user("user")
 			drawn := rapid.SampledFrom([]collab.Preference{"", collab.PreferAll, collab.PreferMine, collab.PreferNone, collab.PreferNone})
 			p := collab.Preferences{Inbox: drawn.Draw(m.t, "inbox"), Email: drawn.Draw(m.t, "email")}
+			if slack := drawn.Draw(m.t, "slack"); slack != "" {
+				p.Further = map[string]collab.Preference{"slack": slack}
+			}
 			if rapid.Bool().Draw(m.t, "here") {
 				m.prefers[u]["doc"] = p
 				m.account.prefer(u, p, "doc")
@@ -693,9 +765,11 @@ func TestNoLeakToUnauthorized(t *testing.T) {
 			t: rt, access: map[string]collab.Access{}, members: map[string]bool{}, removed: map[string]bool{},
 			grants: map[string]map[string]bool{"doc": {}, "f": {}}, group: map[string]bool{"bob": true, "cid": true},
 			threads: map[string]*collab.Visibility{}, said: map[string]map[int64]remark{}, levels: map[string]map[string]collab.Level{},
-			follows: map[string]bool{}, prefers: map[string]map[string]collab.Preferences{}, more: map[string]bool{},
+			follows: map[string]bool{}, prefers: map[string]map[string]collab.Preferences{}, more: map[string]bool{}, moreDue: map[string]bool{},
 		}
 		m.account = w.account(m.setBatch)
+		m.hooked(m.slack)
+		m.changeHook("hook", func(h *collab.Webhook) { h.Channel = "slack" })
 		for _, u := range people {
 			m.levels[u], m.prefers[u] = map[string]collab.Level{}, map[string]collab.Preferences{}
 			m.setTimes(u)
@@ -723,6 +797,9 @@ func TestNoLeakToUnauthorized(t *testing.T) {
 			for _, f := range m.facts {
 				if f.open || f.due[u] && !f.mailed[u] && !m.more[u] {
 					rt.Errorf("%s had no mail of %+v, which they might see all the while; it is open: %v", u, f.Event, f.open)
+				}
+				if f.slackDue[u] && f.posted[u] == "" && !m.moreDue[u] {
+					rt.Errorf("slack was not told to notify %s of %+v, which they might see all the while", u, f.Event)
 				}
 			}
 		}
