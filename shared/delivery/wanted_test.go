@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// TestAskedAgain checks that a delayed email only goes to recipients who still have access and want
-// it, and is not added to a later one.
+// TestAskedAgain checks that a delayed email, and a notice on another channel, only go to recipients
+// who still have access and want them, and are not added to a later one.
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -22,7 +23,7 @@ func TestAskedAgain(t *testing.T) {
 	}{
 		{"nothing changes", func(*account) {}, 1},
 		{"a preference", func(a *account) {
-			a.prefer("bob", collab.Preferences{Email: collab.PreferNone})
+			a.prefer("bob", collab.Preferences{Email: collab.PreferNone, Further: map[string]collab.Preference{"slack": collab.PreferNone}})
 		}, 0},
 		{"access is taken away", func(a *account) {
 			a.must(a.db.Directory.DeleteGrants(a.Context(), "bob", []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}))
@@ -83,6 +84,8 @@ func TestAskedAgain(t *testing.T) {
 			a := w.account()
 			a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
 			a.grant("bob")
+			a.prefer("bob", collab.Preferences{Further: map[string]collab.Preference{"slack": collab.PreferMine}})
+			slack := a.slack()
 			ev := a.comment("thread", a.user("bob"))
 			w.send(ev)
 			p := w.start()
@@ -94,6 +97,12 @@ func TestAskedAgain(t *testing.T) {
 			w.settle(p)
 			if got := len(a.mailsTo("bob")); got != test.want {
 				t.Errorf("%d mails, want %d", got, test.want)
+			}
+			if strings.Contains(test.name, "subscribes") || strings.Contains(test.name, "mail") { // of emails alone
+				test.want = 1
+			}
+			if got := len(slack.posts()); got != test.want {
+				t.Errorf("%d posts for slack, want %d", got, test.want)
 			}
 		})
 	}

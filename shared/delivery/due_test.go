@@ -1,0 +1,265 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// slack starts a receiver of notification.due events of the channel slack.
+func (a *account) slack() *receiver {
+	a.Helper()
+	r := receive(a, nil)
+	a.webhook("slack", r.URL)
+	a.changeHook("slack", func(h *collab.Webhook) { h.Channel = "slack" })
+	return r
+}
+
+// due is the data of a notification.due event.
+type due struct {
+	UserID, Channel          string
+	DocumentID, AnnotationID *string
+	Notifications            []struct {
+		NotificationID, DocumentID, AnnotationID, Headline, Body string
+		CommentIDs                                               []int64
+		ActionUser                                               collab.User
+	}
+	More *int
+}
+
+// dues returns the notification.due events that a receiver got, in order.
+func dues(t *testing.T, r *receiver) (list []due) {
+	t.Helper()
+	for _, p := range r.posts() {
+		var body struct {
+			Type collab.EventType
+			Data due
+		}
+		if err := json.Unmarshal([]byte(p.body), &body); err != nil || body.Type != collab.NotificationDue {
+			t.Errorf("%s, %v", p.body, err)
+		}
+		list = append(list, body.Data)
+	}
+	return list
+}
+
+func onSlack(p collab.Preference) collab.Preferences {
+	return collab.Preferences{Further: map[string]collab.Preference{"slack": p, "push": collab.PreferAll, "teams": collab.PreferNone}}
+}
+
+// TestDue checks that each channel of a person's preference gets one event, which has the unseen
+// notifications of a thread, when an email would leave, and that no other channel gets one.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	a.memberIs(a.user("bob"), "de")
+	all := a.hooked(nil)
+	a.changeHook("hook", func(h *collab.Webhook) { h.EventTypes = []collab.EventType{collab.NotificationDue} })
+	slack := a.slack()
+	a.prefer("bob", onSlack(collab.PreferMine))
+	p := w.start()
+	first := a.says("thread", "one", a.user("bob"))
+	w.send(first)
+	w.drain(p)
+	w.add(time.Second)
+	second := a.says("thread", "two", a.user("bob"))
+	w.send(second)
+	w.drain(p)
+	if got := all.posts(); len(got) != 0 {
+		t.Errorf("before the email is due: %+v", got)
+	}
+	w.settle(p)
+	var channels []string
+	for _, d := range dues(t, all) {
+		channels = append(channels, d.Channel)
+	}
+	slices.Sort(channels)
+	if diff := cmp.Diff([]string{"push", "slack"}, channels); diff != "" {
+		t.Error(diff)
+	}
+	got := dues(t, slack)
+	if len(got) != 1 || len(got[0].Notifications) != 2 || got[0].More == nil || *got[0].More != 0 {
+		t.Fatalf("%+v", got)
+	}
+	d, n := got[0], got[0].Notifications[0]
+	if d.UserID != "bob" || *d.DocumentID != "doc" || *d.AnnotationID != "thread" || d.Notifications[1].NotificationID != first.ID {
+		t.Errorf("%+v", d)
+	}
+	if n.NotificationID != second.ID || n.Body != "two" || !strings.Contains(n.Headline, "ann") || n.ActionUser.UserID != "ann" ||
+		!slices.Equal(n.CommentIDs, second.CommentIDs) || n.DocumentID != "doc" || n.AnnotationID != "thread" {
+		t.Errorf("%+v", n)
+	}
+	if mails := a.mailsTo("bob"); len(mails) != 1 {
+		t.Errorf("mails %q", mails)
+	}
+	w.settle(p)
+	if n := len(all.posts()); n != 2 {
+		t.Errorf("%d events later", n)
+	}
+}
+
+// TestDueSeen checks that what a person has seen makes no event.
+func TestDueSeen(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	slack := a.slack()
+	a.prefer("bob", onSlack(collab.PreferAll))
+	p := w.start()
+	w.send(a.comment("thread", a.user("bob")))
+	w.drain(p)
+	w.add(time.Second)
+	a.see("bob", "thread")
+	w.settle(p)
+	if got := slack.posts(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDueIsRetried checks that an event is posted again with its id, and without notifications that
+// the person may no longer see.
+func TestDueIsRetried(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		a, w := newAccount(t)
+		down := true
+		r := receive(a, func(rw http.ResponseWriter, _ *http.Request) {
+			if down {
+				rw.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		a.webhook("hook", r.URL)
+		a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "slack" })
+		a.prefer("bob", onSlack(collab.PreferAll))
+		p := w.start()
+		w.send(a.says("thread", "one", a.user("bob")))
+		w.settleUntil(p, w.Now().Add(6*time.Minute))
+		before := r.posts()
+		if len(before) == 0 {
+			t.Fatal("nothing was posted")
+		}
+		down = false
+		if gone {
+			a.deleteThread("thread")
+		}
+		w.settle(p)
+		after := r.posts()[len(before):]
+		if gone && len(after) != 0 || !gone && (len(after) != 1 || after[0] != before[0]) {
+			t.Errorf("gone: %v; before %+v, after %+v", gone, before, after)
+		}
+	}
+}
+
+// TestMailChannel checks that webhooks get the emails of an account that sends its own, with or
+// without an address, and that the service sends none.
+func TestMailChannel(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		user     string
+		change   func(*account)
+		want     int
+		mailless bool // the deployment sends no email
+	}{
+		"a member":           {"bob", func(a *account) { a.member("bob") }, 1, false},
+		"without an address": {"eve", func(*account) {}, 1, false},
+		"without emails":     {"bob", func(a *account) { a.member("bob") }, 1, true},
+		"unsubscribed": {"bob", func(a *account) {
+			a.member("bob")
+			a.must(a.db.Accounts.Unsubscribe(a.Context(), a.recipient("bob", a.address("bob"))))
+		}, 0, false},
+		"not wanted": {"bob", func(a *account) { a.prefer("bob", collab.Preferences{Email: collab.PreferNone}) }, 0, false},
+		"no endpoint": {"bob", func(a *account) {
+			a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "push" })
+		}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, w := newAccount(t, func(s *collab.Settings) { s.MailChannel = collab.MailByWebhook })
+			r := a.hooked(nil)
+			a.changeHook("hook", func(h *collab.Webhook) { h.Channel = collab.EmailChannel })
+			test.change(a)
+			p := w.start(func(o *delivery.Options) {
+				if test.mailless {
+					o.Mailer = nil
+				}
+			})
+			to := collab.User{UserID: test.user}
+			w.send(a.comment("thread", to))
+			w.settle(p)
+			got := dues(t, r)
+			if len(got) != test.want || len(got) > 0 && (got[0].Channel != "email" || got[0].UserID != test.user) {
+				t.Errorf("%+v, want %d", got, test.want)
+			}
+			if mails := a.mailsTo(test.user); len(mails) != 0 {
+				t.Errorf("mails %q", mails)
+			}
+		})
+	}
+}
+
+// TestDueToAll checks that a notification to everyone makes an event for each member who wants all,
+// also if no email is sent.
+func TestDueToAll(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	slack := a.slack()
+	for u, p := range map[string]collab.Preference{"bob": collab.PreferAll, "cid": collab.PreferMine, "eve": ""} {
+		a.member(u)
+		if p != "" {
+			a.prefer(u, onSlack(p))
+		}
+	}
+	p := w.startWithoutMail()
+	w.send(a.notification(func(ev *draft) { ev.NotifyAll = true }))
+	w.settle(p)
+	got := dues(t, slack)
+	if len(got) != 1 || got[0].UserID != "bob" || len(got[0].Notifications) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMentionedAlone checks that an endpoint with mentionedUserIds gets new mentions of its users
+// only: in comments, by groups, and in notification.due events.
+func TestMentionedAlone(t *testing.T) {
+	t.Parallel()
+	a, w := newAccount(t)
+	a.group("bots", "bot")
+	a.member("bot")
+	a.prefer("bot", onSlack(collab.PreferAll))
+	a.prefer("bob", onSlack(collab.PreferAll))
+	r := a.hooked(nil)
+	a.changeHook("hook", func(h *collab.Webhook) { h.MentionedUserIDs = []string{"bot", "droid"} })
+	p := w.start()
+	other := a.comment("thread", a.user("bob"))
+	w.add(time.Second)
+	mention := a.comment("thread", a.user("bot"), a.user("bob"))
+	w.add(time.Second)
+	reply := a.comment("thread")
+	w.send(other, mention, reply)
+	w.settle(p)
+	a.deleteThread("thread")
+	w.settle(p)
+	var got []string
+	for _, post := range r.posts() {
+		var body struct {
+			Type collab.EventType
+			Data due
+		}
+		a.must(json.Unmarshal([]byte(post.body), &body))
+		got = append(got, string(body.Type)+" "+body.Data.UserID+" "+body.Data.Channel)
+		if body.Type != collab.NotificationDue && post.id != mention.ID {
+			t.Errorf("got %s", post.body)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"comment.added  ", "notification.due bot push", "notification.due bot slack"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
