@@ -23,6 +23,8 @@ func (a *account) slack() *receiver {
 	return r
 }
 
+func withoutMail(o *delivery.Options) { o.Mailer = nil }
+
 // due is the data of a notification.due event.
 type due struct {
 	UserID, Channel          string
@@ -187,7 +189,7 @@ func TestMailChannel(t *testing.T) {
 			test.change(a)
 			p := w.start(func(o *delivery.Options) {
 				if test.mailless {
-					o.Mailer = nil
+					withoutMail(o)
 				}
 			})
 			to := collab.User{UserID: test.user}
@@ -216,7 +218,7 @@ func TestDueToAll(t *testing.T) {
 			a.prefer(u, onSlack(p))
 		}
 	}
-	p := w.startWithoutMail()
+	p := w.start(withoutMail)
 	w.send(a.notification(func(ev *draft) { ev.NotifyAll = true }))
 	w.settle(p)
 	got := dues(t, slack)
@@ -259,7 +261,114 @@ func TestMentionedAlone(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
+	w.add(time.Minute)
+	w.send(a.comment("thread2", a.user("bot")))
+	w.settle(p)
+	n := len(r.posts())
+	w.add(time.Minute)
+	w.send(a.comment("thread2"))
+	w.settle(p)
+	if after := r.posts(); len(after) != n {
+		t.Errorf("events without a mention: %+v", after[n:])
+	}
 	if diff := cmp.Diff([]string{"comment.added  ", "notification.due bot push", "notification.due bot slack"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDueOfMany checks that an event of several threads and documents names none, shows the newest
+// 20 notifications, and counts the others, which no later event shows.
+func TestDueOfMany(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		threads              []string
+		sent, want, more     int
+		document, annotation bool
+	}{
+		"one thread":  {[]string{"t1"}, 22, 20, 2, true, true},
+		"two threads": {[]string{"t1", "t2"}, 2, 2, 0, true, false},
+		"documents":   {[]string{"t1", "of another document"}, 2, 2, 0, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, w := newAccount(t, func(s *collab.Settings) { s.MailBatch = collab.BatchPerson })
+			a.member("bob")
+			a.prefer("bob", onSlack(collab.PreferAll))
+			slack := a.slack()
+			p := w.start()
+			for i := range test.sent {
+				w.add(time.Millisecond)
+				thread := test.threads[i%len(test.threads)]
+				if strings.HasPrefix(thread, "of") {
+					other, err := a.db.Directory.OpenDocument(a.Context(), a.id, "org", "other", collab.CreateFlags{Document: true})
+					a.must(err)
+					w.send(a.notification(func(d *draft) {
+						d.DocumentID, d.Event.Incarnation[1], d.People = "other", other.Incarnation, []collab.User{a.user("bob")}
+						d.Notification.DocumentID, d.Notification.Incarnation = "other", other.Incarnation
+					}))
+					continue
+				}
+				w.send(a.comment(thread, a.user("bob")))
+			}
+			w.settle(p)
+			got := dues(t, slack)
+			if len(got) != 1 || len(got[0].Notifications) != test.want || *got[0].More != test.more ||
+				(got[0].DocumentID != nil) != test.document || (got[0].AnnotationID != nil) != test.annotation {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestDueToNobody checks that no event is made for channels without an endpoint, even if one is
+// added before it would leave, for the acting user, for reactions, and after the account's emails
+// moved back to a service without email.
+func TestDueToNobody(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before, after func(*account)
+		event         func(*account) *collab.Event
+	}{
+		"an endpoint added later": {
+			func(*account) {}, func(a *account) { a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "" }) }, nil,
+		},
+		"the acting user": {
+			func(a *account) { a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "slack" }) }, func(*account) {},
+			func(a *account) *collab.Event {
+				return a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Actor = &collab.User{UserID: "bob"} }, a.by("bob", a.user("bob")))
+			},
+		},
+		"the service sends no email": {
+			func(a *account) {
+				a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "email" })
+			},
+			func(a *account) {
+				a.change(func(c *collab.Account) { c.Settings.MailChannel = collab.MailByEmail })
+			}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, w := newAccount(t, func(s *collab.Settings) { s.MailChannel = collab.MailByWebhook })
+			a.member("bob")
+			a.prefer("bob", onSlack(collab.PreferAll))
+			r := a.hooked(nil)
+			a.changeHook("hook", func(h *collab.Webhook) { h.EventTypes, h.Channel = []collab.EventType{collab.NotificationDue}, "sms" })
+			test.before(a)
+			p := w.start(withoutMail)
+			if test.event == nil {
+				test.event = func(a *account) *collab.Event { return a.comment("thread", a.user("bob")) }
+			}
+			w.send(test.event(a))
+			w.drain(p)
+			test.after(a)
+			w.settle(p)
+			if got := r.posts(); len(got) != 0 {
+				t.Errorf("%+v", got)
+			}
+			if waiting := w.emails(); len(waiting) != 0 {
+				t.Errorf("%+v waits", waiting)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -471,5 +472,41 @@ func TestThreadReadsMarked(t *testing.T) {
 		check(false)
 		read()
 		check(true)
+	}
+}
+
+// TestTell checks that entries are told once on each channel: a second event about one of them is
+// not recorded, and neither is one about a deleted entry.
+func TestTell(t *testing.T) {
+	s, org := open(storetest.New(t)), collab.OrganizationRef{Account: "acct", Organization: "org"}
+	ctx := t.Context()
+	n := collab.Notification{ID: "n1", DocumentID: "doc", CreatedAt: 1000}
+	to := []collab.Placement{{User: "bob", Notices: map[string]string{"email": "e", "s.lack": "s"}}}
+	must.Do(t, s.AddToInbox(ctx, org, n, to))
+	again := []collab.Placement{{User: "bob", Notices: map[string]string{"email": "later"}}}
+	must.Do(t, s.AddToInbox(ctx, org, n, again))
+	if diff := cmp.Diff(to, again); diff != "" {
+		t.Errorf("an existing entry waits for other notices:\n%s", diff)
+	}
+	for _, test := range []struct {
+		channel, notice, position string
+		want                      bool
+	}{
+		{"s.lack", "s", Position(n), true},
+		{"s.lack", "s", Position(n), false},
+		{"email", "e", Position(collab.Notification{ID: "n2", CreatedAt: 2000}), false},
+		{"email", "e", Position(n), true},
+		{"email", "e", Position(n), false},
+	} {
+		list, err := s.Reader(org, "bob").ToNotify(ctx, "", test.channel, test.notice)
+		must.Do(t, err)
+		ev := &collab.Event{ID: rand.Text(), Account: "acct"}
+		told, err := list.Tell(ctx, ev, []string{test.position})
+		if told != test.want || err != nil {
+			t.Errorf("%+v: %v, %v", test, told, err)
+		}
+		if _, err := s.outbox.Event(ctx, "acct", ev.ID); (err == nil) != test.want {
+			t.Errorf("%+v: the event is recorded: %v", test, err)
+		}
 	}
 }
