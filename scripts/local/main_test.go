@@ -189,6 +189,7 @@ func TestRun(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		s := start(t, data)
 		s.live(t)
+		s.slack(t)
 		if got := s.post(t, "dev-key", "dev-token", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, annotation) {
 			t.Errorf("the annotation is not in %s", got)
 		}

@@ -576,8 +576,8 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // 30 users for up to 30 documents, or without documentIds for the whole organization. An absent or
 // 'null' channel falls back from the document to the organization, and then to the default.
 // 'config' requires at least one channel. Besides 'inbox' and 'email' it can have 20 further
-// channels, such as 'slack', with names of at most 100 bytes: they are stored and returned, but
-// nothing is sent to them.
+// channels, such as 'slack', with names of at most 100 bytes: when an email would leave, webhooks
+// get the event notification.due for each of them.
 //
 // With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
 // content: the newest threads first, at most 20 events, and the number of the others.
@@ -3759,6 +3759,10 @@ type WebhooksAddRequest struct {
 	Description string `json:"description,omitzero"`
 	// The types of posted events; absent or null: all, including future ones; at most 30
 	EventTypes []EventType `json:"eventTypes,omitzero"`
+	// Post only notification.due events of this channel, such as slack or email: at most 100 bytes
+	Channel string `json:"channel,omitzero"`
+	// Post only events that notify one of these users of a mention, also of a group; at most 100
+	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
 	// Default: standard. contract: the hosted service's form, see [Webhooks](#webhooks)
 	Payload PayloadForm `json:"payload,omitzero"`
 }
@@ -3780,6 +3784,7 @@ const (
 	EventTypeCommentReactionDeleted              EventType = "comment.reaction_deleted"
 	EventTypeNotificationAdded                   EventType = "notification.added"
 	EventTypeNotificationClicked                 EventType = "notification.clicked"
+	EventTypeNotificationDue                     EventType = "notification.due"
 	EventTypeWebhookDisabled                     EventType = "webhook.disabled"
 	EventTypeCommentAnnotationDeleted            EventType = "comment_annotation.deleted"
 	EventTypeCommentDeleted                      EventType = "comment.deleted"
@@ -3808,6 +3813,10 @@ type WebhookWithSecret struct {
 	Description string `json:"description"`
 	// The types of posted events; absent or null: all, including future ones
 	EventTypes []EventType `json:"eventTypes"`
+	// Only notification.due events of this channel
+	Channel string `json:"channel,omitzero"`
+	// Only events that notify one of these users of a mention
+	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
 	// The form of the posts
 	Payload PayloadForm `json:"payload"`
 	// Whether it is disabled
@@ -3854,6 +3863,10 @@ type Webhook struct {
 	Description string `json:"description"`
 	// The types of posted events; absent or null: all, including future ones
 	EventTypes []EventType `json:"eventTypes"`
+	// Only notification.due events of this channel
+	Channel string `json:"channel,omitzero"`
+	// Only events that notify one of these users of a mention
+	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
 	// The form of the posts
 	Payload PayloadForm `json:"payload"`
 	// Whether it is disabled
@@ -3890,6 +3903,10 @@ type WebhookChange struct {
 	Description Field[string] `json:"description,omitzero"`
 	// The types of posted events; absent or null: all, including future ones; at most 30
 	EventTypes Field[[]EventType] `json:"eventTypes,omitzero"`
+	// As in webhooks/add; null: no filter: at most 100 bytes
+	Channel Field[string] `json:"channel,omitzero"`
+	// As in webhooks/add; null: no filter; at most 100
+	MentionedUserIDs Field[[]string] `json:"mentionedUserIds,omitzero"`
 	// As in webhooks/add; null: standard
 	Payload Field[PayloadForm] `json:"payload,omitzero"`
 	// false enables it, and resets its failures
@@ -4163,6 +4180,14 @@ type EventData struct {
 	Notification *EventNotification `json:"notification,omitzero"`
 	// The endpoint, and why it was disabled
 	Webhook *EventWebhook `json:"webhook,omitzero"`
+	// The user to notify
+	UserID string `json:"userId,omitzero"`
+	// The channel of the user's preference, or email
+	Channel string `json:"channel,omitzero"`
+	// The notifications, newest first
+	Notifications []DueNotification `json:"notifications,omitzero"`
+	// Number of further notifications
+	More int64 `json:"more,omitzero"`
 	// The user with data being deleted
 	Erased *EventErased `json:"erased,omitzero"`
 }
@@ -4271,6 +4296,24 @@ type EventWebhook struct {
 	WebhookID string `json:"webhookId"`
 	// Reason for disabling
 	Reason string `json:"reason"`
+}
+
+// DueNotification is the value of notifications: the notifications, newest first.
+type DueNotification struct {
+	// The notification
+	NotificationID string `json:"notificationId"`
+	// The document
+	DocumentID string `json:"documentId,omitzero"`
+	// The comment annotation
+	AnnotationID string `json:"annotationId,omitzero"`
+	// The text in the user's language, at most 1,000 bytes
+	Headline string `json:"headline"`
+	// The text of the first comment, or of the notification: at most 8,000 bytes
+	Body string `json:"body"`
+	// The comments, at most 3
+	CommentIDs []int64 `json:"commentIds,omitzero"`
+	// The acting user, with all known fields
+	ActionUser *User `json:"actionUser"`
 }
 
 // EventErased is the value of erased: the user with data being deleted.

@@ -105,13 +105,19 @@ func (w *Webhook) Serves(channel string) bool {
 	return w.WantsEvent(&Event{Type: NotificationDue, Due: &EventDue{Channel: channel}})
 }
 
-// CheckEventTypes returns INVALID_ARGUMENT, about a field, if the endpoint's form does not define a
-// requested event type.
-func (w *Webhook) CheckEventTypes(field string) error {
+// CheckForm returns INVALID_ARGUMENT, about a field of the object, if the endpoint's form does not
+// define a requested event type or the events of its channel.
+func (w *Webhook) CheckForm(object string) error {
+	if w.Payload != PayloadContract {
+		return nil
+	}
 	for _, t := range w.EventTypes {
-		if w.Payload == PayloadContract && contractNames[t] == "" {
-			return FieldErrorf(field, "must be without %s, which the payload contract does not have", t)
+		if contractNames[t] == "" {
+			return FieldErrorf(object+".eventTypes", "must be without %s, which the payload contract does not have", t)
 		}
+	}
+	if w.Channel != "" {
+		return FieldErrorf(object+".channel", "cannot be combined with the payload contract, which does not have %s", NotificationDue)
 	}
 	return nil
 }

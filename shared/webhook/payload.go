@@ -106,8 +106,8 @@ type DueNotification struct {
 	AnnotationID   string       `json:"annotationId,omitempty"`
 	Headline       string       `json:"headline" doc:"The text in the user's language, at most 1,000 bytes"`
 	Body           string       `json:"body" doc:"The text of the first comment, or of the notification: at most 8,000 bytes"`
-	CommentIDs     []int64      `json:"commentIds,omitempty"`
-	ActionUser     *collab.User `json:"actionUser"`
+	CommentIDs     []int64      `json:"commentIds,omitempty" doc:"The comments, at most 3"`
+	ActionUser     *collab.User `json:"actionUser" doc:"The acting user, with all known fields"`
 }
 
 // Subject is the current state of an event's subject.

@@ -108,6 +108,13 @@ func examples() []example {
 		event(collab.NotificationClicked, func(e *collab.Event, s *Subject) {
 			e.AnnotationID, e.Actor, e.NotificationID, s.Notification = "", bob.Acting(), "n-1", notification
 		}),
+		event(collab.NotificationDue, func(e *collab.Event, s *Subject) {
+			e.Due = &collab.EventDue{UserID: "u2", Channel: "slack", More: 1, Mentioned: true}
+			s.Due = []DueNotification{{
+				NotificationID: "01kgn5zr3c0000000000000002", DocumentID: "doc1", AnnotationID: "ann1", CommentIDs: []int64{1772366400000001},
+				Headline: "Ada Lovelace mentioned you", Body: "Please look, @Bob", ActionUser: &ada,
+			}}
+		}),
 		event(collab.WebhookDisabled, func(e *collab.Event, _ *Subject) {
 			e.OrganizationID, e.DocumentID, e.AnnotationID = "", "", ""
 			e.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}

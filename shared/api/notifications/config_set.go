@@ -146,8 +146,8 @@ Sets the notification preferences of users. With 'config', it replaces the prefe
 users for up to 30 documents, or without documentIds for the whole organization. An absent or
 'null' channel falls back from the document to the organization, and then to the default. 'config'
 requires at least one channel. Besides 'inbox' and 'email' it can have 20 further channels, such
-as 'slack', with names of at most 100 bytes: they are stored and returned, but nothing is sent to
-them.
+as 'slack', with names of at most 100 bytes: when an email would leave, webhooks get the event
+notification.due for each of them.
 
 With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
 content: the newest threads first, at most 20 events, and the number of the others.

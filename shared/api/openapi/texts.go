@@ -61,6 +61,7 @@ var occasions = map[collab.EventType]string{
 	collab.CommentUpdated:          "Comments of a comment annotation were changed by one request",
 	collab.NotificationAdded:       "A notification was added",
 	collab.NotificationClicked:     "A user clicked a notification",
+	collab.NotificationDue:         "Notify a user on a channel",
 	collab.WebhookDisabled:         "A webhook endpoint of the account was disabled",
 }
 

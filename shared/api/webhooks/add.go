@@ -53,7 +53,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	if w.ID == "" {
 		w.ID = call.IDs.Next()
 	}
-	if err := w.CheckEventTypes("data.eventTypes"); err != nil {
+	if err := w.CheckForm("data"); err != nil {
 		return WebhookWithSecret{}, err
 	}
 	call.Items = 1

@@ -47,7 +47,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
 		data.apply(w)
 		w.LastUpdated = call.Now.UnixMilli()
-		return w.CheckEventTypes("data.updatedData.eventTypes")
+		return w.CheckForm("data.updatedData")
 	})
 	if err != nil {
 		return Webhook{}, err
