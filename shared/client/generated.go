@@ -1452,7 +1452,8 @@ type AnnotationComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Persons see the context, as if a person had set it
 	ContextShared bool `json:"contextShared,omitzero"`
-	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else
+	// createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent any `json:"agent,omitzero"`
@@ -1998,8 +1999,8 @@ type UpdatedData struct {
 	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
 	// The resolver; always cleared by a status that is not terminal
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
-	// Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation
-	// is no suggestion. A person sends the status accepted or rejected, and rejectReason
+	// Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the
+	// annotation is no suggestion. A person sends the status accepted or rejected, and rejectReason
 	Suggestion Field[any] `json:"suggestion,omitzero"`
 	// Replaced; at most 20
 	Actions Field[[]any] `json:"actions,omitzero"`
@@ -2188,7 +2189,8 @@ type NewComment struct {
 	Reactions []Reaction `json:"reactions,omitzero"`
 	// Persons see the context, as if a person had set it
 	ContextShared bool `json:"contextShared,omitzero"`
-	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else
+	// createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent any `json:"agent,omitzero"`
@@ -2465,7 +2467,8 @@ type FolderV1 struct {
 type NotificationsGetConfigRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The documents, which need not exist; required unless getOrganizationConfig is true; at most 30
+	// The documents, which need not exist; required unless getOrganizationConfig is true; at most
+	// 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
 	// Return only the user's preferences for the organization
 	GetOrganizationConfig bool `json:"getOrganizationConfig,omitzero"`
@@ -2546,11 +2549,11 @@ type NotificationsAddRequest struct {
 	ActionUser User `json:"actionUser"`
 	// Generated if absent. If it already exists, the request succeeds and sends nothing
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is
-	// true
+	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed
+	// is true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
-	// recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
+	// of recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2600,11 +2603,11 @@ type NotificationsAddV1Request struct {
 	ActionUser User `json:"actionUser"`
 	// Generated if absent. If it already exists, the request succeeds and sends nothing
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is
-	// true
+	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed
+	// is true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
-	// recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
+	// of recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2669,8 +2672,8 @@ type Notification struct {
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
 	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
-	// recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
+	// of recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// For comments: 2,000 characters of text, from the start or around the first mention
 	DisplayBodyMessage string `json:"displayBodyMessage"`
@@ -2733,8 +2736,8 @@ type NotificationUpdate struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate Field[string] `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
-	// recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
+	// of recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData Field[any] `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage Field[string] `json:"displayBodyMessage,omitzero"`
@@ -2795,9 +2798,11 @@ type NotificationsSetConfigRequest struct {
 
 // ChannelsChange is a change of a channels: absent fields are unchanged.
 type ChannelsChange struct {
-	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else ALL
+	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else
+	// ALL
 	Inbox Field[Preference] `json:"inbox,omitzero"`
-	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else MINE
+	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else
+	// MINE
 	Email Field[Preference] `json:"email,omitzero"`
 
 	// Its further fields
@@ -3233,7 +3238,8 @@ type NewUser struct {
 	AccessRole Role `json:"accessRole,omitzero"`
 	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
 	Locale string `json:"locale,omitzero"`
-	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's
+	// applies
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -3258,7 +3264,8 @@ type UsersGetRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// Users in any of these groups; at most 30
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds,omitzero"`
-	// A prefix of a name, a word in it, or an address, without case and accents; 2 to 100 characters
+	// A prefix of a name, a word in it, or an address, without case and accents; 2 to 100
+	// characters
 	SearchKey string `json:"searchKey,omitzero"`
 	// Users of any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
@@ -3666,7 +3673,8 @@ type UserProperties struct {
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
 	Locale string `json:"locale,omitzero"`
-	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's
+	// applies
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -3972,7 +3980,8 @@ type Delivery struct {
 	EventID string `json:"eventId"`
 	// The type of the event
 	EventType EventType `json:"eventType"`
-	// pending; delivered; exhausted: every attempt failed; canceled: expired, unreadable or unwanted
+	// pending; delivered; exhausted: every attempt failed; canceled: expired, unreadable or
+	// unwanted
 	State DeliveryState `json:"state"`
 	// The last 20 posts, oldest first
 	Attempts []Attempt `json:"attempts"`
@@ -4275,8 +4284,8 @@ type EventNotification struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
-	// recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
+	// of recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`

@@ -164,11 +164,13 @@ const MaxAudience = 200
 type Placement struct {
 	User      string
 	Mentioned bool
-	Following bool              // reached only as a follower
-	Hidden    bool              // not in the inbox, only for notices
-	Notices   map[string]string // ids of the notices that include it, by channel
-	Address   string            // for the email, if not the member's
-	Verify    bool              // shown only while the user can see its document
+	Following bool // reached only as a follower
+	Hidden    bool // not in the inbox, only for notices
+
+	// Ids of the notices that include it, by channel.
+	Notices map[string]string
+	Address string // for the email, if not the member's
+	Verify  bool   // shown only while the user can see its document
 }
 
 // InboxEntry is a notification with its Placement and one user's actions. In a document's list, the

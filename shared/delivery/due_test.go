@@ -57,8 +57,8 @@ func onSlack(p collab.Preference) collab.Preferences {
 	return collab.Preferences{Further: map[string]collab.Preference{"slack": p, "push": collab.PreferAll, "teams": collab.PreferNone}}
 }
 
-// TestDue checks that each channel of a person's preference gets one event, which has the unseen
-// notifications of a thread, when an email would leave, and that no other channel gets one.
+// TestDue checks that each channel of a person's preference gets one event when an email would
+// leave. It has the unseen notifications of a thread. No other channel gets one.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t)
@@ -108,7 +108,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestDueSeen checks that what a person has seen makes no event.
+// TestDueSeen checks that seen notifications make no event.
 func TestDueSeen(t *testing.T) {
 	t.Parallel()
 	a, w := newAccount(t)
@@ -321,8 +321,8 @@ func TestDueOfMany(t *testing.T) {
 }
 
 // TestDueToNobody checks that no event is made for channels without an endpoint, even if one is
-// added before it would leave, for the acting user, for reactions, and after the account's emails
-// moved back to a service without email.
+// added before it would leave. Neither is one made for the acting user, nor after the account's
+// emails moved back to a service without email.
 func TestDueToNobody(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

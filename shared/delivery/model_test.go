@@ -295,8 +295,8 @@ func (w watchedMailer) look(n mail.Email) (told []*fact) {
 	return told
 }
 
-// slack receives the notification.due events of the channel slack, and records faults: an event with
-// another channel, with an invisible text, of something seen, or of something told before.
+// slack receives the notification.due events of the channel slack, and records faults: an event
+// with another channel, with an invisible text, of something seen, or of something told before.
 func (m *sightModel) slack(_ http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Type      collab.EventType

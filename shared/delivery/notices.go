@@ -68,8 +68,8 @@ func noticeMessage(e outbox.Notice, minute collab.Millis, hops int) queue.Event 
 	return queue.Event{EventRef: e.Ref(), Kind: collab.NoticeWork, Hops: hops + 1, Due: minute}
 }
 
-// noticeFor returns the notice to a person on a channel that includes a notification, and when it is
-// due: at the same time on all channels.
+// noticeFor returns the notice to a person on a channel that includes a notification, and when it
+// is due: at the same time on all channels.
 func (r *eventRun) noticeFor(id, channel string, d *decision) (outbox.Notice, collab.Millis) {
 	to := outbox.Recipient{OrganizationRef: r.document.OrganizationRef, User: d.UserID}
 	if next := d.times.Next(r.Now()); !next.IsZero() {
@@ -189,8 +189,8 @@ func (r *noticeRun) run(ctx context.Context) (due collab.Millis, err error) {
 // byEmail reports whether the service sends the notice as an email.
 func (r *noticeRun) byEmail() bool { return !byWebhook(r.account.Settings, r.Channel) }
 
-// post records a notification.due event about the selected entries, which counts the remaining ones.
-// It returns an error, and records nothing, if an entry was deleted meanwhile.
+// post records a notification.due event about the selected entries, which counts the remaining
+// ones. It returns an error, and records nothing, if an entry was deleted meanwhile.
 func (r *noticeRun) post(ctx context.Context, t *told) error {
 	id, err := r.newID()
 	if err != nil {
@@ -403,8 +403,8 @@ func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 }
 
 // address selects the recipient's address for an email: that of the newest entry with one, else the
-// member's. It returns a reason if the service sends the email and there is no usable address, or if
-// the recipient has unsubscribed.
+// member's. It returns a reason if the service sends the email and there is no usable address, or
+// if the recipient has unsubscribed.
 func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
 	t.to = t.member.User.Short()
 	t.to.UserID = r.For.User

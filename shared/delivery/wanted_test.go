@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// TestAskedAgain checks that a delayed email, and a notice on another channel, only go to recipients
-// who still have access and want them, and are not added to a later one.
+// TestAskedAgain checks that a delayed email, or a notice on another channel, only goes to
+// recipients who still have access and want it. It is not added to a later one.
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -238,8 +238,8 @@ func TestLaneIsWoken(t *testing.T) {
 	w.wants("map[hook:1]")
 }
 
-// TestEmailsAndParked checks that notices count as pending from their due time, and that parked work
-// is sent in every tenth minute and has no age.
+// TestEmailsAndParked checks that notices count as pending from their due time, and that parked
+// work is sent in every tenth minute and has no age.
 func TestEmailsAndParked(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(10 * time.Minute)
@@ -281,8 +281,8 @@ func TestEmailsAndParked(t *testing.T) {
 	}
 }
 
-// TestEmailBackoff checks that an unsent notice is resent like an event. After ten times, it is sent
-// once a day and logged each time.
+// TestEmailBackoff checks that an unsent notice is resent like an event. After ten times, it is
+// sent once a day and logged each time.
 func TestEmailBackoff(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Truncate(time.Minute)

@@ -62,7 +62,7 @@ type inboxItem struct {
 }
 
 // AddToInbox adds a notification to the lists of users. It leaves existing entries unchanged, and
-// sets Notices of each placement to those that the entry waits for.
+// sets Notices of each placement to the notices that the entry waits for.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to []collab.Placement) error {
 	return store.Each(ctx, len(to), func(ctx context.Context, i int) error {
 		own := inboxItem{

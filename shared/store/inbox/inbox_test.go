@@ -475,7 +475,7 @@ func TestThreadReadsMarked(t *testing.T) {
 	}
 }
 
-// TestTell checks that entries are told once on each channel: a second event about one of them is
+// TestTell checks that each channel gets an entry once: a second event about one of them is
 // not recorded, and neither is one about a deleted entry.
 func TestTell(t *testing.T) {
 	s, org := open(storetest.New(t)), collab.OrganizationRef{Account: "acct", Organization: "org"}

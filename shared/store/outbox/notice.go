@@ -16,8 +16,8 @@ import (
 )
 
 // A waiting notice is two items: the next notice of a user, which inbox entries refer to, and a due
-// entry keyed by minute, which the relay finds. The due entry always leads to the next notice, which
-// shows whether the due entry is stale.
+// entry keyed by minute, which the relay finds. The due entry always leads to the next notice,
+// which shows whether the due entry is stale.
 
 type Recipient struct {
 	collab.OrganizationRef
@@ -31,8 +31,8 @@ type Notice struct {
 	ID      string    `dynamodbav:"id"`
 }
 
-// NoticeAbout returns the notice to a user on a channel about a subject: the ids of a thread or notification, or
-// none for a digest.
+// NoticeAbout returns the notice to a user on a channel about a subject: the ids of a thread or
+// notification, or none for a digest.
 func NoticeAbout(to Recipient, channel string, subject ...string) Notice {
 	sum := sha256.Sum256([]byte(keys.NextNotice(to.OrganizationRef, to.User, "").PK + "\x00" + strings.Join(append([]string{channel}, subject...), "\x00")))
 	return Notice{to, channel, hex.EncodeToString(sum[:16])}
@@ -92,10 +92,10 @@ func (s *Store) dropDue(ctx context.Context, d DueNotice) error {
 	return err
 }
 
-// AddToNotice adds an inbox entry to the next notice of a user, due at a time or earlier. It returns
-// the minute of a new notice, 0 if the notice already waits. If message is true, a message triggers
-// the notice, and the relay only finds it a minute later. again must be true if an earlier call may
-// have failed.
+// AddToNotice adds an inbox entry to the next notice of a user, due at a time or earlier. It
+// returns the minute of a new notice, 0 if the notice already waits. If message is true, a message
+// triggers the notice, and the relay only finds it a minute later. again must be true if an earlier
+// call may have failed.
 func (s *Store) AddToNotice(ctx context.Context, e Notice, position string, due collab.Millis, message, again bool) (minute collab.Millis, err error) {
 	at, from := expression.Name(keys.StartedAt), expression.Name("from")
 	update := expression.Add(expression.Name("n"), expression.Value(1)).
@@ -175,8 +175,8 @@ func readDue(it store.Item) (d DueNotice, err error) {
 
 func (d DueNotice) due() keys.Key { return keys.DueNotice(d.Minute, d.For.Account, d.ID) }
 
-// PostponeNotice moves a due notice to a time and returns its minute. It returns 0 if another run has
-// moved it, or if it was sent.
+// PostponeNotice moves a due notice to a time and returns its minute. It returns 0 if another run
+// has moved it, or if it was sent.
 func (s *Store) PostponeNotice(ctx context.Context, d DueNotice, to collab.Millis) (minute collab.Millis, err error) {
 	moved := d
 	moved.Minute, moved.Postponed = minuteOf(to), d.Postponed+1
@@ -193,8 +193,8 @@ type ClaimedNotice struct {
 	added int64
 }
 
-// ClaimNotice claims a due notice until lease, by its minute. It returns nil if there is none, or if
-// another run holds it. It repairs a stale due entry.
+// ClaimNotice claims a due notice until lease, by its minute. It returns nil if there is none, or
+// if another run holds it. It repairs a stale due entry.
 func (s *Store) ClaimNotice(ctx context.Context, ref collab.EventRef, minute, lease collab.Millis) (*ClaimedNotice, error) {
 	it, err := s.Get(ctx, keys.DueNotice(minute, ref.Account, ref.ID))
 	if err != nil || it == nil {
@@ -246,8 +246,8 @@ func (s *Store) mend(ctx context.Context, d DueNotice, next store.Item) error {
 	return s.dropDue(ctx, d)
 }
 
-// FreeNotice releases a claimed notice that was not sent, and makes it due at a time. It returns the
-// new minute. If due is 0, the time is unchanged.
+// FreeNotice releases a claimed notice that was not sent, and makes it due at a time. It returns
+// the new minute. If due is 0, the time is unchanged.
 func (s *Store) FreeNotice(ctx context.Context, c *ClaimedNotice, due collab.Millis, message bool) (minute collab.Millis, err error) {
 	if due == 0 {
 		_, err := s.Write(ctx, store.Update(c.key(), expression.Remove(expression.Name(keys.Lease)), isThere))
@@ -275,8 +275,8 @@ func (s *Store) again(ctx context.Context, c *ClaimedNotice, first, due collab.M
 	return minute, s.dropDue(ctx, c.DueNotice)
 }
 
-// FinishNotice deletes a claimed notice after it was sent. If an entry was added since the claim, the
-// notice is due again at next: see FreeNotice.
+// FinishNotice deletes a claimed notice after it was sent. If an entry was added since the claim,
+// the notice is due again at next: see FreeNotice.
 func (s *Store) FinishNotice(ctx context.Context, c *ClaimedNotice, next collab.Millis, message bool) (minute collab.Millis, err error) {
 	it := store.NewItem(c.key())
 	it["n"], it["from"] = store.Number(c.added), store.Text(c.From)

@@ -269,8 +269,8 @@ func TestFreeKilled(t *testing.T) {
 	}
 }
 
-// TestEmailKilled loses calls while a notice is filled and sent. The relay finds the notice in every
-// case.
+// TestEmailKilled loses calls while a notice is filled and sent. The relay finds the notice in
+// every case.
 func TestEmailKilled(t *testing.T) {
 	table := storetest.New(t)
 	now := time.Now().Truncate(time.Minute)
