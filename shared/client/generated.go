@@ -1452,8 +1452,7 @@ type AnnotationComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// Persons see the context, as if a person had set it
 	ContextShared bool `json:"contextShared,omitzero"`
-	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else
-	// createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent any `json:"agent,omitzero"`
@@ -1783,6 +1782,8 @@ type Annotation struct {
 	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
 	// The resolver, if an update set one
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
+	// The time at which resolvedByUserId was set
+	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	// agent if the first comment had an agent when added, else rest-api
 	SourceType SourceType `json:"sourceType"`
 	// By id, users with level all from notifications/config/set. A person sees only their own entry
@@ -1999,8 +2000,10 @@ type UpdatedData struct {
 	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
 	// The resolver; always cleared by a status that is not terminal
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
-	// Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the
-	// annotation is no suggestion. A person sends the status accepted or rejected, and rejectReason
+	// Time of resolvedByUserId: default now if that changes; ignored without a resolver
+	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
+	// Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation
+	// is no suggestion. A person sends the status accepted or rejected, and rejectReason
 	Suggestion Field[any] `json:"suggestion,omitzero"`
 	// Replaced; at most 20
 	Actions Field[[]any] `json:"actions,omitzero"`
@@ -2189,8 +2192,7 @@ type NewComment struct {
 	Reactions []Reaction `json:"reactions,omitzero"`
 	// Persons see the context, as if a person had set it
 	ContextShared bool `json:"contextShared,omitzero"`
-	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else
-	// createdAt
+	// Time of an earlier addition elsewhere. Default: now if createdAt is within a day, else createdAt
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	// The agent that wrote it: free-form. A person receives agentName, avatar and reason
 	Agent any `json:"agent,omitzero"`
@@ -2467,8 +2469,7 @@ type FolderV1 struct {
 type NotificationsGetConfigRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The documents, which need not exist; required unless getOrganizationConfig is true; at most
-	// 30
+	// The documents, which need not exist; required unless getOrganizationConfig is true; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
 	// Return only the user's preferences for the organization
 	GetOrganizationConfig bool `json:"getOrganizationConfig,omitzero"`
@@ -2549,11 +2550,11 @@ type NotificationsAddRequest struct {
 	ActionUser User `json:"actionUser"`
 	// Generated if absent. If it already exists, the request succeeds and sends nothing
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed
-	// is true
+	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is
+	// true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
-	// of recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2603,11 +2604,11 @@ type NotificationsAddV1Request struct {
 	ActionUser User `json:"actionUser"`
 	// Generated if absent. If it already exists, the request succeeds and sends nothing
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed
-	// is true
+	// The headline. {name} is a value; unknown names remain. Optional if isNotificationResolverUsed is
+	// true
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
-	// of recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`
@@ -2672,8 +2673,8 @@ type Notification struct {
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
 	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
-	// of recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// For comments: 2,000 characters of text, from the start or around the first mention
 	DisplayBodyMessage string `json:"displayBodyMessage"`
@@ -2736,8 +2737,8 @@ type NotificationUpdate struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate Field[string] `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
-	// of recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData Field[any] `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage Field[string] `json:"displayBodyMessage,omitzero"`
@@ -2798,11 +2799,9 @@ type NotificationsSetConfigRequest struct {
 
 // ChannelsChange is a change of a channels: absent fields are unchanged.
 type ChannelsChange struct {
-	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else
-	// ALL
+	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else ALL
 	Inbox Field[Preference] `json:"inbox,omitzero"`
-	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else
-	// MINE
+	// ALL, MINE (only if the user is concerned) or NONE. Absent or null: the organization's, else MINE
 	Email Field[Preference] `json:"email,omitzero"`
 
 	// Its further fields
@@ -3238,8 +3237,7 @@ type NewUser struct {
 	AccessRole Role `json:"accessRole,omitzero"`
 	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
 	Locale string `json:"locale,omitzero"`
-	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's
-	// applies
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -3264,8 +3262,7 @@ type UsersGetRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// Users in any of these groups; at most 30
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds,omitzero"`
-	// A prefix of a name, a word in it, or an address, without case and accents; 2 to 100
-	// characters
+	// A prefix of a name, a word in it, or an address, without case and accents; 2 to 100 characters
 	SearchKey string `json:"searchKey,omitzero"`
 	// Users of any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
@@ -3673,8 +3670,7 @@ type UserProperties struct {
 	IsAdmin *bool `json:"isAdmin,omitzero"`
 	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
 	Locale string `json:"locale,omitzero"`
-	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's
-	// applies
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -3980,8 +3976,7 @@ type Delivery struct {
 	EventID string `json:"eventId"`
 	// The type of the event
 	EventType EventType `json:"eventType"`
-	// pending; delivered; exhausted: every attempt failed; canceled: expired, unreadable or
-	// unwanted
+	// pending; delivered; exhausted: every attempt failed; canceled: expired, unreadable or unwanted
 	State DeliveryState `json:"state"`
 	// The last 20 posts, oldest first
 	Attempts []Attempt `json:"attempts"`
@@ -4227,6 +4222,8 @@ type EventAnnotation struct {
 	SourceType string `json:"sourceType,omitzero"`
 	// The resolver, if an update set one
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
+	// The time at which resolvedByUserId was set
+	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	// The kind of annotation: comment or suggestion
 	Type string `json:"type,omitzero"`
 	// The suggested change
@@ -4284,8 +4281,8 @@ type EventNotification struct {
 	ActionUser *User `json:"actionUser,omitzero"`
 	// Template of the headline; {name} is a value, and unknown names remain
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
-	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default
-	// of recipientUser: the recipient
+	// Values of the template: users (shown by name, else id), strings, numbers, booleans. Default of
+	// recipientUser: the recipient
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage,omitzero"`

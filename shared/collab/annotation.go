@@ -90,6 +90,7 @@ type Annotation struct {
 	LocationID string `dynamodbav:"lo,omitempty"`  // Location.id, or ""
 	StatusID   string `dynamodbav:"si,omitempty"`  // Status.id
 	ResolvedBy string `dynamodbav:"rby,omitempty"` // id of the user who resolved it, or ""
+	ResolvedAt Millis `dynamodbav:"rat,omitempty"` // when ResolvedBy was set, or 0
 	ByAgent    bool   `dynamodbav:"agt,omitempty"` // an agent wrote its first comment
 	// A person set Context: persons see it.
 	ContextShown bool `dynamodbav:"cxp,omitempty"`

@@ -56,9 +56,10 @@ type EventAnnotation struct {
 	Visibility collab.JSON      `json:"visibility,omitempty" schema:"Visibility"`
 	CreatedAt  collab.Timestamp `json:"createdAt,omitzero"`
 
-	TargetElement    collab.JSON `json:"targetElement,omitempty" schema:"TargetElement"`
-	SourceType       string      `json:"sourceType,omitempty" doc:"agent if the first comment had an agent when added, else rest-api"`
-	ResolvedByUserID string      `json:"resolvedByUserId,omitempty" doc:"The resolver, if an update set one"`
+	TargetElement    collab.JSON      `json:"targetElement,omitempty" schema:"TargetElement"`
+	SourceType       string           `json:"sourceType,omitempty" doc:"agent if the first comment had an agent when added, else rest-api"`
+	ResolvedByUserID string           `json:"resolvedByUserId,omitempty" doc:"The resolver, if an update set one"`
+	ResolvedAt       collab.Timestamp `json:"resolvedAt,omitzero" doc:"The time at which resolvedByUserId was set"`
 	keptFields
 }
 
@@ -210,7 +211,7 @@ func annotationOf(a *collab.Annotation) *EventAnnotation {
 		}
 	}
 	return &EventAnnotation{
-		TargetElement: a.TargetElement, SourceType: a.SourceType(), ResolvedByUserID: a.ResolvedBy, keptFields: kept,
+		TargetElement: a.TargetElement, SourceType: a.SourceType(), ResolvedByUserID: a.ResolvedBy, ResolvedAt: collab.Timestamp(a.ResolvedAt), keptFields: kept,
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
 		Visibility: visibility, CreatedAt: collab.Timestamp(a.CreatedAt),
 	}

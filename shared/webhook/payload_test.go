@@ -76,6 +76,7 @@ func examples() []example {
 		}),
 		event(collab.SuggestionAccepted, func(e *collab.Event, s *Subject) {
 			e.Actor, s.Annotation.Status, s.Annotation.ResolvedBy, s.Annotation.ByAgent = bob.Acting(), resolved, "u2", true
+			s.Annotation.ResolvedAt = e.Time
 			s.Annotation.TargetElement = collab.JSON(`{"elementId":"intro","targetText":"teh","occurrence":1}`)
 			s.Annotation.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":"teh","newValue":"the","status":"accepted","resolvedBy":{"userId":"u2","name":"Bob"},"resolvedAt":1772366400250},"actions":[{"id":"undo"}]}`)
 		}),

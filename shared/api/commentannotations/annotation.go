@@ -26,6 +26,7 @@ type Annotation struct {
 	KeptFields
 	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
 	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
+	ResolvedAt            collab.Timestamp        `json:"resolvedAt,omitzero" person:"out" doc:"The time at which resolvedByUserId was set"`
 	SourceType            SourceType              `json:"sourceType" person:"out" doc:"agent if the first comment had an agent when added, else rest-api"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
 	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"By id, users with level mentions or none. A person sees only their own entry"`
@@ -102,6 +103,7 @@ type UpdatedData struct {
 
 	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"Author of the status change"`
 	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The resolver; always cleared by a status that is not terminal"`
+	ResolvedAt            rpc.Opt[int64]             `json:"resolvedAt" rule:"notnull,time" doc:"Time of resolvedByUserId: default now if that changes; ignored without a resolver"`
 	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" person:"in" doc:"Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation is no suggestion. A person sends the status accepted or rejected, and rejectReason"`
 	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced"`
 	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced; null: public"`
@@ -259,6 +261,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Context:          r.context(t.Context, t.ContextShown),
 		SharedContext:    SharedContext{t.ContextShown},
 		ResolvedByUserID: t.ResolvedBy,
+		ResolvedAt:       collab.Timestamp(t.ResolvedAt),
 		SourceType:       SourceType(t.SourceType()),
 		Visibility:       t.Visibility.Answered(),
 		VisibilityConfig: t.Visibility.Answered(),
@@ -406,10 +409,7 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	if err := changeContext(&a.Context, &a.ContextShown, d.Context, d.byPerson != nil); err != nil {
 		return err
 	}
-	a.ResolvedBy = changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
-	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
-		a.ResolvedBy = ""
-	}
+	d.resolve(a, now)
 	suggestion, err := d.suggestion(a, now)
 	if err != nil {
 		return err
@@ -425,4 +425,21 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 		a.CreatedAt = d.CreatedAt.Value
 	}
 	return nil
+}
+
+// resolve sets or clears the resolver, and the time of it. A status that is not terminal clears both.
+func (d *UpdatedData) resolve(a *collab.Annotation, now collab.Millis) {
+	was := a.ResolvedBy
+	a.ResolvedBy = changeID(was, d.ResolvedByUserID, d.ResolvedByUserID.Value)
+	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
+		a.ResolvedBy = ""
+	}
+	switch {
+	case a.ResolvedBy == "":
+		a.ResolvedAt = 0
+	case d.ResolvedAt.Sent():
+		a.ResolvedAt = d.ResolvedAt.Value
+	case a.ResolvedBy != was:
+		a.ResolvedAt = now
+	}
 }

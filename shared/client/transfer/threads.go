@@ -126,7 +126,7 @@ func statusByUpdate(a object) bool {
 
 // byUpdate returns the fields of the annotation that the add operation does not set.
 func (t *thread) byUpdate() []string {
-	names := []string{"documentId", "from", "statusUpdatedByUserId", "resolvedByUserId"}
+	names := []string{"documentId", "from", "statusUpdatedByUserId", "resolvedByUserId", "resolvedAt"}
 	if statusByUpdate(t.object) {
 		names = append(names, "status")
 	}

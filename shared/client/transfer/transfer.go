@@ -14,7 +14,7 @@
 //	group         organizations/usergroups/add  userIds: at most 500 per line, a group may have several lines; before its mentions
 //	document      organizations/documents/add   folderId, its own accessType, disabled
 //	removal                                     userId, documentId unless removed from the organization; removedAt
-//	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
+//	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId, resolvedByUserId and resolvedAt, as an update sets them
 //	comment       comments/add                  documentId and annotationId; after its annotation
 //	level                                       documentId, userId, annotationId if for one; level: all, mentions or none
 //	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
@@ -37,6 +37,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -99,6 +100,7 @@ type (
 		From                  client.User `json:"from"`
 		StatusUpdatedByUserID string      `json:"statusUpdatedByUserId"`
 		ResolvedByUserID      string      `json:"resolvedByUserId"`
+		ResolvedAt            time.Time   `json:"resolvedAt"`
 	}
 	commentLine struct {
 		client.NewComment
