@@ -309,6 +309,7 @@ type AnnotationQuery struct {
 	Statuses      []string
 	Mentioned     []string // tagged in a comment
 	ResolvedBy    []string
+	Agent         *AgentFilter
 	UnreadFor     string  // user id: threads report whether they have comments unread by this user
 	UnreadOnly    bool    // only threads with unread comments
 	Order         Order   // by lastUpdated; "" is the order implied by the other fields
@@ -334,6 +335,7 @@ type Selector struct {
 	IDs       []string
 	Locations []string
 	Creators  []string
+	Agent     *AgentFilter `json:",omitempty"`
 	Before    string // only annotations added by requests with a lower mark; "" for all
 }
 

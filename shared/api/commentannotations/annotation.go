@@ -27,6 +27,7 @@ type Annotation struct {
 	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
 	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
 	SourceType            SourceType              `json:"sourceType" person:"out" doc:"agent if the first comment had an agent when added, else rest-api"`
+	Agent                 collab.JSON             `json:"agent,omitzero" rule:"object" person:"out" doc:"The agent of the first comment, if sourceType is agent. A person receives agentName, avatar and reason"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
 	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"By id, users with level mentions or none. A person sees only their own entry"`
 	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"Its audience, within that of the document"`
@@ -260,6 +261,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		SharedContext:    SharedContext{t.ContextShown},
 		ResolvedByUserID: t.ResolvedBy,
 		SourceType:       SourceType(t.SourceType()),
+		Agent:            r.agent(t.Agent()),
 		Visibility:       t.Visibility.Answered(),
 		VisibilityConfig: t.Visibility.Answered(),
 		Metadata:         AnnotationMetadata{r.apiKey, r.organization, t.Document},
@@ -312,10 +314,16 @@ func (r reader) comment(c *collab.Comment) Comment {
 	if r.person != "" && !a.Progress.visibleTo(r.person) {
 		a.Progress = nil
 	}
-	if r.token {
-		a.Agent = shownOf(a.Agent)
-	}
+	a.Agent = r.agent(a.Agent)
 	return a
+}
+
+// agent returns the part of an agent that the reader receives.
+func (r reader) agent(agent collab.JSON) collab.JSON {
+	if r.token {
+		return shownOf(agent)
+	}
+	return agent
 }
 
 // decodeKept sets the kept fields of a response.
