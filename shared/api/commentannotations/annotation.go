@@ -236,6 +236,7 @@ type reader struct {
 	apiKey, organization string
 	person               string // asUserId, or "" for the back end itself
 	token                bool   // the person calls
+	v1                   bool   // version 1 calls: it has no agent of an annotation
 }
 
 // Answered returns a thread as a back end receives it.
@@ -261,7 +262,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		SharedContext:    SharedContext{t.ContextShown},
 		ResolvedByUserID: t.ResolvedBy,
 		SourceType:       SourceType(t.SourceType()),
-		Agent:            r.agent(t.Agent()),
 		Visibility:       t.Visibility.Answered(),
 		VisibilityConfig: t.Visibility.Answered(),
 		Metadata:         AnnotationMetadata{r.apiKey, r.organization, t.Document},
@@ -272,6 +272,9 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Unread:            t.Unread,
 		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
+	}
+	if !r.v1 {
+		a.Agent = r.agent(t.Agent())
 	}
 	decodeKept(t.Kept, a)
 	f := collab.Deref(t.Follows)

@@ -216,7 +216,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	}
 	p := page{
 		GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID,
-		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID), call.Person != nil},
+		reader: reader{apiKey: call.APIKey, organization: req.OrganizationID, person: collab.Deref(req.AsUserID), token: call.Person != nil},
 	}
 	if q.Sight != nil && len(q.Found) > 0 {
 		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // Viewers caches its result
@@ -330,7 +330,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 	query := v2.query()
 	query.Found = []collab.DocumentRef{doc}
 	p := page{
-		GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false), reader: reader{apiKey: call.APIKey, organization: req.OrganizationID},
+		GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false), reader: reader{apiKey: call.APIKey, organization: req.OrganizationID, v1: true},
 	}
 	fits := true
 	take := func(id string, t *collab.Thread) bool {

@@ -373,6 +373,9 @@ func (w *world) addThreads() {
 		w.comments = append(w.comments, fmt.Sprint(last))
 		w.wrote[by] = append(w.wrote[by], fmt.Sprint(last))
 		c := map[string]any{"commentId": last, "commentText": "x", "from": map[string]any{"userId": by}, "triggerNotification": w.chance(2)}
+		if w.chance(3) {
+			c["agent"] = map[string]any{"agentId": "checker"}
+		}
 		if tagged := one(w, w.users); w.chance(2) && tagged != by {
 			c["taggedUserContacts"] = []any{map[string]any{"userId": tagged}}
 			w.wrote[tagged] = append(w.wrote[tagged], fmt.Sprint(last))
@@ -526,7 +529,7 @@ var listed = map[string]list{
 		data := w.optional(6, map[string]any{
 			"locationIds": some(w, []string{"top", "end", "none"}), "annotationId": one(w, w.threads), "annotationIds": some(w, w.threads), "userIds": some(w, w.users[:10]),
 			"statusId": "RESOLVED", "statusIds": []string{"OPEN"}, "mentionedUserIds": some(w, w.users), "resolvedBy": one(w, w.users[:5]),
-			"unreadFor": user, "unreadOnly": true, "order": one(w, []string{"asc", "desc"}), "updatedAfter": w.time(), "updatedBefore": w.time(),
+			"agentComments": true, "unreadFor": user, "unreadOnly": true, "order": one(w, []string{"asc", "desc"}), "updatedAfter": w.time(), "updatedBefore": w.time(),
 			"createdAfter": w.time(), "createdBefore": w.time(), "includeDeleted": true, "groupByDocumentId": true, "asUserId": one(w, w.users[:6]),
 		})
 		switch w.IntN(4) {
