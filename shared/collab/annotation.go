@@ -336,7 +336,7 @@ type Selector struct {
 	Locations []string
 	Creators  []string
 	Agent     *AgentFilter `json:",omitempty"`
-	Before    string // only annotations added by requests with a lower mark; "" for all
+	Before    string       // only annotations added by requests with a lower mark; "" for all
 }
 
 // Latest returns the latest lastUpdated of the head and comments.
