@@ -1801,6 +1801,8 @@ type Annotation struct {
 	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
 	// The resolver, if an update set one
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
+	// When the resolver was set
+	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	// agent if the first comment had an agent when added, else rest-api
 	SourceType SourceType `json:"sourceType"`
 	// The agent of the first comment, if sourceType is agent. A person receives agentName, avatar and
@@ -4246,6 +4248,8 @@ type EventAnnotation struct {
 	SourceType string `json:"sourceType,omitzero"`
 	// The resolver, if an update set one
 	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
+	// When the resolver was set
+	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	// The kind of annotation: comment or suggestion
 	Type string `json:"type,omitzero"`
 	// The suggested change

@@ -90,6 +90,7 @@ type Annotation struct {
 	LocationID string `dynamodbav:"lo,omitempty"`  // Location.id, or ""
 	StatusID   string `dynamodbav:"si,omitempty"`  // Status.id
 	ResolvedBy string `dynamodbav:"rby,omitempty"` // id of the user who resolved it, or ""
+	ResolvedAt Millis `dynamodbav:"rat,omitempty"` // when an update set ResolvedBy, or 0
 	ByAgent    bool   `dynamodbav:"agt,omitempty"` // an agent wrote its first comment
 	// A person set Context: persons see it.
 	ContextShown bool `dynamodbav:"cxp,omitempty"`
@@ -172,6 +173,18 @@ const (
 	SourceAgent = "agent"
 	SourceREST  = "rest-api"
 )
+
+// SetResolved sets the user who resolved the annotation at a time, "" for none. It keeps the time
+// for the same user.
+func (a *Annotation) SetResolved(by string, at Millis) {
+	switch {
+	case by == "":
+		a.ResolvedAt = 0
+	case by != a.ResolvedBy:
+		a.ResolvedAt = max(at, a.CreatedAt)
+	}
+	a.ResolvedBy = by
+}
 
 // SourceType returns SourceAgent if the first comment had an agent when added, else SourceREST.
 func (a *Annotation) SourceType() string {

@@ -59,6 +59,8 @@ type EventAnnotation struct {
 	TargetElement    collab.JSON `json:"targetElement,omitempty" schema:"TargetElement"`
 	SourceType       string      `json:"sourceType,omitempty" doc:"agent if the first comment had an agent when added, else rest-api"`
 	ResolvedByUserID string      `json:"resolvedByUserId,omitempty" doc:"The resolver, if an update set one"`
+
+	ResolvedAt collab.Timestamp `json:"resolvedAt,omitzero" doc:"When the resolver was set"`
 	keptFields
 }
 
@@ -211,7 +213,8 @@ func annotationOf(a *collab.Annotation) *EventAnnotation {
 	}
 	return &EventAnnotation{
 		TargetElement: a.TargetElement, SourceType: a.SourceType(), ResolvedByUserID: a.ResolvedBy, keptFields: kept,
-		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
+		ResolvedAt: collab.Timestamp(a.ResolvedAt),
+		From:       a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
 		Visibility: visibility, CreatedAt: collab.Timestamp(a.CreatedAt),
 	}
 }

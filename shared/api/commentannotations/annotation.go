@@ -26,6 +26,7 @@ type Annotation struct {
 	KeptFields
 	StatusUpdatedByUserID *string                 `json:"statusUpdatedByUserId,omitzero" doc:"Author of the status change, if an update set one"`
 	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
+	ResolvedAt            collab.Timestamp        `json:"resolvedAt,omitzero" person:"out" doc:"When the resolver was set"`
 	SourceType            SourceType              `json:"sourceType" person:"out" doc:"agent if the first comment had an agent when added, else rest-api"`
 	Agent                 collab.JSON             `json:"agent,omitzero" rule:"object" person:"out" doc:"The agent of the first comment, if sourceType is agent. A person receives agentName, avatar and reason"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
@@ -236,7 +237,7 @@ type reader struct {
 	apiKey, organization string
 	person               string // asUserId, or "" for the back end itself
 	token                bool   // the person calls
-	v1                   bool   // version 1 calls: it has no agent of an annotation
+	v1                   bool   // version 1 calls: it lacks fields of annotations
 }
 
 // Answered returns a thread as a back end receives it.
@@ -274,7 +275,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		CommentsTruncated: t.Truncated,
 	}
 	if !r.v1 {
-		a.Agent = r.agent(t.Agent())
+		a.Agent, a.ResolvedAt = r.agent(t.Agent()), collab.Timestamp(t.ResolvedAt)
 	}
 	decodeKept(t.Kept, a)
 	f := collab.Deref(t.Follows)
@@ -384,6 +385,14 @@ func (d *UpdatedData) sent() bool {
 	return !reflect.ValueOf(d).Elem().IsZero()
 }
 
+// at returns the time of an update that runs now.
+func (d *UpdatedData) at(now collab.Millis) collab.Millis {
+	if d != nil && d.LastUpdated.Sent() {
+		return d.LastUpdated.Value
+	}
+	return now
+}
+
 // apply merges the data into an annotation, at a time. It returns INVALID_ARGUMENT if an object
 // would have no id, and the errors of suggestion and changeContext.
 func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
@@ -417,10 +426,11 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	if err := changeContext(&a.Context, &a.ContextShown, d.Context, d.byPerson != nil); err != nil {
 		return err
 	}
-	a.ResolvedBy = changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
+	resolver := changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
 	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
-		a.ResolvedBy = ""
+		resolver = ""
 	}
+	a.SetResolved(resolver, d.at(now))
 	suggestion, err := d.suggestion(a, now)
 	if err != nil {
 		return err
