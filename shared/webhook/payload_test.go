@@ -75,7 +75,8 @@ func examples() []example {
 			e.After.AssigneeID, s.Annotation.AssignedTo = "u2", collab.JSON(`{"userId":"u2","name":"Bob"}`)
 		}),
 		event(collab.SuggestionAccepted, func(e *collab.Event, s *Subject) {
-			e.Actor, s.Annotation.Status, s.Annotation.ResolvedBy, s.Annotation.ByAgent = bob.Acting(), resolved, "u2", true
+			e.Actor, s.Annotation.Status, s.Annotation.ByAgent = bob.Acting(), resolved, true
+			s.Annotation.SetResolved("u2", 1772366400250)
 			s.Annotation.TargetElement = collab.JSON(`{"elementId":"intro","targetText":"teh","occurrence":1}`)
 			s.Annotation.Kept = collab.JSON(`{"type":"suggestion","suggestion":{"oldValue":"teh","newValue":"the","status":"accepted","resolvedBy":{"userId":"u2","name":"Bob"},"resolvedAt":1772366400250},"actions":[{"id":"undo"}]}`)
 		}),
