@@ -134,7 +134,11 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 //
 // Pages. A page also ends at about 5 MB, or after a long search with few matches. A larger thread
 // is alone on its page, with commentsTruncated: read the rest with 'comments/get'. mentionedUserIds
-// checks only the comments of a thread that the page holds.
+// and agentComments check only the comments of a thread that the page holds.
+//
+// Agents. One of agentId, executionId, agentType, agentSource, agentSuggestions and agentComments
+// filters by agents. All except agentComments compare the agent of the annotation: see 'agent' in
+// the response.
 //
 // Deleted. With includeDeleted, the first page begins with the annotations deleted at updatedAfter
 // or later, followed by those with a comment whose reactions changed since, which does not move
@@ -235,8 +239,9 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 
 // Delete calls POST /v2/commentannotations/delete: delete threads.
 //
-// Deletes threads with their comments. Selectors combine: annotationIds, locationIds and userIds
-// (the creators). Without selectors, all annotations of the document are deleted. An empty array is
+// Deletes threads with their comments. Selectors combine: annotationIds, locationIds, userIds (the
+// creators), agentId, agentSuggestions and agentUrls. Those of agents compare the agent of the
+// annotation. Without selectors, all annotations of the document are deleted. An empty array is
 // refused. A deleted annotation is unavailable at once, and its id can be reused. jobId is the job
 // that removes the rest: see 'jobs/get'.
 //
@@ -249,8 +254,9 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // the job deletes the others within seconds, but none added later. If the account's setting
 // allEvents is on, each deletion is posted to webhooks as 'comment_annotation.deleted'.
 //
-// The request fails with NOT_FOUND if the organization or the document does not exist, and with
-// FAILED_PRECONDITION if the organization is disabled.
+// The request fails with NOT_FOUND if the organization or the document does not exist. It fails
+// with FAILED_PRECONDITION if the organization is disabled, or if a selector of agents would have
+// to look at more than 10,000 annotations.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/commentannotations/delete", request, writing(options))
 	return data, err
@@ -1698,6 +1704,19 @@ type CommentAnnotationsGetRequest struct {
 	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
 	// Resolved by this user: see resolvedByUserId
 	ResolvedBy string `json:"resolvedBy,omitzero"`
+	// With this agentId in its agent. Only one filter of agents in a request
+	AgentID string `json:"agentId,omitzero"`
+	// With this executionId in its agent
+	ExecutionID string `json:"executionId,omitzero"`
+	// With this agentType in its agent; external if the agent has the agentSource external and no
+	// agentType
+	AgentType string `json:"agentType,omitzero"`
+	// With this agentSource in its agent
+	AgentSource string `json:"agentSource,omitzero"`
+	// Only pending suggestions with an agent
+	AgentSuggestions bool `json:"agentSuggestions,omitzero"`
+	// Only annotations with a comment by an agent
+	AgentComments bool `json:"agentComments,omitzero"`
 	// Sets unread: whether an annotation has comments that this user has not seen, see read/set
 	UnreadFor string `json:"unreadFor,omitzero"`
 	// Only unread annotations; requires unreadFor
@@ -1786,6 +1805,9 @@ type Annotation struct {
 	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	// agent if the first comment had an agent when added, else rest-api
 	SourceType SourceType `json:"sourceType"`
+	// The agent of the first comment, if sourceType is agent. A person receives agentName, avatar and
+	// reason
+	Agent json.RawMessage `json:"agent,omitzero"`
 	// By id, users with level all from notifications/config/set. A person sees only their own entry
 	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
 	// By id, users with level mentions or none. A person sees only their own entry
@@ -2000,7 +2022,8 @@ type UpdatedData struct {
 	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
 	// The resolver; always cleared by a status that is not terminal
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
-	// Time of resolvedByUserId: default now if that changes; ignored without a resolver
+	// Time of resolvedByUserId. Default: the time of the update that changes it. Ignored without a
+	// resolver
 	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
 	// Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation
 	// is no suggestion. A person sends the status accepted or rejected, and rejectReason
@@ -2123,6 +2146,12 @@ type CommentAnnotationsDeleteRequest struct {
 	LocationIDs []string `json:"locationIds,omitzero"`
 	// Created by any of these users; at most 500
 	UserIDs []string `json:"userIds,omitzero"`
+	// With this agentId in its agent
+	AgentID string `json:"agentId,omitzero"`
+	// Only pending suggestions with an agent
+	AgentSuggestions bool `json:"agentSuggestions,omitzero"`
+	// With one of these pages as the url in its agent; fragments do not count; at most 30
+	AgentUrls []string `json:"agentUrls,omitzero"`
 }
 
 // Item is part of the responses of CommentAnnotations.Delete, CommentAnnotations.SetRead,

@@ -310,6 +310,7 @@ type AnnotationQuery struct {
 	Statuses      []string
 	Mentioned     []string // tagged in a comment
 	ResolvedBy    []string
+	Agent         *AgentFilter
 	UnreadFor     string  // user id: threads report whether they have comments unread by this user
 	UnreadOnly    bool    // only threads with unread comments
 	Order         Order   // by lastUpdated; "" is the order implied by the other fields
@@ -335,7 +336,8 @@ type Selector struct {
 	IDs       []string
 	Locations []string
 	Creators  []string
-	Before    string // only annotations added by requests with a lower mark; "" for all
+	Agent     *AgentFilter `json:",omitempty"`
+	Before    string       // only annotations added by requests with a lower mark; "" for all
 }
 
 // Latest returns the latest lastUpdated of the head and comments.

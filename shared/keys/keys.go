@@ -63,6 +63,7 @@ const (
 	Creator   = "cr" // user id
 	Location  = "lo" // location id
 	Status    = "si" // status id
+	ByAgent   = "agt"
 	CreatedAt = "ca" // milliseconds
 	Narrowed  = "v"  // NarrowedToMembers or NarrowedToSome, if not public
 )

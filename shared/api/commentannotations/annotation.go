@@ -28,6 +28,7 @@ type Annotation struct {
 	ResolvedByUserID      string                  `json:"resolvedByUserId,omitzero" person:"out" doc:"The resolver, if an update set one"`
 	ResolvedAt            collab.Timestamp        `json:"resolvedAt,omitzero" person:"out" doc:"The time at which resolvedByUserId was set"`
 	SourceType            SourceType              `json:"sourceType" person:"out" doc:"agent if the first comment had an agent when added, else rest-api"`
+	Agent                 collab.JSON             `json:"agent,omitzero" rule:"object" person:"out" doc:"The agent of the first comment, if sourceType is agent. A person receives agentName, avatar and reason"`
 	SubscribedUsers       rpc.Keyed[Subscription] `json:"subscribedUsers" person:"out" doc:"By id, users with level all from notifications/config/set. A person sees only their own entry"`
 	UnsubscribedUsers     rpc.Keyed[Subscription] `json:"unsubscribedUsers" person:"out" doc:"By id, users with level mentions or none. A person sees only their own entry"`
 	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"Its audience, within that of the document"`
@@ -103,7 +104,7 @@ type UpdatedData struct {
 
 	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"Author of the status change"`
 	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The resolver; always cleared by a status that is not terminal"`
-	ResolvedAt            rpc.Opt[int64]             `json:"resolvedAt" rule:"notnull,time" doc:"Time of resolvedByUserId: default now if that changes; ignored without a resolver"`
+	ResolvedAt            rpc.Opt[int64]             `json:"resolvedAt" rule:"notnull,time" doc:"Time of resolvedByUserId. Default: the time of the update that changes it. Ignored without a resolver"`
 	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" person:"in" doc:"Replaced; status is pending, accepted, rejected, stale or apply_failed. Ignored if the annotation is no suggestion. A person sends the status accepted or rejected, and rejectReason"`
 	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced"`
 	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" rule:"exact" person:"in" doc:"Replaced; null: public"`
@@ -237,6 +238,7 @@ type reader struct {
 	apiKey, organization string
 	person               string // asUserId, or "" for the back end itself
 	token                bool   // the person calls
+	v1                   bool   // version 1 calls: it lacks fields of annotations
 }
 
 // Answered returns a thread as a back end receives it.
@@ -261,7 +263,6 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Context:          r.context(t.Context, t.ContextShown),
 		SharedContext:    SharedContext{t.ContextShown},
 		ResolvedByUserID: t.ResolvedBy,
-		ResolvedAt:       collab.Timestamp(t.ResolvedAt),
 		SourceType:       SourceType(t.SourceType()),
 		Visibility:       t.Visibility.Answered(),
 		VisibilityConfig: t.Visibility.Answered(),
@@ -273,6 +274,9 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Unread:            t.Unread,
 		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
+	}
+	if !r.v1 {
+		a.Agent, a.ResolvedAt = r.agent(t.Agent()), collab.Timestamp(t.ResolvedAt)
 	}
 	decodeKept(t.Kept, a)
 	f := collab.Deref(t.Follows)
@@ -315,10 +319,16 @@ func (r reader) comment(c *collab.Comment) Comment {
 	if r.person != "" && !a.Progress.visibleTo(r.person) {
 		a.Progress = nil
 	}
-	if r.token {
-		a.Agent = shownOf(a.Agent)
-	}
+	a.Agent = r.agent(a.Agent)
 	return a
+}
+
+// agent returns the part of an agent that the reader receives.
+func (r reader) agent(agent collab.JSON) collab.JSON {
+	if r.token {
+		return shownOf(agent)
+	}
+	return agent
 }
 
 // decodeKept sets the kept fields of a response.
@@ -376,6 +386,14 @@ func (d *UpdatedData) sent() bool {
 	return !reflect.ValueOf(d).Elem().IsZero()
 }
 
+// at returns the time of an update that runs now.
+func (d *UpdatedData) at(now collab.Millis) collab.Millis {
+	if d != nil && d.LastUpdated.Sent() {
+		return d.LastUpdated.Value
+	}
+	return now
+}
+
 // apply merges the data into an annotation, at a time. It returns INVALID_ARGUMENT if an object
 // would have no id, and the errors of suggestion and changeContext.
 func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
@@ -427,7 +445,8 @@ func (d *UpdatedData) apply(a *collab.Annotation, now collab.Millis) error {
 	return nil
 }
 
-// resolve sets or clears the resolver, and the time of it. A status that is not terminal clears both.
+// resolve sets or clears the resolver, and the time of it. A status that is not terminal clears
+// both.
 func (d *UpdatedData) resolve(a *collab.Annotation, now collab.Millis) {
 	was := a.ResolvedBy
 	a.ResolvedBy = changeID(was, d.ResolvedByUserID, d.ResolvedByUserID.Value)
@@ -440,6 +459,6 @@ func (d *UpdatedData) resolve(a *collab.Annotation, now collab.Millis) {
 	case d.ResolvedAt.Sent():
 		a.ResolvedAt = d.ResolvedAt.Value
 	case a.ResolvedBy != was:
-		a.ResolvedAt = now
+		a.ResolvedAt = max(d.at(now), a.CreatedAt)
 	}
 }

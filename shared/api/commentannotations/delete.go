@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -15,6 +16,31 @@ type DeleteRequest struct {
 	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" person:"in" doc:"Only these, at most 500; the response has their order"`
 	LocationIDs   []string `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
 	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self"` // of the creators
+	AgentID       *string  `json:"agentId" rule:"notnull,id" doc:"With this agentId in its agent"`
+
+	AgentSuggestions *bool    `json:"agentSuggestions" rule:"notnull,true" doc:"Only pending suggestions with an agent"`
+	AgentURLs        []string `json:"agentUrls" rule:"notnull,nonempty,max=30,each=url,each=max=2000" doc:"With one of these pages as the url in its agent; fragments do not count"`
+}
+
+// Validate rejects agentUrls without a page.
+func (r *DeleteRequest) Validate(m *rpc.Violations) {
+	for i, url := range r.AgentURLs {
+		if url != "" && collab.Page(url) == "" {
+			m.Add(fmt.Sprintf("agentUrls[%d]", i), "must name a page")
+		}
+	}
+}
+
+// agent returns the selector of agents, nil for none.
+func (r *DeleteRequest) agent() *collab.AgentFilter {
+	if r.AgentID == nil && r.AgentSuggestions == nil && r.AgentURLs == nil {
+		return nil
+	}
+	f := &collab.AgentFilter{ID: collab.Deref(r.AgentID), Suggestions: r.AgentSuggestions != nil}
+	if r.AgentURLs != nil {
+		f.Pages = rpc.Distinct(collab.Map(r.AgentURLs, collab.Page))
+	}
+	return f
 }
 
 // Delete is POST /v2/commentannotations/delete.
@@ -24,8 +50,9 @@ func Delete() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Delete threads.
 
-Deletes threads with their comments. Selectors combine: annotationIds, locationIds and userIds
-(the creators). Without selectors, all annotations of the document are deleted. An empty array is
+Deletes threads with their comments. Selectors combine: annotationIds, locationIds, userIds (the
+creators), agentId, agentSuggestions and agentUrls. Those of agents compare the agent of the
+annotation. Without selectors, all annotations of the document are deleted. An empty array is
 refused. A deleted annotation is unavailable at once, and its id can be reused. jobId is the job
 that removes the rest: see 'jobs/get'.
 
@@ -38,8 +65,9 @@ Without annotationIds, the call deletes and lists 1,000 annotations. If the sele
 the job deletes the others within seconds, but none added later. If the account's setting
 allEvents is on, each deletion is posted to webhooks as 'comment_annotation.deleted'.
 
-The request fails with NOT_FOUND if the organization or the document does not exist, and with
-FAILED_PRECONDITION if the organization is disabled.`}
+The request fails with NOT_FOUND if the organization or the document does not exist. It fails with
+FAILED_PRECONDITION if the organization is disabled, or if a selector of agents would have to look
+at more than 10,000 annotations.`}
 }
 
 // Delete deletes annotations with their comments.
@@ -56,7 +84,9 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	var errs []error
 	if ids == nil || len(visible) > 0 {
 		visible, errs, err = s.Threads.DeleteAnnotations(ctx, call.Request, doc, visible, collab.AnnotationDeletion{
-			Selector:   collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)},
+			Selector: collab.Selector{
+				Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs), Agent: req.agent(),
+			},
 			Unanswered: call.Person != nil, Notify: call.Settings.AllEvents,
 		})
 	}

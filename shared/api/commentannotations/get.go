@@ -27,6 +27,12 @@ type GetRequest struct {
 	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" person:"in" doc:"With any of these statuses"`
 	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"With a comment that tags any of these users"`
 	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Resolved by this user: see resolvedByUserId"`
+	AgentID           *string        `json:"agentId" rule:"notnull,id" doc:"With this agentId in its agent. Only one filter of agents in a request"`
+	ExecutionID       *string        `json:"executionId" rule:"notnull,id" doc:"With this executionId in its agent"`
+	AgentType         *string        `json:"agentType" rule:"notnull,id" doc:"With this agentType in its agent; external if the agent has the agentSource external and no agentType"`
+	AgentSource       *string        `json:"agentSource" rule:"notnull,id" doc:"With this agentSource in its agent"`
+	AgentSuggestions  bool           `json:"agentSuggestions" doc:"Only pending suggestions with an agent"`
+	AgentComments     bool           `json:"agentComments" doc:"Only annotations with a comment by an agent"`
 	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" person:"self" doc:"Sets unread: whether an annotation has comments that this user has not seen, see read/set"`
 	UnreadOnly        bool           `json:"unreadOnly" person:"in" doc:"Only unread annotations; requires unreadFor"`
 	Order             *collab.Order  `json:"order" rule:"notnull" person:"in" doc:"By lastUpdated, earliest first (asc) or latest first (desc). Default: see Order above"`
@@ -52,6 +58,9 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	if len(union(r.StatusID, r.StatusIDs)) > maxStatuses {
 		m.Add("statusIds", "must have at most %d ids together with statusId", maxStatuses)
 	}
+	if asked := r.agentFilters(); len(asked) > 1 {
+		m.Add(asked[1], "cannot be combined with %s: send one filter of agents", asked[0])
+	}
 	if r.UnreadOnly && r.UnreadFor == nil {
 		m.Add("unreadOnly", "requires unreadFor")
 	}
@@ -66,6 +75,33 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	}
 }
 
+// agentFilters returns the names of the requested filters of agents.
+func (r *GetRequest) agentFilters() (names []string) {
+	for _, f := range []struct {
+		name  string
+		asked bool
+	}{
+		{"agentId", r.AgentID != nil}, {"executionId", r.ExecutionID != nil}, {"agentType", r.AgentType != nil},
+		{"agentSource", r.AgentSource != nil}, {"agentSuggestions", r.AgentSuggestions}, {"agentComments", r.AgentComments},
+	} {
+		if f.asked {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// agent returns the filter of agents, nil for none.
+func (r *GetRequest) agent() *collab.AgentFilter {
+	if r.agentFilters() == nil {
+		return nil
+	}
+	return &collab.AgentFilter{
+		ID: collab.Deref(r.AgentID), Execution: collab.Deref(r.ExecutionID), Type: collab.Deref(r.AgentType), Source: collab.Deref(r.AgentSource),
+		Suggestions: r.AgentSuggestions, Comments: r.AgentComments,
+	}
+}
+
 func (r *GetRequest) query() collab.AnnotationQuery {
 	return collab.AnnotationQuery{
 		Documents:     union(r.DocumentID, r.DocumentIDs),
@@ -76,6 +112,7 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 		Statuses:      union(r.StatusID, r.StatusIDs),
 		Mentioned:     rpc.Distinct(r.MentionedUserIDs),
 		ResolvedBy:    union(r.ResolvedBy, nil),
+		Agent:         r.agent(),
 		UnreadFor:     collab.Deref(r.UnreadFor),
 		UnreadOnly:    r.UnreadOnly,
 		Order:         collab.Deref(r.Order),
@@ -129,7 +166,11 @@ comment id.
 
 **Pages.** A page also ends at about 5 MB, or after a long search with few matches. A larger
 thread is alone on its page, with commentsTruncated: read the rest with 'comments/get'.
-mentionedUserIds checks only the comments of a thread that the page holds.
+mentionedUserIds and agentComments check only the comments of a thread that the page holds.
+
+**Agents.** One of agentId, executionId, agentType, agentSource, agentSuggestions and agentComments
+filters by agents. All except agentComments compare the agent of the annotation: see 'agent' in the
+response.
 
 **Deleted.** With includeDeleted, the first page begins with the annotations deleted at
 updatedAfter or later, followed by those with a comment whose reactions changed since, which does
@@ -175,7 +216,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	}
 	p := page{
 		GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID,
-		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID), call.Person != nil},
+		reader: reader{apiKey: call.APIKey, organization: req.OrganizationID, person: collab.Deref(req.AsUserID), token: call.Person != nil},
 	}
 	if q.Sight != nil && len(q.Found) > 0 {
 		collab.Later(ctx, func() (any, error) { return q.Sight.Viewers(ctx, q.Found, time.Time{}) }) // Viewers caches its result
@@ -289,7 +330,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 	query := v2.query()
 	query.Found = []collab.DocumentRef{doc}
 	p := page{
-		GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false), reader: reader{apiKey: call.APIKey, organization: req.OrganizationID},
+		GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false), reader: reader{apiKey: call.APIKey, organization: req.OrganizationID, v1: true},
 	}
 	fits := true
 	take := func(id string, t *collab.Thread) bool {

@@ -300,10 +300,6 @@ func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	case !replaced && !commentsChanged:
 		return errUnchanged
 	}
-	at := u.now
-	if u.data != nil && u.data.LastUpdated.Sent() {
-		at = u.data.LastUpdated.Value
-	}
-	a.LastUpdated = max(a.LastUpdated, a.CreatedAt, at)
+	a.LastUpdated = max(a.LastUpdated, a.CreatedAt, u.data.at(u.now))
 	return nil
 }

@@ -125,23 +125,39 @@ func (s *Store) keepJob(
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, id := range ids {
-		head := found[headKey(doc, id)]
-		if head == nil {
-			continue
-		}
-		a, err := readHead(head)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !d.Selector.Excludes(&a) && bornBefore(head, d.Selector.Before) {
-			job.Threads = append(job.Threads, outbox.JobThread{ID: id, Birth: birth(head)})
+	selected := make([]bool, len(ids))
+	err = store.Each(ctx, len(ids), func(ctx context.Context, i int) (err error) {
+		selected[i], err = s.selects(ctx, doc, found[headKey(doc, ids[i])], d.Selector)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, id := range ids {
+		if selected[i] {
+			job.Threads = append(job.Threads, outbox.JobThread{ID: id, Birth: birth(found[headKey(doc, id)])})
 		}
 	}
 	if len(job.Threads) > 0 {
 		_, err = s.Outbox.AddJob(ctx, *job)
 	}
 	return job, found, err
+}
+
+// selects reports whether a selector matches an annotation with a head, which may be nil.
+func (s *Store) selects(ctx context.Context, doc collab.DocumentRef, head store.Item, sel collab.Selector) (bool, error) {
+	if head == nil {
+		return false, nil
+	}
+	a, err := readHead(head)
+	if err != nil || sel.Excludes(&a) || !bornBefore(head, sel.Before) {
+		return false, err
+	}
+	if sel.Agent == nil || !a.ByAgent {
+		return sel.Agent == nil, nil
+	}
+	mark, has, err := s.hasAgent(ctx, doc, a.ID, sel.Agent)
+	return has && mark == birth(head), err
 }
 
 // deleteHead deletes a head, marks its look-up item as deleted, and records the event. It does

@@ -66,7 +66,7 @@ func mentions(t *collab.Thread, user string) bool {
 // needsScan reports whether some filter of a query has no index, so that only the threads
 // show which annotations match.
 func needsScan(q *collab.AnnotationQuery) bool {
-	return q.UnreadOnly || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
+	return q.UnreadOnly || q.Agent != nil || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }
 
 // holds reports whether a thread matches the filter of a query.
@@ -118,7 +118,7 @@ func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 			return false
 		}
 	}
-	return true
+	return q.Agent.Matches(t)
 }
 
 // sieve returns a function that reports whether an index entry may match the filters. It ignores

@@ -15,6 +15,9 @@ import (
 //
 // Without a location or creator it sees every acknowledged write. Otherwise it reads an index,
 // which may lag by a second, so the caller must check the selector again on the heads.
+//
+// With an agent but without a Before, it returns FAILED_PRECONDITION if it would have to look at
+// more than mostSearched annotations.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
 	q := collab.AnnotationQuery{
 		Documents: []string{doc.Document},
@@ -23,9 +26,9 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 		Creators:  sel.Creators,
 	}
 	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
-		ids, err = s.selectIndexed(ctx, &p, sel.Before, most)
+		ids, err = s.selectIndexed(ctx, &p, sel, most)
 	} else {
-		ids, err = s.selectAll(ctx, doc, sel.Before, most)
+		ids, err = s.selectAll(ctx, doc, sel, most)
 	}
 	if err == nil && len(ids) > most {
 		err = collab.Errorf(collab.FailedPrecondition,
@@ -34,7 +37,7 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 	return ids, err
 }
 
-func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most int) ([]string, error) {
+func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector, most int) ([]string, error) {
 	passes := sieve(p.q, p.index)
 	var ids []string
 	for value := range p.values {
@@ -43,17 +46,72 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most 
 			if err != nil {
 				return nil, err
 			}
-			if e, ok := p.entryOf(it); ok && passes(it) && bornBefore(it, before) {
+			if e, ok := p.entryOf(it); ok && passes(it) && bornBefore(it, sel.Before) {
 				ids = append(ids, e.id)
 			}
-			if len(ids) > most {
+			if sel.Agent == nil && len(ids) > most {
 				return ids, nil
+			}
+			if err := checkSearched(sel, len(ids)); err != nil {
+				return nil, err
 			}
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(keys.Escape(a), keys.Escape(b)) })
 	// An annotation that moves between two values may appear under both.
-	return slices.Compact(ids), nil
+	return s.byAgent(ctx, p.q.Found[0], slices.Compact(ids), sel.Agent)
+}
+
+// checkSearched returns FAILED_PRECONDITION if a request with a selector of agents looks at too
+// many annotations.
+func checkSearched(sel collab.Selector, annotations int) error {
+	if sel.Agent == nil || sel.Before != "" || annotations <= mostSearched {
+		return nil
+	}
+	return collab.Errorf(collab.FailedPrecondition,
+		"the document has more than %d annotations to look for agents in: name annotationIds", mostSearched)
+}
+
+// byAgent returns the annotations among ids that match a filter of agents, in order. nil matches
+// all.
+func (s *Store) byAgent(ctx context.Context, doc collab.DocumentRef, ids []string, f *collab.AgentFilter) ([]string, error) {
+	if f == nil {
+		return ids, nil
+	}
+	matched := make([]bool, len(ids))
+	err := store.Each(ctx, len(ids), func(ctx context.Context, i int) (err error) {
+		_, matched[i], err = s.hasAgent(ctx, doc, ids[i], f)
+		return err
+	})
+	var those []string
+	for i, id := range ids {
+		if matched[i] {
+			those = append(those, id)
+		}
+	}
+	return those, err
+}
+
+// hasAgent reports whether an annotation matches a filter of agents without Comments, and returns
+// its birth mark. It reads the head and the first comment.
+func (s *Store) hasAgent(ctx context.Context, doc collab.DocumentRef, ann string, f *collab.AgentFilter) (mark string, has bool, err error) {
+	k := headKey(doc, ann)
+	r := threadReader{}
+	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: 2, Strong: true}) {
+		if err == nil {
+			err = r.add(it)
+		}
+		if err != nil {
+			return "", false, err
+		}
+		if r.t == nil || !r.t.ByAgent || len(r.t.Comments) > 0 {
+			break
+		}
+	}
+	if r.t == nil {
+		return "", false, nil
+	}
+	return birth(r.head), f.Matches(r.t), nil
 }
 
 // bornBefore reports whether a request with a lower mark added a head, given as an item or index
@@ -62,16 +120,17 @@ func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(
 
 // selectAll reads the heads of a document from the table and skips comments. Since comments waste
 // reads, the reads grow while threads are short, and start small after a long one.
-func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before string, most int) ([]string, error) {
+func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error) {
 	const (
 		smallest = 25     // items of a read
 		largest  = 10_000 // more than 1 MB holds
 	)
 	q := store.Scan{
 		PK:   keys.DocumentPartition(doc),
-		Keys: store.Children(keys.Annotations), Limit: smallest, Strong: true, Project: []string{keys.SK, keys.AddedBy},
+		Keys: store.Children(keys.Annotations), Limit: smallest, Strong: true, Project: []string{keys.SK, keys.AddedBy, keys.ByAgent},
 	}
 	var ids []string
+	searched := 0
 	for more := true; more && len(ids) <= most; {
 		var items []store.Item
 		var err error
@@ -79,6 +138,7 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before st
 			return nil, err
 		}
 		heads := 0
+		var found []string
 		for _, it := range items {
 			sk := it.Text(keys.SK)
 			q.Keys = q.Keys.After(sk)
@@ -88,11 +148,21 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before st
 			}
 			if comment == 0 {
 				heads++
-				if bornBefore(it, before) {
-					ids = append(ids, id)
+				if bornBefore(it, sel.Before) && (sel.Agent == nil || it[keys.ByAgent] != nil) {
+					found = append(found, id)
 				}
 			}
 			q.Keys = q.Keys.After(threadSpan(keys.Annotations + keys.Escape(id)).To)
+		}
+		if found, err = s.byAgent(ctx, doc, found, sel.Agent); err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+		searched += heads
+		if len(ids) <= most {
+			if err := checkSearched(sel, searched); err != nil {
+				return nil, err
+			}
 		}
 		if q.Limit = min(2*q.Limit, largest); heads < len(items)/smallest {
 			q.Limit = smallest

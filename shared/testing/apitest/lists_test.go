@@ -373,6 +373,9 @@ func (w *world) addThreads() {
 		w.comments = append(w.comments, fmt.Sprint(last))
 		w.wrote[by] = append(w.wrote[by], fmt.Sprint(last))
 		c := map[string]any{"commentId": last, "commentText": "x", "from": map[string]any{"userId": by}, "triggerNotification": w.chance(2)}
+		if w.chance(3) {
+			c["agent"] = map[string]any{"agentId": "checker", "executionId": "checker", "agentType": "checker", "agentSource": "checker"}
+		}
 		if tagged := one(w, w.users); w.chance(2) && tagged != by {
 			c["taggedUserContacts"] = []any{map[string]any{"userId": tagged}}
 			w.wrote[tagged] = append(w.wrote[tagged], fmt.Sprint(last))
@@ -524,11 +527,20 @@ func (w *world) addDeliveries() {
 var listed = map[string]list{
 	"/v2/commentannotations/get": {draws: 10, request: func(w *world) map[string]any {
 		data := w.optional(6, map[string]any{
-			"locationIds": some(w, []string{"top", "end", "none"}), "annotationId": one(w, w.threads), "annotationIds": some(w, w.threads), "userIds": some(w, w.users[:10]),
+			"locationIds": some(w, []string{"top", "end", "none"}), "annotationId": one(w, w.threads), "annotationIds": rpc.Distinct(some(w, w.threads)), "userIds": some(w, w.users[:10]),
 			"statusId": "RESOLVED", "statusIds": []string{"OPEN"}, "mentionedUserIds": some(w, w.users), "resolvedBy": one(w, w.users[:5]),
 			"unreadFor": user, "unreadOnly": true, "order": one(w, []string{"asc", "desc"}), "updatedAfter": w.time(), "updatedBefore": w.time(),
 			"createdAfter": w.time(), "createdBefore": w.time(), "includeDeleted": true, "groupByDocumentId": true, "asUserId": one(w, w.users[:6]),
 		})
+		agent := one(w, []string{"agentId", "executionId", "agentType", "agentSource"})
+		switch w.IntN(6) {
+		case 0:
+			data[agent] = "checker"
+		case 1:
+			data["agentSuggestions"] = true
+		case 2:
+			data["agentComments"] = true
+		}
 		switch w.IntN(4) {
 		case 0:
 			data["documentIds"] = some(w, w.documents)

@@ -1,0 +1,99 @@
+package collab
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// AgentFilter selects threads by agents: by that of the first comment, unless a field says
+// otherwise. Conditions combine; zero fields are none. A nil AgentFilter selects all threads.
+type AgentFilter struct {
+	ID, Execution, Type, Source string
+
+	Suggestions bool     // pending suggestions
+	Comments    bool     // any comment has an agent
+	Pages       []string // the agent's url is one of these pages: see Page
+}
+
+// Agent returns the agent that wrote the comment, as sent, or nil.
+func (c *Comment) Agent() JSON {
+	if !strings.Contains(string(c.Kept), `"agent"`) {
+		return nil
+	}
+	return memberOf(c.Kept, "agent")
+}
+
+// Agent returns the agent of the first comment, or nil if an agent did not add the annotation.
+func (t *Thread) Agent() JSON {
+	if !t.ByAgent || len(t.Comments) == 0 {
+		return nil
+	}
+	return t.Comments[0].Agent()
+}
+
+// Page returns the page of a URL, which has no fragment, or "" if the URL has no page.
+func Page(url string) string {
+	page, _, _ := strings.Cut(url, "#")
+	return strings.TrimSpace(page)
+}
+
+// agentExternal is the source, and the type, of agents outside the documented service.
+const agentExternal = "external"
+
+// Matches reports whether a thread matches all conditions. It requires the thread's first comment,
+// and all comments if f.Comments is set.
+func (f *AgentFilter) Matches(t *Thread) bool {
+	if f == nil {
+		return true
+	}
+	if f.Comments && !slices.ContainsFunc(t.Comments, func(c Comment) bool { return c.Agent() != nil }) {
+		return false
+	}
+	return !f.ofFirst() || f.matches(t.Agent()) && (!f.Suggestions || t.pending())
+}
+
+// ofFirst reports whether f has conditions on the first comment.
+func (f *AgentFilter) ofFirst() bool {
+	return f.ID != "" || f.Execution != "" || f.Type != "" || f.Source != "" || f.Suggestions || f.Pages != nil
+}
+
+func (f *AgentFilter) matches(agent JSON) bool {
+	if agent == nil {
+		return false
+	}
+	text := func(name string) (text string) {
+		_ = json.Unmarshal(memberOf(agent, name), &text) // other values match no text
+		return text
+	}
+	source, kind := text("agentSource"), text("agentType")
+	if kind == "" && source == agentExternal {
+		kind = agentExternal
+	}
+	asked := func(asked, is string) bool { return asked == "" || asked == is }
+	return asked(f.ID, text("agentId")) && asked(f.Execution, text("executionId")) && asked(f.Type, kind) && asked(f.Source, source) &&
+		(f.Pages == nil || slices.Contains(f.Pages, Page(text("url"))))
+}
+
+// pending reports whether the annotation is a suggestion without a decision.
+func (a *Annotation) pending() bool {
+	var kept struct {
+		Type       string `json:"type"`
+		Suggestion struct {
+			Status string `json:"status"`
+		} `json:"suggestion"`
+	}
+	if a.Kept != nil {
+		_ = json.Unmarshal(a.Kept, &kept) // validated when stored
+	}
+	return kept.Type == "suggestion" && (kept.Suggestion.Status == "" || kept.Suggestion.Status == "pending")
+}
+
+// memberOf returns a member of an object, or nil.
+func memberOf(object JSON, name string) JSON {
+	var members map[string]JSON
+	if json.Unmarshal(object, &members) != nil {
+		return nil
+	}
+	return members[name]
+}
