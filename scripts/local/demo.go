@@ -30,6 +30,9 @@ const (
 	demoGroup        = "launch"
 )
 
+// demoResource is the resource of the demo's tokens.
+var demoResource = client.TokenPermission{Type: client.ResourceTypeOrganization, ID: demoOrganization}
+
 // demoPeople are the people of the demo's organization.
 var demoPeople = []client.User{
 	{UserID: "ann", Name: "Ann Archer", Email: "ann@example.com"},
@@ -37,9 +40,9 @@ var demoPeople = []client.User{
 	{UserID: "cleo", Name: "Cleo Clark", Email: "cleo@example.com"},
 }
 
-// findPerson returns the index of a person of the demo, or -1.
-func findPerson(id string) int {
-	return slices.IndexFunc(demoPeople, func(u client.User) bool { return u.UserID == id })
+// find returns the index of a person, or -1.
+func find(people []client.User, id string) int {
+	return slices.IndexFunc(people, func(u client.User) bool { return u.UserID == id })
 }
 
 func newDemo(url string) *demo {
@@ -49,26 +52,41 @@ func newDemo(url string) *demo {
 	})}
 }
 
-// token returns a token of the person in the address, at /demo/{person}/collab-token. With
-// as=viewer, the token only allows reading.
-func (d *demo) token(w http.ResponseWriter, r *http.Request) {
-	i := findPerson(r.PathValue("person"))
-	if i < 0 {
-		http.Error(w, "no user is signed in", http.StatusUnauthorized)
-		return
+// tokens returns a handler with tokens of the person in the address, for a resource. With
+// as=viewer, a token only allows reading.
+func (d *demo) tokens(people []client.User, resource client.TokenPermission) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		i := find(people, r.PathValue("person"))
+		if i < 0 {
+			http.Error(w, "no user is signed in", http.StatusUnauthorized)
+			return
+		}
+		allowed := resource
+		allowed.AccessRole = client.Role(r.URL.Query().Get("as"))
+		made, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
+			UserID: people[i].UserID, UserProperties: &client.UserProperties{Name: people[i].Name},
+			CreateOrganization: resource.OrganizationID != "", CreateDocument: resource.OrganizationID != "",
+			Permissions: client.TokenPermissions{Resources: []client.TokenPermission{allowed}},
+		})
+		if err != nil {
+			http.Error(w, client.MessageOf(err), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(made)
 	}
-	made, err := d.service.Auth.GenerateToken(r.Context(), &client.AuthGenerateTokenRequest{
-		UserID: demoPeople[i].UserID, UserProperties: &client.UserProperties{Name: demoPeople[i].Name},
-		Permissions: client.TokenPermissions{Resources: []client.TokenPermission{{
-			Type: client.ResourceTypeOrganization, ID: demoOrganization, AccessRole: client.Role(r.URL.Query().Get("as")),
-		}}},
-	})
-	if err != nil {
-		http.Error(w, client.MessageOf(err), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(made)
+}
+
+// person returns the person that a page's address names, such as /demo?as=bob. The default is the
+// first one.
+func person(people []client.User, r *http.Request) client.User {
+	return people[max(0, find(people, r.URL.Query().Get("as")))]
+}
+
+// policy returns the policy of a page with elements. Tickets name this server by its IP address,
+// which the policy must allow on localhost.
+func (d *demo) policy() string {
+	return strings.Replace(console.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(d.url, "http"), 1)
 }
 
 // demoPage serves the product's page, /demo?as=ann. With &lang=de, the elements are in German.
@@ -77,19 +95,13 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 		p.problem(w, http.StatusInternalServerError, "The demo could not start", client.MessageOf(err))
 		return
 	}
-	as := demoPeople[0]
-	if i := findPerson(r.URL.Query().Get("as")); i >= 0 {
-		as = demoPeople[i]
-	}
-	// Tickets name this server by its IP address, which the policy must allow on localhost.
-	policy := strings.Replace(console.Policy, "connect-src 'self'", "connect-src 'self' ws"+strings.TrimPrefix(p.url, "http"), 1)
-	p.renderUnder(policy, w, http.StatusOK, "demo.html", struct {
+	p.renderUnder(p.demo.policy(), w, http.StatusOK, "demo.html", struct {
 		view
 		As       client.User
 		People   []client.User
 		Document string
 		Lang     string
-	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
+	}{p.view("Launch plan", "/demo", false), person(demoPeople, r), demoPeople, demoDocument, cmp.Or(r.URL.Query().Get("lang"), words.Default)})
 }
 
 // prepare adds the people, a group, a webhook to this server's receiver, and some threads. It does

@@ -123,7 +123,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	p := &pages{
 		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Hooks.Webhooks, now: time.Now}, demo: newDemo(url),
 		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local), job) },
-		reference: s.reference,
+		reference: s.reference, readme: filepath.Join(filepath.Dir(local), "README.md"),
 		place: place{
 			Data: data, Admin: adminCommand(local, s.environment),
 			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),
@@ -204,6 +204,7 @@ Serving on %s after %.1f s. Open it in a browser, or try:
 %s
 
 Demo %[1]s/demo, reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks, console %[1]s/console
+The page of the README: %[1]s/page?as=ann for Ann, %[1]s/page?as=bob for Bob
 An organization to look at: make seed
 The operator's commands: %[4]s
 The data is kept in %[5]s. Ctrl-C stops.

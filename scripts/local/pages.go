@@ -28,6 +28,7 @@ type pages struct {
 	operator  *operate.Operator
 	openAPI   func() ([]byte, error)
 	reference string // path of the script that renders the reference
+	readme    string // path of the README
 
 	templates *template.Template
 	static    http.Handler
@@ -55,7 +56,9 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /{$}":                         p.home,
 		"GET /demo":                        p.demoPage,
-		"POST /demo/{person}/collab-token": p.demo.token,
+		"POST /demo/{person}/collab-token": p.demo.tokens(demoPeople, demoResource),
+		"GET /page":                        p.readmePage,
+		"POST /page/{person}/collab-token": p.demo.tokens(readmePeople, readmeDocument),
 		"GET /docs":                        p.docs,
 		"GET /openapi.json":                p.description(func(text []byte) ([]byte, error) { return text, nil }),
 		"GET /openapi-clients.json":        p.description(openapi.ForClients),

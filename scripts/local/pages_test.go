@@ -45,6 +45,7 @@ func handler(t *testing.T, secret string) http.Handler {
 			}, nil
 		}},
 		demo:    newDemo("http://127.0.0.1:8080"),
+		readme:  "../../README.md",
 		console: http.NotFoundHandler(),
 		openAPI: func() ([]byte, error) { return nil, errors.New("no description") },
 	}
@@ -95,6 +96,8 @@ func TestPages(t *testing.T) {
 		{"/mail/x", "localhost", 404, ""},
 		{"/webhooks", "localhost", 200, "Nothing has arrived yet"},
 		{"/webhooks/first", "localhost", 303, "/webhooks#first"},
+		{"/page?as=bob", "localhost", 200, `<collab-inbox api="/" token="/page/bob/collab-token">`},
+		{"/page?as=none", "localhost", 200, `src="/pages/elements.min.js"`},
 		{"/docs", "localhost", 200, `data-token="dev-token"`},
 		{"/openapi.json", "localhost", 500, "no description"},
 		{"/openapi-clients.json", "localhost", 500, "no description"},
