@@ -2,24 +2,37 @@ package openapi
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"strings"
 )
 
 // ForClients returns the part of a document for client generators. It has neither webhooks nor
 // grouped lists, and a boolean that can only be true is a boolean. It has the components of the
-// events, so that they become types.
+// events, so that they become types. The details of an error are a list of violations; the 404 with
+// other details is an open object. See simplify for the schemas.
 func ForClients(document []byte) ([]byte, error) {
 	var d struct {
 		OpenAPI    string                               `json:"openapi"`
-		Info       any                                  `json:"info"`
-		Servers    any                                  `json:"servers"`
+		Info       map[string]any                       `json:"info"`
+		Servers    []map[string]any                     `json:"servers"`
 		Security   any                                  `json:"security"`
 		Tags       any                                  `json:"tags"`
-		Paths      any                                  `json:"paths"`
+		Paths      map[string]map[string]map[string]any `json:"paths"`
 		Components map[string]map[string]map[string]any `json:"components"`
 	}
 	if err := json.Unmarshal(document, &d); err != nil {
 		return nil, err
+	}
+	if len(d.Servers) > 0 {
+		d.Info["description"] = fmt.Sprintf("%s: see the [introduction](%s/docs) on the server of `make run`.",
+			d.Info["summary"], d.Servers[0]["url"])
+	}
+	if get, ok := d.Paths["/v2/auth/permissions/get"]; ok {
+		get["post"]["responses"].(map[string]any)["404"] = map[string]any{
+			"description": "NOT_FOUND: `error.details` has the data of a success, or is absent if the organization does not exist.",
+			"content":     map[string]any{"application/json": map[string]any{"schema": map[string]any{"type": "object", "additionalProperties": true}}},
+		}
 	}
 	schemas := d.Components["schemas"]
 	for name, schema := range schemas {
@@ -30,13 +43,42 @@ func ForClients(document []byte) ([]byte, error) {
 		delete(properties, groupField)
 		for key, property := range properties {
 			property := property.(map[string]any)
-			if list, ok := property["anyOf"].([]any); ok && key == "data" {
+			if list, ok := property["anyOf"].([]any); ok && (key == "data" || key == "details") {
 				properties[key] = list[0]
 			}
 			if property["const"] == true {
 				delete(property, "const")
 			}
 		}
+		simplify(schema)
 	}
 	return json.MarshalIndent(d, "", "  ")
+}
+
+// ascii replaces a range of control characters by its part in ASCII. Ruby refuses the range in a
+// regular expression, and PHP compares its bytes with those of letters.
+var ascii = strings.NewReplacer(`\x7f-\x9f`, `\x7f`)
+
+// simplify removes parts of a schema that client generators misread: members next to a $ref, a
+// default, which makes a field required in TypeScript, and characters of a pattern beyond ASCII.
+func simplify(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		if _, ok := value["$ref"].(string); ok {
+			maps.DeleteFunc(value, func(key string, _ any) bool { return key != "$ref" })
+		}
+		if _, ok := value["type"]; ok {
+			delete(value, "default")
+		}
+		if pattern, ok := value["pattern"].(string); ok {
+			value["pattern"] = ascii.Replace(pattern)
+		}
+		for _, v := range value {
+			simplify(v)
+		}
+	case []any:
+		for _, v := range value {
+			simplify(v)
+		}
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"collabdata/shared/testing/must"
 )
 
@@ -28,19 +30,40 @@ func TestLayout(t *testing.T) {
 
 // TestForClients checks the omissions in the document for client generators.
 func TestForClients(t *testing.T) {
-	got, err := ForClients([]byte(`{"openapi": "3.1.0", "webhooks": {"e": {}}, "components": {"schemas": {
+	got, err := ForClients([]byte(`{"openapi": "3.1.0", "webhooks": {"e": {}},
+		"info": {"summary": "Threads", "description": "A long introduction"}, "servers": [{"url": "http://host"}],
+		"paths": {"/v2/auth/permissions/get": {"post": {"responses": {"404": {"$ref": "NotFound"}}}}},
+		"components": {"schemas": {
 		"Data": {"anyOf": [1]}, "XGroups": {}, "Event": {"properties": {"truncated": {"type": "boolean", "const": true}}},
+		"Error": {"properties": {"details": {"anyOf": [{"type": "array"}, {"type": "object"}]}}},
+		"Id": {"type": "string", "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$"},
+		"Request": {"properties": {"default": {"$ref": "Id", "description": "d"}, "ids": {"type": "array", "items": {"$ref": "Id", "examples": [1]}},
+			"flag": {"type": ["boolean", "null"], "default": false}}},
 		"Result": {"properties": {"data": {"anyOf": [{"$ref": "list"}, {"$ref": "groups"}]}, "groupByDocumentId": {}}}}}}`))
 	must.Do(t, err)
 	var d struct {
+		Info       struct{ Description string }
 		Webhooks   any
+		Paths      json.RawMessage
 		Components struct{ Schemas json.RawMessage }
 	}
 	must.Do(t, json.Unmarshal(got, &d))
 	var schemas bytes.Buffer
 	must.Do(t, json.Compact(&schemas, d.Components.Schemas))
-	const want = `{"Data":{"anyOf":[1]},"Event":{"properties":{"truncated":{"type":"boolean"}}},"Result":{"properties":{"data":{"$ref":"list"}}}}`
-	if schemas.String() != want || d.Webhooks != nil {
-		t.Errorf("got %s", got)
+	const want = `{"Data":{"anyOf":[1]},"Error":{"properties":{"details":{"type":"array"}}},` +
+		`"Event":{"properties":{"truncated":{"type":"boolean"}}},"Id":{"type":"string","pattern":"^[^\\x00-\\x1f\\x7f]+$"},` +
+		`"Request":{"properties":{"default":{"$ref":"Id"},"flag":{"type":["boolean","null"]},"ids":{"items":{"$ref":"Id"},"type":"array"}}},` +
+		`"Result":{"properties":{"data":{"$ref":"list"}}}}`
+	var a, b any
+	must.Do(t, json.Unmarshal(schemas.Bytes(), &a))
+	must.Do(t, json.Unmarshal([]byte(want), &b))
+	if diff := cmp.Diff(b, a); diff != "" || d.Webhooks != nil {
+		t.Errorf("schemas (- want, + got):\n%s%s", diff, got)
+	}
+	if want := "Threads: see the [introduction](http://host/docs) on the server of `make run`."; d.Info.Description != want {
+		t.Errorf("the description is %q, want %q", d.Info.Description, want)
+	}
+	if strings.Contains(string(d.Paths), "NotFound") {
+		t.Errorf("the 404 with other details refers to the common one: %s", d.Paths)
 	}
 }
