@@ -1818,6 +1818,10 @@ type Annotation struct {
 	VisibilityConfig Visibility `json:"visibilityConfig"`
 	// Always false: drafts are not stored
 	HasDraftComments bool `json:"hasDraftComments"`
+	// Always empty
+	CommentCategories []json.RawMessage `json:"commentCategories,omitzero"`
+	// Always empty: see visibility
+	Iam json.RawMessage `json:"iam,omitzero"`
 	// Its organization and document
 	Metadata AnnotationMetadata `json:"metadata"`
 	// Time of creation
@@ -1937,6 +1941,12 @@ type Comment struct {
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
+	// Always text
+	Type CommentKind `json:"type,omitzero"`
+	// updated if it was changed after its creation
+	Status CommentStatus `json:"status,omitzero"`
+	// Always empty: see reactions
+	ReactionAnnotationIDs []string `json:"reactionAnnotationIds,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
@@ -1962,6 +1972,23 @@ type Reactor struct {
 	// The user
 	UserID string `json:"userId"`
 }
+
+// CommentKind is one of the values below.
+type CommentKind string
+
+// The values of CommentKind.
+const (
+	CommentKindText CommentKind = "text"
+)
+
+// CommentStatus is one of the values below.
+type CommentStatus string
+
+// The values of CommentStatus.
+const (
+	CommentStatusAdded   CommentStatus = "added"
+	CommentStatusUpdated CommentStatus = "updated"
+)
 
 // CommentAnnotationsGetV1Request is the request of CommentAnnotations.GetV1.
 type CommentAnnotationsGetV1Request struct {
@@ -2345,36 +2372,21 @@ type ListedComment struct {
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
+	// Always text
+	Type CommentKind `json:"type,omitzero"`
+	// updated if it was changed after its creation
+	Status CommentStatus `json:"status,omitzero"`
+	// Always empty: see reactions
+	ReactionAnnotationIDs []string `json:"reactionAnnotationIds,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
 	LastUpdated time.Time `json:"lastUpdated"`
 	// When it was added, if createdAt is later or at most a day earlier. It decides unread marks
 	AddedAt time.Time `json:"addedAt,omitzero"`
-	// Always text
-	Type CommentKind `json:"type"`
-	// updated if it was changed after its creation
-	Status CommentStatus `json:"status"`
 	// Always false: drafts are not stored
 	IsDraft bool `json:"isDraft"`
 }
-
-// CommentKind is one of the values below.
-type CommentKind string
-
-// The values of CommentKind.
-const (
-	CommentKindText CommentKind = "text"
-)
-
-// CommentStatus is one of the values below.
-type CommentStatus string
-
-// The values of CommentStatus.
-const (
-	CommentStatusAdded   CommentStatus = "added"
-	CommentStatusUpdated CommentStatus = "updated"
-)
 
 // CommentAnnotationsGetCountRequest is the request of CommentAnnotations.GetCount.
 type CommentAnnotationsGetCountRequest struct {
@@ -3499,6 +3511,12 @@ type DataComment struct {
 	Actions []json.RawMessage `json:"actions,omitzero"`
 	// Progress of a task. With asUserId, omitted if visibleToUserIds excludes the user
 	Progress *Progress `json:"progress,omitzero"`
+	// Always text
+	Type CommentKind `json:"type,omitzero"`
+	// updated if it was changed after its creation
+	Status CommentStatus `json:"status,omitzero"`
+	// Always empty: see reactions
+	ReactionAnnotationIDs []string `json:"reactionAnnotationIds,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change

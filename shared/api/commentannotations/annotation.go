@@ -34,6 +34,8 @@ type Annotation struct {
 	Visibility            collab.Visibility       `json:"visibility" person:"out" doc:"Its audience, within that of the document"`
 	VisibilityConfig      collab.Visibility       `json:"visibilityConfig" doc:"Same as visibility"`
 	HasDraftComments      bool                    `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
+	CommentCategories     []collab.JSON           `json:"commentCategories,omitzero" rule:"each=object" doc:"Always empty"`
+	IAM                   collab.JSON             `json:"iam,omitzero" rule:"object" doc:"Always empty: see visibility"`
 	Metadata              AnnotationMetadata      `json:"metadata" doc:"Its organization and document"`
 	CreatedAt             collab.Timestamp        `json:"createdAt" person:"out"`
 	LastUpdated           collab.Timestamp        `json:"lastUpdated" person:"out" doc:"The latest change of the annotation and its comments"`
@@ -228,9 +230,12 @@ type Comment struct {
 	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero" person:"out"`
 	Reactions              []Reaction               `json:"reactions,omitzero" person:"out" doc:"Absent if there are none"`
 	KeptCommentFields
-	CreatedAt   collab.Timestamp `json:"createdAt" person:"out"`
-	LastUpdated collab.Timestamp `json:"lastUpdated" person:"out"`
-	AddedAt     collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
+	Type                  CommentKind      `json:"type,omitzero" doc:"Always text"`
+	Status                CommentStatus    `json:"status,omitzero" doc:"updated if it was changed after its creation"`
+	ReactionAnnotationIDs []string         `json:"reactionAnnotationIds,omitzero" doc:"Always empty: see reactions"`
+	CreatedAt             collab.Timestamp `json:"createdAt" person:"out"`
+	LastUpdated           collab.Timestamp `json:"lastUpdated" person:"out"`
+	AddedAt               collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
 }
 
 // reader is the recipient of a response.
@@ -275,10 +280,13 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
 	}
+	decodeKept(t.Kept, a)
 	if !r.v1 {
 		a.Agent, a.ResolvedAt = r.agent(t.Agent()), collab.Timestamp(t.ResolvedAt)
 	}
-	decodeKept(t.Kept, a)
+	if r.typed() {
+		a.CommentCategories, a.IAM, a.Suggestion = []collab.JSON{}, collab.JSON("{}"), completeSuggestion(a.Suggestion)
+	}
 	f := collab.Deref(t.Follows)
 	a.SubscribedUsers = subscriptions(&f, r.person, f.All)
 	a.UnsubscribedUsers = subscriptions(&f, r.person, f.Mentions, f.None)
@@ -320,7 +328,28 @@ func (r reader) comment(c *collab.Comment) Comment {
 		a.Progress = nil
 	}
 	a.Agent = r.agent(a.Agent)
+	if r.typed() {
+		a.complete(c)
+	}
 	return a
+}
+
+// typed reports whether the reader receives the fields that only types of clients require.
+func (r reader) typed() bool { return !r.v1 && !r.token }
+
+// complete sets the fields that only types of clients require.
+func (a *Comment) complete(c *collab.Comment) {
+	none := collab.JSON("[]")
+	a.Type, a.Status, a.ReactionAnnotationIDs = "text", "added", []string{}
+	if c.LastUpdated > c.CreatedAt {
+		a.Status = "updated"
+	}
+	if a.TaggedUserContacts == nil {
+		a.TaggedUserContacts = rpc.Stored[[]Tag](none)
+	}
+	if a.Attachments == nil {
+		a.Attachments = rpc.Stored[[]Attachment](none)
+	}
 }
 
 // agent returns the part of an agent that the reader receives.

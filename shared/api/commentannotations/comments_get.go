@@ -21,9 +21,7 @@ type GetCommentsRequest struct {
 // ListedComment is a comment in the response of GetComments.
 type ListedComment struct {
 	Comment
-	Type    CommentKind   `json:"type" doc:"Always text"`
-	Status  CommentStatus `json:"status" doc:"updated if it was changed after its creation"`
-	IsDraft bool          `json:"isDraft" doc:"Always false: drafts are not stored"`
+	IsDraft bool `json:"isDraft" doc:"Always false: drafts are not stored"`
 }
 
 // CommentKind is the kind of content of a comment.
@@ -37,11 +35,7 @@ type CommentStatus string
 func (CommentStatus) Values() []string { return []string{"added", "updated"} }
 
 func (r reader) listed(c *collab.Comment) *ListedComment {
-	l := &ListedComment{Comment: r.comment(c), Type: "text", Status: "added"}
-	if c.LastUpdated > c.CreatedAt {
-		l.Status = "updated"
-	}
-	return l
+	return &ListedComment{Comment: r.comment(c)}
 }
 
 // maxPassedOver and maxPassedOverBytes limit the comments that a page skips before it ends.

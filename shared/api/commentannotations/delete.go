@@ -19,7 +19,7 @@ type DeleteRequest struct {
 	AgentID       *string  `json:"agentId" rule:"notnull,id" doc:"With this agentId in its agent"`
 
 	AgentSuggestions *bool    `json:"agentSuggestions" rule:"notnull,true" doc:"Only pending suggestions with an agent"`
-	AgentURLs        []string `json:"agentUrls" rule:"notnull,nonempty,max=30,each=url,each=max=2000" doc:"With one of these pages as the url in its agent; fragments do not count"`
+	AgentURLs        []string `json:"agentUrls" rule:"notnull,nonempty,max=30,each=nonempty,each=max=2000" doc:"With one of these pages as the url in its agent; fragments do not count"`
 }
 
 // Validate rejects agentUrls without a page.

@@ -51,6 +51,24 @@ func suggestionStatus(kept collab.JSON) string {
 	return textOf(member(kept, "suggestion"), "status")
 }
 
+// completeSuggestion adds the members that a suggestion lacks and types of clients require. It
+// returns nil for nil.
+func completeSuggestion(suggestion collab.JSON) collab.JSON {
+	if suggestion == nil {
+		return nil
+	}
+	var made rpc.Keyed[collab.JSON]
+	for name, value := range rpc.Members(suggestion) {
+		made = append(made, rpc.Member[collab.JSON]{Key: name, Value: value})
+	}
+	for _, m := range [...]struct{ name, value string }{{"driftDetected", "false"}, {"rejectReason", null}, {"resolvedBy", null}, {"resolvedAt", null}} {
+		if _, has := made.Get(m.name); !has {
+			made = append(made, rpc.Member[collab.JSON]{Key: m.name, Value: collab.JSON(m.value)})
+		}
+	}
+	return rpc.JSON(made)
+}
+
 // Fill bounds a person's suggestion and context, and rejects the members of a decision.
 func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
 	a.byPerson = true

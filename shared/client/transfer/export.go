@@ -336,6 +336,7 @@ func (e *exporter) thread(document string, a object) error {
 		if err := e.groupsOf(c); err != nil {
 			return err
 		}
+		c = dropped(c, "attachments", "[]", "taggedUserContacts", "[]")
 		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
 	}
 	if isTrue(a, "commentsTruncated") {
@@ -368,7 +369,21 @@ func (e *exporter) groupsOf(c object) error {
 
 // annotationOf converts a response to the annotation of a line.
 func annotationOf(document string, a object) object {
+	if suggestion, has := a.Get("suggestion"); has {
+		a = with(a, "suggestion", value(dropped(parse(suggestion), "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null")))
+	}
 	return with(plain(a), "documentId", quoted(document))
+}
+
+// dropped removes members from an object if they have the values that responses have by default.
+// defaults are names, each with its value.
+func dropped(o object, defaults ...string) object {
+	for pair := range slices.Chunk(defaults, 2) {
+		if v, has := o.Get(pair[0]); has && string(v) == pair[1] {
+			o = without(o, pair[0])
+		}
+	}
+	return o
 }
 
 // plain removes default values from an annotation: the type and the visibility.
