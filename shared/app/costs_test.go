@@ -108,7 +108,7 @@ func TestCosts(t *testing.T) {
 	comment := of("comments/add", toThread+text+"]", key)
 	change := of("update", updated, key)
 	// 20 annotations of 4 KB each.
-	long := strings.Repeat("x", 3_500)
+	long := strings.Repeat("x", 3_300)
 	for i := range 20 {
 		apitest.Post(s.Handler(), "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "documentId": "long", "createDocument": true,
 			"commentAnnotations": [{"annotationId": "l%d", "commentData": [{"commentText": %q, "from": {"userId": "ann"}}]}]}}`, i, long))
