@@ -338,6 +338,23 @@ func TestDueToNobody(t *testing.T) {
 				return a.record("thread", collab.CommentAdded, func(ev *draft) { ev.Actor = &collab.User{UserID: "bob"} }, a.by("bob", a.user("bob")))
 			},
 		},
+		"the acting user of a change": {
+			func(a *account) {
+				a.comment("thread", a.user("bob"))
+				a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "slack" })
+				a.prefer("bob", collab.Preferences{Further: map[string]collab.Preference{"slack": collab.PreferNone}})
+				a.settle(a.start(withoutMail))
+				a.prefer("bob", onSlack(collab.PreferAll))
+			},
+			func(*account) {},
+			func(a *account) *collab.Event {
+				return a.record("thread", collab.AnnotationUpdated, func(ev *draft) { ev.Actor = &collab.User{UserID: "bob"} })
+			},
+		},
+		"a reaction": {
+			func(a *account) { a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "slack" }) }, func(*account) {},
+			func(a *account) *collab.Event { return a.reaction("bob", "ann") },
+		},
 		"the service sends no email": {
 			func(a *account) {
 				a.changeHook("hook", func(h *collab.Webhook) { h.Channel = "email" })
@@ -371,4 +388,26 @@ func TestDueToNobody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reaction adds a comment of a user that notifies nobody, and records another user's reaction to it.
+func (a *account) reaction(of, by string) *collab.Event {
+	a.Helper()
+	said := a.record("thread", collab.CommentAdded, quiet, a.by(of))
+	ev := a.event(collab.ReactionAdded)
+	ev.Actor = &collab.User{UserID: by}
+	failures, err := a.db.Threads.UpdateComments(a.Context(), a.request(), a.doc, "thread", collab.CommentChange{
+		IDs: said.CommentIDs, Change: func(c *collab.Comment) (err error) {
+			c.Reactions, err = c.Reactions.Add("👍", by)
+			return err
+		},
+		Event: func(head *collab.Annotation, _, comments []collab.Comment) *collab.Event {
+			ev.React(collab.ReactionAdded, head, &comments[0], "👍")
+			ev.AddComments(true, comments...)
+			return ev
+		},
+	})
+	a.must(err)
+	a.must(failures[said.CommentIDs[0]])
+	return ev
 }
