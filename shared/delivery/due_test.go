@@ -390,7 +390,8 @@ func TestDueToNobody(t *testing.T) {
 	}
 }
 
-// reaction adds a comment of a user that notifies nobody, and records another user's reaction to it.
+// reaction adds a comment of a user that notifies nobody, and records another user's reaction to
+// it.
 func (a *account) reaction(of, by string) *collab.Event {
 	a.Helper()
 	said := a.record("thread", collab.CommentAdded, quiet, a.by(of))
