@@ -21,7 +21,9 @@ func (c *Comment) Agent() JSON {
 	if !strings.Contains(string(c.Kept), `"agent"`) {
 		return nil
 	}
-	return memberOf(c.Kept, "agent")
+	var kept map[string]JSON
+	_ = json.Unmarshal(c.Kept, &kept) // validated when stored
+	return kept["agent"]
 }
 
 // Agent returns the agent of the first comment, or nil if an agent did not add the annotation.
@@ -59,11 +61,12 @@ func (f *AgentFilter) ofFirst() bool {
 }
 
 func (f *AgentFilter) matches(agent JSON) bool {
-	if agent == nil {
+	var members map[string]JSON
+	if agent == nil || json.Unmarshal(agent, &members) != nil {
 		return false
 	}
 	text := func(name string) (text string) {
-		_ = json.Unmarshal(memberOf(agent, name), &text) // other values match no text
+		_ = json.Unmarshal(members[name], &text) // other values match no text
 		return text
 	}
 	source, kind := text("agentSource"), text("agentType")
@@ -87,13 +90,4 @@ func (a *Annotation) pending() bool {
 		_ = json.Unmarshal(a.Kept, &kept) // validated when stored
 	}
 	return kept.Type == "suggestion" && (kept.Suggestion.Status == "" || kept.Suggestion.Status == "pending")
-}
-
-// memberOf returns a member of an object, or nil.
-func memberOf(object JSON, name string) JSON {
-	var members map[string]JSON
-	if json.Unmarshal(object, &members) != nil {
-		return nil
-	}
-	return members[name]
 }

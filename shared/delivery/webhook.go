@@ -51,8 +51,8 @@ func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, er
 	return then(w, outbox.StageList), r.wake(ctx, lanes)
 }
 
-// mentioning returns the endpoints whose MentionedUserIDs admit the event. It reads the event's
-// comments only if an endpoint has some.
+// mentioning removes endpoints with MentionedUserIDs that the event does not mention. It reads the
+// event's comments only if an endpoint has such a filter.
 func (r *eventRun) mentioning(ctx context.Context, endpoints []collab.Webhook) ([]collab.Webhook, error) {
 	if !slices.ContainsFunc(endpoints, func(h collab.Webhook) bool { return !h.WantsMention(nil) }) {
 		return endpoints, nil

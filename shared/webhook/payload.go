@@ -169,15 +169,8 @@ func render(ev *collab.Event, s Subject) (EventData, error) {
 			continue
 		}
 		text, html := c.Written()
-		var kept struct {
-			Agent collab.JSON `json:"agent"`
-		}
-		if c.Kept != nil {
-			_ = json.Unmarshal(c.Kept, &kept) // validated when stored
-		}
 		shown := EventComment{
-			Agent:     kept.Agent,
-			CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
+			Agent: c.Agent(), CommentID: id, Text: text, HTML: html, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
 			CreatedAt: collab.Timestamp(c.CreatedAt),
 		}
 		encoded, encodeErr := json.Marshal(shown) // escapes more than EncodeJSON
