@@ -1,6 +1,6 @@
 /** The requests of the elements. See the operations for persons in the reference at /docs. */
 import type {Access, Result} from './access.js';
-import {Failure, newId} from './failure.js';
+import {Failure, newId, patient} from './failure.js';
 import type {Person} from './person.js';
 
 /**
@@ -269,7 +269,7 @@ const REQUESTS = {
       const list: any[] = [];
       let pageToken: string | undefined;
       for (let page = 0; page < (searchKey ? SEARCHED_PAGES : 1); page++) {
-        const answer = await to.call(path, {...key, ...data, ...(pageToken && {pageToken})}).catch(unlessMissing);
+        const answer = await patient(() => to.call(path, {...key, ...data, ...(pageToken && {pageToken})})).catch(unlessMissing);
         list.push(...(answer?.data ?? []));
         if (!(pageToken = answer?.nextPageToken) || list.length >= MOST_PEOPLE) break;
       }

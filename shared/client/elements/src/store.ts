@@ -1,6 +1,6 @@
 import {endsWithPerson, type Access} from './access.js';
 import {draftOf, Drafts, KEPT} from './drafts.js';
-import {Failure, newId} from './failure.js';
+import {Failure, newId, patient, pause} from './failure.js';
 import {liveOf, type Live} from './live.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import type {Person} from './person.js';
@@ -19,23 +19,6 @@ const TYPING = 150; // ms to wait for further letters before searching people
 const SEARCHED = 2; // letters of a name needed to search people
 const IDEOGRAPHS = '\u2e80'; // letters from here on: one is enough
 export const LONG = 20; // comments of a thread shown at first
-const WAIT = 15_000; // ms to wait for the server before asking the reader
-const TRIES = 5; // attempts at a request that the server delays
-
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
-
-/** Resolves to the result of work, with retries when the server allows them. */
-async function patient<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work();
-    } catch (e) {
-      const {status, retryAfter} = e as Failure;
-      if (status !== 'RESOURCE_EXHAUSTED' || !retryAfter || retryAfter > WAIT || tries === TRIES) throw e;
-      await pause(retryAfter * (1 + (Math.random() * tries) / TRIES));
-    }
-  }
-}
 
 /** The ids of a sent change; commentId is that of an added or changed comment. */
 export interface Sent {
@@ -229,7 +212,7 @@ export class Store {
   #search(searchKey: string): Promise<Answers['people']> {
     let known = this.#people.get(searchKey);
     if (!known || Date.now() - known.at > PEOPLE_AGE) {
-      const list = patient(() => ask(this.access, 'people', {searchKey}));
+      const list = ask(this.access, 'people', {searchKey});
       list.catch(() => this.#people.delete(searchKey));
       this.#people.set(searchKey, (known = {at: Date.now(), list}));
     }
@@ -246,7 +229,7 @@ export class Store {
     const userIds = [...new Set(ids)].filter((id) => !this.#names.has(id) && !this.#unknown.has(id));
     for (const id of userIds) this.#unknown.add(id);
     for (let i = 0; i < userIds.length; i += MOST_PEOPLE) {
-      const {people} = await patient(() => ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)}));
+      const {people} = await ask(this.access, 'people', {userIds: userIds.slice(i, i + MOST_PEOPLE)});
       this.#know(...people);
       this.#shown.clear(); // redraw them
       this.#tell();

@@ -472,6 +472,20 @@ test('in a large organization, two letters of a name are searched, or one that m
   assert.deepEqual(found, [false, false, false, 'an', '田', '김', 'か', '\u{20bb7}']);
 });
 
+test('people are found although the service allows the page one request in some seconds', async () => {
+  const store = (await tab()).store();
+  let next = Date.now() + 2000;
+  const limited = (data) => () => {
+    if (Date.now() < next) return {error: 'RESOURCE_EXHAUSTED', retryAfter: (next - Date.now()) / 1000};
+    next = Date.now() + 2000;
+    return {data};
+  };
+  answers['usergroups/get'] = limited([{groupId: 'team', groupName: 'Team'}]);
+  answers['users/get'] = limited([{userId: 'bob'}]);
+  const [people] = await Promise.all([store.people('', () => true), pass(MINUTE)]);
+  assert.deepEqual(people.map((p) => p.userId), ['bob', 'team']);
+});
+
 test('tabs of one person share a token that is newer, in memory', async () => {
   const [one, two, bob] = [await tab(), await tab(), await tab()];
   answers['users/get'] = () => ({data: []});
