@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi update packages wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release clean distclean
+.PHONY: help check run seed admin openapi update packages wheel test e2e lint audit fuzz build deploy deploy-local destroy-local aws release publish-dry-run clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -171,7 +171,13 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@echo 'The release is in $(RELEASE), and its tag is v$(VERSION). Nothing is published. To publish it:' && \
 	echo && echo '  git push origin v$(VERSION)' && \
 	echo '  gh release create v$(VERSION) --title v$(VERSION) --notes-file $(RELEASE)/NOTES.md $(RELEASE)/collabdata* $(RELEASE)/*.json $(RELEASE)/SHA256SUMS' && \
-	echo '  npm publish $(RELEASE)/collabdata-client-$(VERSION).tgz && npm publish $(RELEASE)/collabdata-elements-$(VERSION).tgz'
+	echo '  npm publish $(RELEASE)/collabdata-client-$(VERSION).tgz && npm publish $(RELEASE)/collabdata-elements-$(VERSION).tgz' && \
+	echo && echo 'First check the packages: make publish-dry-run VERSION=$(VERSION)'
+
+publish-dry-run: check ## check the packages of a release as their registries do (VERSION=0.1.0, after make release)
+	@[ -e $(RELEASE)/SHA256SUMS ] || { echo 'There is no release in $(RELEASE): run make release VERSION=$(VERSION)' >&2; exit 1; }
+	@for package in $(RELEASE)/*.tgz; do npm publish --dry-run --loglevel=warn "$$package" || exit 1; done
+	@"$$(go run ./localstack/install twine)" check --strict $(RELEASE)/*.whl
 
 clean: ## remove data, logs and builds, keep the installed tools
 	@for port in $$(ls $(LOCAL)/localstack 2>/dev/null); do echo "LocalStack is running: PORT=$$port make destroy-local first." >&2; exit 1; done
