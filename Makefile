@@ -167,7 +167,7 @@ release: check ## make the release of this checkout in .local/release, with its 
 	@for package in ts elements; do (cd shared/client/$$package && npm ci --ignore-scripts --no-audit --no-fund --silent && \
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done
 	@cd $(RELEASE) && { command -v sha256sum >/dev/null && sha256sum * || shasum -a 256 *; } > ../SHA256SUMS && mv ../SHA256SUMS .
-	@git tag --annotate --cleanup=verbatim --file $(RELEASE)/NOTES.md v$(VERSION)
+	@[ "$$(git tag --points-at HEAD v$(VERSION))" ] || git tag --annotate --cleanup=verbatim --file $(RELEASE)/NOTES.md v$(VERSION)
 	@echo 'The release is in $(RELEASE), and its tag is v$(VERSION). Nothing is published. To publish it:' && \
 	echo && echo '  git push origin v$(VERSION)' && \
 	echo '  gh release create v$(VERSION) --title v$(VERSION) --notes-file $(RELEASE)/NOTES.md $(RELEASE)/collabdata* $(RELEASE)/*.json $(RELEASE)/SHA256SUMS' && \
