@@ -188,6 +188,45 @@ refused = comment_annotations_get_comments.sync(client=client, body=CommentAnnot
 print(refused.error.status.value)
 `
 
+// inPythonRetried prints the attempts and the number of keys of requests that are refused at first.
+const inPythonRetried = `
+import asyncio, json, threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Server(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        seen.append(self.headers["Idempotency-Key"])
+        status, code = answers[min(len(seen), len(answers)) - 1]
+        body = {"error": {"code": status, "status": code, "message": "refused"}} if code else {"result": {"status": "success", "message": "added", "data": {}}}
+        self.send_response(status)
+        if status == 429:
+            self.send_header("Retry-After", "1")
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_):
+        pass
+
+server = HTTPServer(("127.0.0.1", 0), Server)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+busy = connect("http://127.0.0.1:%d" % server.server_port, "dev-key", "dev-token")
+add = dict(client=busy, body=CommentAnnotationsAddBody(data=CommentAnnotationsAddRequest(
+    organization_id="acme", document_id="python", comment_annotations=[thread])))
+get = dict(client=busy, body=CommentAnnotationsGetBody(data=CommentAnnotationsGetRequest(organization_id="acme")))
+for answers, call in [
+    ([(503, "UNAVAILABLE"), (429, "RESOURCE_EXHAUSTED"), (200, "")], lambda: comment_annotations_add.sync(**add)),
+    ([(503, "UNAVAILABLE"), (200, "")], lambda: asyncio.run(comment_annotations_add.asyncio(**add))),
+    ([(409, "ABORTED"), (200, "")], lambda: comment_annotations_add.sync(**add, idempotency_key="mine")),
+    ([(409, "ALREADY_EXISTS")], lambda: comment_annotations_add.sync(**add)),
+    ([(500, "INTERNAL")], lambda: comment_annotations_get.sync(**get)),
+]:
+    seen = []
+    answer = call()
+    print(len(seen), len(set(seen)), "mine" in seen, None in seen, hasattr(answer, "error"))
+server.server_close()
+`
+
 // pythonEnvironment returns an environment with the wheel of the Python client.
 func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 	t.Helper()
@@ -195,10 +234,11 @@ func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n"}
+	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n" +
+		"3 1 False False False\n2 1 False False False\n2 1 True False False\n1 1 False False True\n5 1 False True True\n"}
 	app.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel)
 	app.env = append(app.env, "PYTHONPATH="+filepath.Join(app.dir, "packages"))
-	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython
+	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython + inPythonRetried
 	app.run = []string{python, "-c", program, "http://127.0.0.1:" + n.port}
 	return app
 }
