@@ -169,11 +169,10 @@ release: check ## make the release of this checkout in .local/release, with its 
 		npm pack --silent --pack-destination '$(CURDIR)/$(RELEASE)') || exit 1; done
 	@cd $(RELEASE) && { command -v sha256sum >/dev/null && sha256sum * || shasum -a 256 *; } > ../SHA256SUMS && mv ../SHA256SUMS .
 	@[ "$$(git tag --points-at HEAD v$(VERSION))" ] || git tag --annotate --cleanup=verbatim --file $(RELEASE)/NOTES.md v$(VERSION)
-	@echo 'The release is in $(RELEASE), and its tag is v$(VERSION). Nothing is published. To publish it:' && \
-	echo && echo '  git push origin v$(VERSION)' && \
+	@echo 'The release is in $(RELEASE), and its tag is v$(VERSION). Nothing is published. To check its packages, and publish it:' && \
+	echo && echo '  make publish-dry-run VERSION=$(VERSION)' && echo '  git push origin v$(VERSION)' && \
 	echo '  gh release create v$(VERSION) --title v$(VERSION) --notes-file $(RELEASE)/NOTES.md $(RELEASE)/collabdata* $(RELEASE)/*.json $(RELEASE)/SHA256SUMS' && \
-	echo '  npm publish $(RELEASE)/collabdata-client-$(VERSION).tgz && npm publish $(RELEASE)/collabdata-elements-$(VERSION).tgz' && \
-	echo && echo 'First check the packages: make publish-dry-run VERSION=$(VERSION)'
+	echo '  npm publish $(RELEASE)/collabdata-client-$(VERSION).tgz && npm publish $(RELEASE)/collabdata-elements-$(VERSION).tgz'
 
 publish-dry-run: check ## check the packages of a release as their registries do (VERSION=0.1.0, after make release)
 	@[ -e $(RELEASE)/SHA256SUMS ] || { echo 'There is no release in $(RELEASE): run make release VERSION=$(VERSION)' >&2; exit 1; }

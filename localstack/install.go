@@ -70,7 +70,7 @@ func Reference(ctx context.Context, progress io.Writer) (string, error) {
 	return filepath.Join(dir, referenceTools.program), err
 }
 
-// CheckTool returns the path of a program for tests. It installs it if needed.
+// CheckTool returns the path of a program for tests or a release. It installs it if needed.
 func CheckTool(ctx context.Context, name string, progress io.Writer) (string, error) {
 	set, bin := checkTools, "bin"
 	switch name {

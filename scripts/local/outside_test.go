@@ -196,6 +196,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class Server(BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
+        assert self.headers["x-service-auth-token"] == "dev-token"
         seen.append(self.headers["Idempotency-Key"])
         status, code = answers[min(len(seen), len(answers)) - 1]
         body = {"error": {"code": status, "status": code, "message": "refused"}} if code else {"result": {"status": "success", "message": "added", "data": {}}}
@@ -219,6 +220,7 @@ for answers, call in [
     ([(503, "UNAVAILABLE"), (200, "")], lambda: asyncio.run(comment_annotations_add.asyncio(**add))),
     ([(409, "ABORTED"), (200, "")], lambda: comment_annotations_add.sync(**add, idempotency_key="mine")),
     ([(409, "ALREADY_EXISTS")], lambda: comment_annotations_add.sync(**add)),
+    ([(503, "UNAVAILABLE"), (200, "")], lambda: comment_annotations_add.sync(**add | {"client": busy.with_headers({"X-Trace": "1"})})),
     ([(500, "INTERNAL")], lambda: comment_annotations_get.sync(**get)),
 ]:
     seen = []
@@ -235,7 +237,7 @@ func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 		t.Fatal(err)
 	}
 	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n" +
-		"3 1 False False False\n2 1 False False False\n2 1 True False False\n1 1 False False True\n5 1 False True True\n"}
+		"3 1 False False False\n2 1 False False False\n2 1 True False False\n1 1 False False True\n2 1 False False False\n5 1 False True True\n"}
 	app.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel)
 	app.env = append(app.env, "PYTHONPATH="+filepath.Join(app.dir, "packages"))
 	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython + inPythonRetried

@@ -58,9 +58,7 @@ func completeSuggestion(suggestion collab.JSON) collab.JSON {
 		return nil
 	}
 	var made rpc.Keyed[collab.JSON]
-	for name, value := range rpc.Members(suggestion) {
-		made = append(made, rpc.Member[collab.JSON]{Key: name, Value: value})
-	}
+	decodeKept(suggestion, &made)
 	for _, m := range [...]struct{ name, value string }{{"driftDetected", "false"}, {"rejectReason", null}, {"resolvedBy", null}, {"resolvedAt", null}} {
 		if _, has := made.Get(m.name); !has {
 			made = append(made, rpc.Member[collab.JSON]{Key: m.name, Value: collab.JSON(m.value)})

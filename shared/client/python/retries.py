@@ -1,4 +1,4 @@
-"""Clients of httpx that repeat requests after temporary failures."""
+"""A client that repeats requests after temporary failures."""
 
 import asyncio
 import random
@@ -9,6 +9,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
+from attrs import define
+
+from . import client
 
 ATTEMPTS = 5  # at a request, including the first
 LIMIT = 60.0  # seconds of all attempts and waits
@@ -31,6 +34,8 @@ def _after(response: httpx.Response) -> float:
 
 def _temporary(response: httpx.Response) -> bool:
     """Return whether the same request may succeed later. A gateway's response has no code."""
+    if response.is_success:
+        return False
     try:
         return response.json()["error"]["status"] in TEMPORARY
     except (ValueError, KeyError, TypeError, httpx.ResponseNotRead):
@@ -38,59 +43,85 @@ def _temporary(response: httpx.Response) -> bool:
 
 
 class _Attempts:
-    """The attempts at one request."""
+    """The attempts at one request. Each runs in a with statement, which sets wait."""
+
+    response: httpx.Response
+    wait: float | None = None  # seconds until the next attempt; None if there is none
 
     def __init__(self, request: httpx.Request) -> None:
         self._end = time.monotonic() + LIMIT
-        self._failed = 0
+        self._made = 0
         if not request.url.path.endswith("/get"):
             request.headers.setdefault(KEY, uuid.uuid4().hex)
 
-    def wait(self, response: httpx.Response | None) -> float | None:
-        """Return the seconds to wait after a failure, or None if it is the last one."""
-        self._failed += 1
-        if response is not None and not _temporary(response):
-            return None
-        most = min(FIRST_DELAY * 2 ** (self._failed - 1), LAST_DELAY)
-        wait = (0.0 if response is None else _after(response)) + random.uniform(0, most)
-        ends = self._failed == ATTEMPTS or time.monotonic() + wait >= self._end
+    def __enter__(self) -> None:
+        self._made += 1
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        """Suppress an error if there is another attempt."""
+        if error is None:
+            again, after = _temporary(self.response), _after(self.response)
+        else:
+            again, after = isinstance(error, httpx.TransportError), 0.0
+        self.wait = self._next(after) if again else None
+        return self.wait is not None
+
+    def _next(self, after: float) -> float | None:
+        wait = after + random.uniform(0, min(FIRST_DELAY * 2 ** (self._made - 1), LAST_DELAY))
+        ends = self._made == ATTEMPTS or time.monotonic() + wait >= self._end
         return None if ends else wait
 
 
-class Client(httpx.Client):
-    """An httpx.Client that repeats a request after a temporary failure or no response.
+class _Sync(httpx.Client):
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        attempts = _Attempts(request)
+        while True:
+            with attempts:
+                attempts.response = super().send(request, **options)
+            if attempts.wait is None:
+                return attempts.response
+            time.sleep(attempts.wait)
+
+
+class _Async(httpx.AsyncClient):
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        attempts = _Attempts(request)
+        while True:
+            with attempts:
+                attempts.response = await super().send(request, **options)
+            if attempts.wait is None:
+                return attempts.response
+            await asyncio.sleep(attempts.wait)
+
+
+@define
+class Client(client.Client):
+    """A client that repeats a request after a temporary failure or no response.
 
     It waits for the time in Retry-After plus a random time that grows. After five attempts, or if
     the next would begin after a minute, it returns or raises the failure. All attempts at a change
     have the same Idempotency-Key, so that it happens once.
     """
 
-    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        attempts = _Attempts(request)
-        while True:
-            try:
-                response = super().send(request, **options)
-            except httpx.TransportError:
-                if (wait := attempts.wait(None)) is None:
-                    raise
-            else:
-                if response.is_success or (wait := attempts.wait(response)) is None:
-                    return response
-            time.sleep(wait)
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "base_url": self._base_url,
+            "cookies": self._cookies,
+            "headers": self._headers,
+            "timeout": self._timeout,
+            "verify": self._verify_ssl,
+            "follow_redirects": self._follow_redirects,
+            **self._httpx_args,
+        }
 
+    def get_httpx_client(self) -> httpx.Client:
+        """Get the httpx.Client, constructing a new one if not previously set"""
+        if self._client is None:
+            self._client = _Sync(**self._arguments())
+        return self._client
 
-class AsyncClient(httpx.AsyncClient):
-    """An httpx.AsyncClient that repeats requests as Client does."""
-
-    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        attempts = _Attempts(request)
-        while True:
-            try:
-                response = await super().send(request, **options)
-            except httpx.TransportError:
-                if (wait := attempts.wait(None)) is None:
-                    raise
-            else:
-                if response.is_success or (wait := attempts.wait(response)) is None:
-                    return response
-            await asyncio.sleep(wait)
+    def get_async_httpx_client(self) -> httpx.AsyncClient:
+        """Get the httpx.AsyncClient, constructing a new one if not previously set"""
+        if self._async_client is None:
+            self._async_client = _Async(**self._arguments())
+        return self._async_client
