@@ -23,22 +23,30 @@ func (c *consoleCommand) run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)))
+	return a.serve(ctx, c.Port, func(port string) http.Handler {
+		session := console.NewSession(console.New(console.Config{Operator: o, Explain: a.deployment.explain}), port)
+		fmt.Fprintf(
+			a.stderr, "Open this address once, in your browser, which then can read and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", a.deployment.Table,
+			session.Address(),
+		)
+		return session
+	})
+}
+
+// serve serves the handler that open returns for a port of this machine, until the context ends.
+// Port 0 is a free one.
+func (a *admin) serve(ctx context.Context, port int, open func(port string) http.Handler) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return fmt.Errorf("%w\n--port N takes another one", err)
+		return fmt.Errorf("%w\nname another port", err)
 	}
 	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	_, taken, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		return err
 	}
-	session := console.NewSession(console.New(console.Config{Operator: o, Explain: a.deployment.explain}), port)
-	fmt.Fprintf(
-		a.stderr, "Open this address once, in your browser, which then can read and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", a.deployment.Table,
-		session.Address(),
-	)
 	server := &http.Server{
-		Handler:           session,
+		Handler:           open(taken),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(slog.NewTextHandler(a.stderr, nil), slog.LevelWarn),
 	}

@@ -55,6 +55,7 @@ type commands struct {
 	Copy    copyCommand    `cmd:"" help:"Write an organization of another service with the same operations to such a file."`
 	Check   checkCommand   `cmd:"" help:"Print the settings of a stack for an AWS account, before its deployment."`
 	Console consoleCommand `cmd:"" help:"Serve pages for these commands on this machine."`
+	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Serve threads to an AI assistant by the Model Context Protocol, as a person."`
 }
 
 // callCommand calls an operation by its path.

@@ -1,0 +1,114 @@
+package assistant
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"collabdata/shared/client"
+)
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Token is the content of a person's token. The service checks it, and this package does not.
+type Token struct {
+	Person    Person
+	Resources []Resource
+}
+
+// Resource is a resource that a token covers.
+type Resource struct {
+	Type         string `json:"type"` // organization, folder or document
+	ID           string `json:"id"`
+	Organization string `json:"organizationId"` // of a folder or document
+}
+
+// ReadToken returns the content of a token.
+func ReadToken(token string) (Token, error) {
+	parts := strings.Split(token, ".")
+	var claims struct {
+		Subject   string     `json:"sub"`
+		Name      string     `json:"name"`
+		Resources []Resource `json:"resources"`
+	}
+	if len(parts) == 3 {
+		if text, err := base64.RawURLEncoding.DecodeString(parts[1]); err == nil {
+			_ = json.Unmarshal(text, &claims)
+		}
+	}
+	if claims.Subject == "" {
+		return Token{}, errors.New("this is no token of auth/generate_token")
+	}
+	for i, r := range claims.Resources {
+		if r.Type == "organization" {
+			claims.Resources[i].Organization = r.ID
+		}
+	}
+	return Token{Person{claims.Subject, claims.Name}, claims.Resources}, nil
+}
+
+// Transport sends requests with a person's token. If the service does not accept the token, it gets
+// another from renew, and sends the request once more.
+type Transport struct {
+	renew func() (string, error) // nil if there is no other token
+
+	mu    sync.Mutex
+	token string
+}
+
+// NewTransport returns a transport with a person's token.
+func NewTransport(token string, renew func() (string, error)) *Transport {
+	return &Transport{renew: renew, token: token}
+}
+
+// RoundTrip sends a request.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	used, res, err := t.send(r)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || t.renew == nil {
+		return res, err
+	}
+	if err := t.another(used); err != nil {
+		return res, nil // the service's error says more
+	}
+	again := r.Clone(r.Context())
+	if again.Body, err = r.GetBody(); err != nil {
+		return res, nil
+	}
+	_ = res.Body.Close()
+	_, res, err = t.send(again)
+	return res, err
+}
+
+func (t *Transport) send(r *http.Request) (token string, res *http.Response, err error) {
+	t.mu.Lock()
+	token = t.token
+	t.mu.Unlock()
+	r = r.Clone(r.Context())
+	r.Header.Del(client.DefaultAPIKeyHeader)
+	r.Header.Del(client.DefaultAuthTokenHeader)
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err = http.DefaultTransport.RoundTrip(r)
+	return token, res, err
+}
+
+// another gets another token, unless another request has got one since used was sent.
+func (t *Transport) another(used string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token != used {
+		return nil
+	}
+	token, err := t.renew()
+	if err == nil {
+		t.token = token
+	}
+	return err
+}

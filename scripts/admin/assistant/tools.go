@@ -1,0 +1,346 @@
+package assistant
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+
+	"collabdata/shared/client"
+)
+
+// Bounds of a result.
+const (
+	mostThreads       = 20
+	mostComments      = 25
+	mostNotifications = 30
+	mostPages         = 5 // read for one result while they are empty
+
+	longestText  = 4_000 // characters of a comment
+	longestFirst = 500   // characters of a comment in a list
+)
+
+const threads = "/v2/commentannotations"
+
+type listInput struct {
+	DocumentID   string `json:"documentId,omitempty" jsonschema:"the document"`
+	Status       string `json:"status,omitempty" jsonschema:"only this status, such as OPEN or RESOLVED; default all"`
+	UpdatedSince string `json:"updatedSince,omitempty" jsonschema:"only changed since, RFC 3339 such as 2026-01-31T09:00:00Z"`
+	Cursor       string `json:"cursor,omitempty" jsonschema:"next of the previous result"`
+}
+
+type list[T any] struct {
+	Notice string `json:"notice"`
+	Items  []T    `json:"items"`
+	Next   string `json:"next,omitempty"` // cursor of the next result
+}
+
+// thread is the head of a thread.
+type thread struct {
+	AnnotationID string      `json:"annotationId"`
+	DocumentID   string      `json:"documentId"`
+	Status       string      `json:"status"`
+	Quote        string      `json:"quote,omitempty"`
+	Suggestion   *suggestion `json:"suggestion,omitempty"`
+	LastUpdated  time.Time   `json:"lastUpdated"`
+	Comments     int         `json:"comments,omitempty"`
+	AtLeast      bool        `json:"commentsAreMore,omitempty"`
+	First        *comment    `json:"first,omitempty"`
+	Latest       *comment    `json:"latest,omitempty"`
+}
+
+// suggestion is the part of a suggestion that an assistant needs.
+type suggestion struct {
+	OldText any    `json:"oldText,omitempty"`
+	NewText any    `json:"newText,omitempty"`
+	Status  string `json:"status"`
+	Reason  any    `json:"rejectReason,omitempty"`
+}
+
+// comment is a comment with names instead of placeholders.
+type comment struct {
+	ID        int64            `json:"commentId"`
+	Author    string           `json:"author"`
+	UserID    string           `json:"userId"`
+	Time      time.Time        `json:"time"`
+	Text      string           `json:"text"`
+	Cut       bool             `json:"textIsCut,omitempty"`
+	Files     []string         `json:"files,omitempty"`
+	Reactions map[string]int64 `json:"reactions,omitempty"`
+}
+
+func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
+	document, err := s.document(in.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	d := s.reading(data{"documentId": document, "order": "desc", "pageSize": mostThreads})
+	if in.Status != "" {
+		d["statusIds"] = []string{in.Status}
+	}
+	if in.UpdatedSince != "" {
+		since, err := time.Parse(time.RFC3339, in.UpdatedSince)
+		if err != nil {
+			return nil, errors.New("updatedSince must be a time in RFC 3339, such as 2026-01-31T09:00:00Z")
+		}
+		d["updatedAfter"] = since.UnixMilli()
+	}
+	return collect(ctx, s, threads+"/get", d, in.Cursor, func(a client.Annotation) thread {
+		t := headOf(a)
+		t.Comments, t.AtLeast = len(a.Comments), a.CommentsTruncated
+		for i, c := range a.Comments {
+			shown := commentOf(c, longestFirst)
+			if i == 0 {
+				t.First = &shown
+			} else {
+				t.Latest = &shown
+			}
+		}
+		return t
+	})
+}
+
+// collect returns a page of a list. It reads on while pages are empty, because the service
+// cuts a page before it removes hidden threads.
+func collect[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, shown func(In) Out) (list[Out], error) {
+	l := list[Out]{Notice: notice, Items: []Out{}, Next: cursor}
+	for range mostPages {
+		if l.Next != "" {
+			d["pageToken"] = l.Next
+		}
+		page, next, err := client.Call[[]In](ctx, s.Client, path, d)
+		if err != nil {
+			return l, err
+		}
+		for _, in := range page {
+			l.Items = append(l.Items, shown(in))
+		}
+		if l.Next = next; len(l.Items) > 0 || next == "" {
+			break
+		}
+	}
+	return l, nil
+}
+
+type readInput struct {
+	DocumentID   string `json:"documentId,omitempty" jsonschema:"the document"`
+	AnnotationID string `json:"annotationId" jsonschema:"the thread"`
+	Cursor       string `json:"cursor,omitempty" jsonschema:"next of the previous result"`
+}
+
+// whole is a thread with a page of its comments.
+type whole struct {
+	list[comment]
+	Thread *thread `json:"thread,omitempty"` // on the first page
+}
+
+func (s *server) readThread(ctx context.Context, in readInput) (any, error) {
+	document, err := s.document(in.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	var w whole
+	if in.Cursor == "" {
+		found, _, err := client.Call[[]*client.Annotation](
+			ctx, s.Client, threads+"/get", s.reading(data{"documentId": document, "annotationIds": []string{in.AnnotationID}}),
+		)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 || found[0] == nil {
+			return nil, client.Errorf(client.CodeNotFound, "thread %s does not exist in document %s", in.AnnotationID, document)
+		}
+		a := *found[0]
+		head := headOf(a)
+		w.Thread = &head
+		if !a.CommentsTruncated && len(a.Comments) <= mostComments {
+			w.Notice, w.Items = notice, []comment{}
+			for _, c := range a.Comments {
+				w.Items = append(w.Items, commentOf(c, longestText))
+			}
+			return w, nil
+		}
+	}
+	d := s.reading(data{"documentId": document, "annotationId": in.AnnotationID, "pageSize": mostComments})
+	w.list, err = collect(ctx, s, threads+"/comments/get", d, in.Cursor, func(c client.Comment) comment { return commentOf(c, longestText) })
+	return w, err
+}
+
+// headOf returns the head of a thread.
+func headOf(a client.Annotation) thread {
+	t := thread{AnnotationID: a.AnnotationID, DocumentID: a.DocumentID, Status: a.Status.ID, LastUpdated: a.LastUpdated}
+	if a.TargetElement != nil {
+		t.Quote, _ = cut(a.TargetElement.TargetText, longestFirst)
+	}
+	var suggested struct {
+		OldValue, NewValue, RejectReason any
+		Status                           string
+	}
+	if a.Type == client.AnnotationTypeSuggestion && json.Unmarshal(a.Suggestion, &suggested) == nil {
+		t.Suggestion = &suggestion{suggested.OldValue, suggested.NewValue, suggested.Status, suggested.RejectReason}
+	}
+	return t
+}
+
+// commentOf returns a comment with names and at most longest characters of text.
+func commentOf(c client.Comment, longest int) comment {
+	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Author: cmp.Or(c.From.Name, c.From.UserID), Time: c.CreatedAt}
+	text := c.CommentText
+	for _, t := range c.TaggedUserContacts {
+		id, name := cmp.Or(t.OrganizationUserGroupID, t.UserID), t.Text
+		if t.Contact != nil {
+			name = t.Contact.Name
+		}
+		text = strings.ReplaceAll(text, "{{"+id+"}}", "@"+cmp.Or(strings.TrimPrefix(name, "@"), id))
+	}
+	shown.Text, shown.Cut = cut(text, longest)
+	for _, a := range c.Attachments {
+		shown.Files = append(shown.Files, a.Name)
+	}
+	for _, r := range c.Reactions {
+		if shown.Reactions == nil {
+			shown.Reactions = map[string]int64{}
+		}
+		shown.Reactions[r.Emoji] = r.Count
+	}
+	return shown
+}
+
+// cut returns at most n characters of a text, and whether there are more.
+func cut(text string, n int) (string, bool) {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i] + "…", true
+		}
+	}
+	return text, false
+}
+
+type replyInput struct {
+	DocumentID   string `json:"documentId,omitempty" jsonschema:"the document"`
+	AnnotationID string `json:"annotationId" jsonschema:"the thread"`
+	Text         string `json:"text" jsonschema:"the comment, plain text"`
+}
+
+func (s *server) reply(ctx context.Context, in replyInput) (any, error) {
+	document, err := s.document(in.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	ids, _, err := client.Call[[]int64](ctx, s.Client, threads+"/comments/add", s.writing(data{
+		"documentId": document, "annotationId": in.AnnotationID, "commentData": []data{s.comment(in.Text)},
+	}), s.once("reply", in))
+	if err != nil {
+		return nil, err
+	}
+	return data{"commentIds": ids}, nil
+}
+
+type startInput struct {
+	DocumentID string `json:"documentId,omitempty" jsonschema:"the document"`
+	Quote      string `json:"quote" jsonschema:"the passage, exactly as it stands in the document"`
+	Text       string `json:"text" jsonschema:"the comment, plain text"`
+}
+
+func (s *server) startThread(ctx context.Context, in startInput) (any, error) {
+	return s.addThread(ctx, in.DocumentID, in.Quote, in.Text, nil, s.once("start_thread", in))
+}
+
+type suggestInput struct {
+	DocumentID string `json:"documentId,omitempty" jsonschema:"the document"`
+	Quote      string `json:"quote" jsonschema:"the passage, exactly as it stands in the document"`
+	NewText    string `json:"newText" jsonschema:"the text to put in its place"`
+	Why        string `json:"why" jsonschema:"the reason, for people"`
+}
+
+func (s *server) suggest(ctx context.Context, in suggestInput) (any, error) {
+	return s.addThread(ctx, in.DocumentID, in.Quote, in.Why, data{
+		"type": "suggestion", "suggestion": data{"oldValue": in.Quote, "newValue": in.NewText},
+	}, s.once("suggest", in))
+}
+
+// addThread adds a thread about a passage, with further fields.
+func (s *server) addThread(ctx context.Context, document, quote, text string, further data, once client.Option) (any, error) {
+	document, err := s.document(document)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(quote) == "" {
+		return nil, errors.New("quote must not be empty")
+	}
+	t := data{"targetElement": data{"targetText": quote}, "commentData": []data{s.comment(text)}}
+	maps.Copy(t, further)
+	added, err := s.bulk(ctx, threads+"/add", s.writing(data{"documentId": document, "commentAnnotations": []data{t}}), once)
+	if err != nil {
+		return nil, err
+	}
+	return data{"annotationId": added.AnnotationID}, nil
+}
+
+type threadInput struct {
+	DocumentID   string `json:"documentId,omitempty" jsonschema:"the document"`
+	AnnotationID string `json:"annotationId" jsonschema:"the thread"`
+}
+
+// status returns the tool that gives a thread a status.
+func (s *server) status(id string) func(context.Context, threadInput) (any, error) {
+	return func(ctx context.Context, in threadInput) (any, error) {
+		document, err := s.document(in.DocumentID)
+		if err != nil {
+			return nil, err
+		}
+		d := s.writing(data{"documentId": document, "annotationIds": []string{in.AnnotationID}, "updatedData": data{"status": data{"id": id}}})
+		if s.Agent != nil {
+			d["actionUser"], d["triggerNotification"] = s.Person, true
+		}
+		if _, err := s.bulk(ctx, threads+"/update", d); err != nil {
+			return nil, err
+		}
+		return data{"status": id}, nil
+	}
+}
+
+type inboxInput struct {
+	UnreadOnly bool   `json:"unreadOnly,omitempty" jsonschema:"only unread ones"`
+	Cursor     string `json:"cursor,omitempty" jsonschema:"next of the previous result"`
+}
+
+// notification is a notification of the inbox.
+type notification struct {
+	ID           string    `json:"notificationId"`
+	DocumentID   string    `json:"documentId"`
+	AnnotationID string    `json:"annotationId,omitempty"`
+	Headline     string    `json:"headline"`
+	Text         string    `json:"text,omitempty"`
+	Time         time.Time `json:"time"`
+	Read         bool      `json:"read"`
+}
+
+func (s *server) inbox(ctx context.Context, in inboxInput) (any, error) {
+	d := s.own(data{"pageSize": mostNotifications})
+	if in.UnreadOnly {
+		d["unreadOnly"] = true
+	}
+	return collect(ctx, s, "/v2/notifications/get", d, in.Cursor, func(n client.Notification) notification {
+		text, _ := cut(n.DisplayBodyMessage, longestFirst)
+		return notification{n.NotificationID, n.DocumentID, n.AnnotationID, n.DisplayHeadlineMessage, text, n.CreatedAt, n.Read}
+	})
+}
+
+type markInput struct {
+	NotificationIDs []string `json:"notificationIds" jsonschema:"of the inbox, at most 30"`
+}
+
+func (s *server) markRead(ctx context.Context, in markInput) (any, error) {
+	changes := []data{}
+	for _, id := range in.NotificationIDs {
+		changes = append(changes, data{"id": id, "readByUserIds": []string{s.Person.ID}})
+	}
+	if _, err := s.bulk(ctx, "/v2/notifications/update", s.own(data{"notifications": changes})); err != nil {
+		return nil, err
+	}
+	return data{"read": len(changes)}, nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"collabdata/scripts/admin/assistant"
+	"collabdata/shared/client"
+	"collabdata/shared/collab"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpCommand needs no credentials of AWS: it calls the service as a person or a back end does.
+type mcpCommand struct {
+	URL          string `name:"url" required:"" env:"COLLABDATA_URL" placeholder:"URL" help:"Base URL of the service, such as https://api.example.com."`
+	Organization string `placeholder:"ID" help:"Organization of the documents. Default: that of the person's token."`
+	Write        bool   `help:"Let the assistant write too; otherwise it only reads."`
+	HTTP         *int   `name:"http" placeholder:"PORT" help:"Serve Streamable HTTP on this port of the machine (0 for a free one) instead of standard input and output."`
+
+	Token        string `env:"COLLABDATA_PERSON_TOKEN" placeholder:"TOKEN" help:"A person's token, of auth/generate_token: the assistant acts as this person."`
+	TokenCommand string `placeholder:"COMMAND" help:"Shell command that prints such a token, run at the start and after a token has expired."`
+
+	From      string `placeholder:"ID" help:"User as whom the assistant acts with a back end's credentials; its content names it as an agent."`
+	FromName  string `placeholder:"NAME" help:"Name of this user."`
+	APIKey    string `name:"api-key" env:"COLLABDATA_KEY" placeholder:"KEY" help:"API key, with --from."`
+	AuthToken string `name:"auth-token" env:"COLLABDATA_TOKEN" placeholder:"TOKEN" help:"Auth token, with --from."`
+}
+
+// run serves the assistant until the context ends, or standard input.
+func (c *mcpCommand) run(ctx context.Context, a *admin) error {
+	config, err := c.config(ctx)
+	if err != nil {
+		return err
+	}
+	server := assistant.New(config)
+	if c.HTTP != nil {
+		return a.serve(ctx, *c.HTTP, func(port string) http.Handler { return c.open(a, server, port) })
+	}
+	err = server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: writeCloser{a.stdout}})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+type writeCloser struct{ io.Writer }
+
+func (writeCloser) Close() error { return nil }
+
+func (c *mcpCommand) config(ctx context.Context) (config assistant.Config, err error) {
+	if person := c.Token != "" || c.TokenCommand != ""; person == (c.From != "") {
+		return config, collab.Errorf(
+			collab.InvalidArgument, "give a person's token (--token-command, or COLLABDATA_PERSON_TOKEN), or --from with a back end's credentials",
+		)
+	}
+	config = assistant.Config{Organization: c.Organization, Write: c.Write}
+	if c.From == "" {
+		err = c.asPerson(ctx, &config)
+	} else {
+		err = c.asBackEnd(&config)
+	}
+	return config, err
+}
+
+func (c *mcpCommand) asBackEnd(config *assistant.Config) error {
+	if c.APIKey == "" || c.AuthToken == "" || c.Organization == "" {
+		return collab.Errorf(collab.InvalidArgument, "--from requires --organization, COLLABDATA_KEY and COLLABDATA_TOKEN")
+	}
+	config.Client = client.New(client.Config{BaseURL: c.URL, APIKey: c.APIKey, AuthToken: c.AuthToken})
+	config.Person = assistant.Person{ID: c.From, Name: c.FromName}
+	config.Agent = &assistant.Agent{ID: c.From, Name: c.FromName, Source: "external"}
+	return nil
+}
+
+func (c *mcpCommand) asPerson(ctx context.Context, config *assistant.Config) error {
+	token, renew := c.Token, (func() (string, error))(nil)
+	if c.TokenCommand != "" {
+		renew = func() (string, error) { return c.renewed(ctx, config.Person.ID) }
+	}
+	var err error
+	if token == "" {
+		if token, err = renew(); err != nil {
+			return err
+		}
+	}
+	content, err := assistant.ReadToken(token)
+	if err != nil {
+		return collab.Errorf(collab.InvalidArgument, "the person's token: %v", err)
+	}
+	var organizations []string
+	for _, r := range content.Resources {
+		organizations = append(organizations, r.Organization)
+	}
+	slices.Sort(organizations)
+	organizations = slices.Compact(organizations)
+	if config.Organization == "" {
+		if len(organizations) != 1 {
+			return collab.Errorf(collab.InvalidArgument, "the token covers the organizations %s: give one as --organization", strings.Join(organizations, ", "))
+		}
+		config.Organization = organizations[0]
+	}
+	for _, r := range content.Resources {
+		if r.Type == "document" && r.Organization == config.Organization {
+			config.Documents = append(config.Documents, r.ID)
+		}
+	}
+	config.Person = content.Person
+	config.Client = client.New(client.Config{BaseURL: c.URL, HTTP: &http.Client{Transport: assistant.NewTransport(token, renew)}})
+	return nil
+}
+
+// renewed returns a token that the command prints. It returns an error if the token is another
+// person's than the given one.
+func (c *mcpCommand) renewed(ctx context.Context, person string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", c.TokenCommand)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("--token-command: %w", err)
+	}
+	token := string(bytes.TrimSpace(out))
+	if content, err := assistant.ReadToken(token); err != nil || person != "" && content.Person.ID != person {
+		return "", errors.New("--token-command must print a token of auth/generate_token, always for the same person")
+	}
+	return token, nil
+}
+
+// open returns the handler of Streamable HTTP. Its address is a secret, because other users of the
+// machine, and pages in its browsers, reach the port too.
+func (c *mcpCommand) open(a *admin, server *mcp.Server, port string) http.Handler {
+	path := "/" + rand.Text()
+	fmt.Fprintf(a.stderr, "Give this address to the assistant, and to nobody else: it acts for you.\n\n  http://127.0.0.1:%s%s\n\nCtrl-C ends it.\n", port, path)
+	mux := http.NewServeMux()
+	mux.Handle(path, http.NewCrossOriginProtection().Handler(mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: 256 << 10},
+	)))
+	return mux
+}
