@@ -50,7 +50,7 @@ admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
 openapi: check ## regenerate the reference, the Go client and the OpenAPI documents from the table of endpoints
-	@go test ./shared/api/openapi -run '^(TestDocument|TestGoClient|TestReadme)$$' -update
+	@go test ./shared/api/openapi -run '^(TestDocument|TestGoClient|TestMarkdown|TestReadme)$$' -update
 
 update: openapi ## regenerate everything that is generated: also goldens, tables of costs, and the elements' bundle (some minutes)
 	@go run ./localstack/install

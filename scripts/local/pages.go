@@ -62,6 +62,8 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 		"GET /docs":                        p.docs,
 		"GET /openapi.json":                p.description(func(text []byte) ([]byte, error) { return text, nil }),
 		"GET /openapi-clients.json":        p.description(openapi.ForClients),
+		"GET /llms.txt":                    p.markdown,
+		"GET /docs/":                       p.markdown,
 		"GET /mail":                        p.mailList,
 		"GET /mail/{number}":               p.mailPage,
 		"GET /mail/preview":                p.mailPreviews,
@@ -179,6 +181,24 @@ func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc 
 			return
 		}
 		console.Serve(w, http.StatusOK, "application/json", console.Policy, text)
+	}
+}
+
+// markdown serves a page of the reference as Markdown.
+func (p *pages) markdown(w http.ResponseWriter, r *http.Request) {
+	text, err := p.openAPI()
+	var pages map[string][]byte
+	if err == nil {
+		pages, err = openapi.Markdown(text)
+	}
+	page, ok := pages[r.URL.Path]
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	case !ok:
+		p.problem(w, http.StatusNotFound, "Page not found", "No page at "+r.URL.Path+".")
+	default:
+		console.Serve(w, http.StatusOK, "text/markdown; charset=utf-8", console.Policy, page)
 	}
 }
 

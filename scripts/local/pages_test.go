@@ -100,6 +100,7 @@ func TestPages(t *testing.T) {
 		{"/page?as=none", "localhost", 200, `src="/pages/elements.min.js"`},
 		{"/docs", "localhost", 200, `data-token="dev-token"`},
 		{"/openapi.json", "localhost", 500, "no description"},
+		{"/llms.txt", "localhost", 500, "no description"},
 		{"/openapi-clients.json", "localhost", 500, "no description"},
 		{"/pages/style.css", "localhost", 200, "color-scheme"},
 		{"/opened?organization=a&document=b'c", "localhost", 200, "&#34;documentId&#34;:&#34;b&#39;\\&#39;&#39;c&#34;"},
