@@ -29,7 +29,7 @@ func TestTwoUsers(t *testing.T) {
 	browse(t, s, "two.cjs", map[string]any{"page": "/page"})
 	port := freePort(t)
 	example := &outside{dir: ".", env: append(os.Environ(), "COLLABDATA_URL="+s.url, "PORT="+port)}
-	product := example.serve(t, port, []string{"python3", "../../shared/client/example/server.py"})
+	product := example.serve(t, port, nil, []string{"python3", "../../shared/client/example/server.py"})
 	browse(t, product, "two.cjs", map[string]any{"page": "/", "service": s.url})
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,16 +86,64 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 				t.Logf("nothing ran %s: %v", command[len(command)-1], err)
 				return
 			}
-			browse(t, o.serve(t, port, command), "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
+			browse(t, o.serve(t, port, nil, command), "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
 		})
 	}
 }
 
+// trySkill follows SKILL.md in a project with the clients: its page works in a browser, its thread is
+// added, and its webhook arrives.
+func (n *newcomer) trySkill(t *testing.T, o *outside) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(n.dir, "shared", "client", "SKILL.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := regexp.MustCompile("(?ms)^```[a-z]+ ([a-z.]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
+	if len(files) != 3 {
+		t.Fatalf("SKILL.md has %d files", len(files))
+	}
+	for _, file := range files {
+		o.write(t, file[1], strings.ReplaceAll(file[2], "127.0.0.1:"+defaultPort, "127.0.0.1:"+n.port))
+	}
+	port := freePort(t)
+	o.env = append(o.env, "PORT="+port)
+	printed := &lockedOutput{}
+	browse(t, o.serve(t, port, printed, []string{"node", "server.mjs"}), "outside.cjs", map[string]any{"service": "http://127.0.0.1:" + n.port})
+	id, ok := strings.CutPrefix(strings.TrimSpace(o.do(t, "node", "thread.mjs")), "added ")
+	if !ok {
+		t.Fatalf("thread.mjs prints %q", id)
+	}
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(printed.String(), "comment_annotation.added "+id+"\n"); {
+		if time.Now().After(deadline) {
+			t.Fatalf("no webhook of thread %s arrived:\n%s", id, printed)
+		}
+	}
+}
+
+// lockedOutput collects the output of a running program.
+type lockedOutput struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *lockedOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *lockedOutput) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 // serve starts a server of the project, and returns once it answers.
-func (o *outside) serve(t *testing.T, port string, command []string) *server {
+func (o *outside) serve(t *testing.T, port string, stdout io.Writer, command []string) *server {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stderr = o.dir, o.env, os.Stderr
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.dir, o.env, stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -140,14 +190,14 @@ func (n *newcomer) goModule(t *testing.T, sources string) *outside {
 // npmProject is a project with the packages of the clients.
 func (n *newcomer) npmProject(t *testing.T, packages ...string) *outside {
 	t.Helper()
-	app := &outside{dir: t.TempDir(), env: n.environment(), run: []string{"node", "main.js"}, want: "Is this final?\nNOT_FOUND\n"}
+	app := &outside{dir: t.TempDir(), env: n.environment(), run: []string{"npx", "tsx", "main.ts"}, want: "Is this final?\nNOT_FOUND\n"}
 	app.do(t, "npm", "init", "--yes")
 	app.do(t, "npm", "pkg", "set", "type=module")
 	app.do(t, "npm", append([]string{
-		"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5.9.3", "@types/node@20.19.43",
+		"install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5.9.3", "tsx@4.21.0", "@types/node@20.19.43",
 	}, packages...)...)
 	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
-	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "main.ts")
+	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "--noEmit", "main.ts")
 	return app
 }
 
