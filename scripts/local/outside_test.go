@@ -91,8 +91,8 @@ func (n *newcomer) tryServers(t *testing.T, o *outside) {
 	}
 }
 
-// trySkill follows SKILL.md in a project with the clients: its page works in a browser, its thread is
-// added, and its webhook arrives.
+// trySkill follows SKILL.md in a project with the clients: its page works in a browser, its thread
+// is added, and its webhook arrives.
 func (n *newcomer) trySkill(t *testing.T, o *outside) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.dir, "shared", "client", "SKILL.md"))
