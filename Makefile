@@ -63,7 +63,7 @@ wheel: check openapi ## build the Python client, a wheel in .local/wheel
 	{ cat shared/client/python/config.yaml && sed -n 's/.* Release = "\(.*\)".*/package_version_override: \1/p' shared/platform/version.go; } > $(LOCAL)/python.yaml && \
 	openapi-python-client generate --fail-on-warning --meta setup --path shared/api/openapi-clients.json --output-path $(LOCAL)/python \
 		--config $(LOCAL)/python.yaml --custom-template-path shared/client/python/templates && \
-	cp shared/client/python/retries.py $(LOCAL)/python/collabdata/ && \
+	cp shared/client/python/*.py $(LOCAL)/python/collabdata/ && \
 	"$$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(LOCAL)/wheel $(LOCAL)/python && \
 	ls $(LOCAL)/wheel/*
 

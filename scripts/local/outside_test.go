@@ -279,6 +279,44 @@ for answers, call in [
 server.server_close()
 `
 
+// inPythonReceived prints the verified webhook of a thread, and the answer to a changed one.
+const inPythonReceived = `
+import queue
+from collabdata import WebhookVerificationError, verify_webhook
+from collabdata.api.webhooks import webhooks_add, webhooks_delete
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        event = verify_webhook(hook.secret, self.headers, body)
+        try:
+            verify_webhook(hook.secret, self.headers, body + b" ")
+        except WebhookVerificationError as e:
+            events.put((event["type"], event["id"] == self.headers["webhook-id"], str(e)))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+events = queue.Queue()
+receiver = HTTPServer(("127.0.0.1", 0), Receiver)
+added = webhooks_add.sync(client=client, body=WebhooksAddBody(data=WebhooksAddRequest(
+    url="http://127.0.0.1:%d/" % receiver.server_port, event_types=[EventType.COMMENT_ANNOTATION_ADDED])))
+hook = added.result.data
+threading.Thread(target=receiver.serve_forever, daemon=True).start()
+comment_annotations_add.sync(client=client, body=CommentAnnotationsAddBody(data=CommentAnnotationsAddRequest(
+    organization_id="acme", document_id="python", comment_annotations=[NewAnnotation(comment_data=[AnnotationComment(comment_text="x", from_=UserInput(user_id="ann"))])])))
+print(*events.get(timeout=60))
+for bad in ({}, {"webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "x"}):
+    try:
+        verify_webhook(hook.secret, bad, "{}")
+    except WebhookVerificationError:
+        print("refused")
+webhooks_delete.sync(client=client, body=WebhooksDeleteBody(data=WebhooksDeleteRequest(webhook_id=hook.webhook_id)))
+receiver.server_close()
+`
+
 // pythonEnvironment returns an environment with the wheel of the Python client.
 func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 	t.Helper()
@@ -287,10 +325,14 @@ func (n *newcomer) pythonEnvironment(t *testing.T, wheel string) *outside {
 		t.Fatal(err)
 	}
 	app := &outside{dir: t.TempDir(), env: n.environment(), want: "Is this final? Ann default True\nNOT_FOUND\n" +
-		"3 1 False False False\n2 1 False False False\n2 1 True False False\n1 1 False False True\n2 1 False False False\n5 1 False True True\n"}
+		"3 1 False False False\n2 1 False False False\n2 1 True False False\n1 1 False False True\n2 1 False False False\n5 1 False True True\n" +
+		"comment_annotation.added True No matching signature found\nrefused\nrefused\n"}
 	app.do(t, python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "packages", wheel)
 	app.env = append(app.env, "PYTHONPATH="+filepath.Join(app.dir, "packages"))
-	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython + inPythonRetried
+	example := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python")
+	app.write(t, "example.py", example)
+	app.do(t, "env", "MYPYPATH=packages", python, "-m", "mypy", "--strict", "--no-warn-redundant-casts", "example.py")
+	program := example + inPython + inPythonRetried + inPythonReceived
 	app.run = []string{python, "-c", program, "http://127.0.0.1:" + n.port}
 	return app
 }
