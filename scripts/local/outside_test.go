@@ -306,7 +306,7 @@ added = webhooks_add.sync(client=client, body=WebhooksAddBody(data=WebhooksAddRe
 hook = added.result.data
 threading.Thread(target=receiver.serve_forever, daemon=True).start()
 comment_annotations_add.sync(client=client, body=CommentAnnotationsAddBody(data=CommentAnnotationsAddRequest(
-    organization_id="acme", document_id="python", comment_annotations=[NewAnnotation(comment_data=[AnnotationComment(comment_text="x", from_=UserInput(user_id="ann"))])])))
+    organization_id="acme", document_id="python", comment_annotations=[NewAnnotation(comment_data=[AnnotationComment(comment_text="x", from_=UserInput(user_id="ann"), trigger_notification=True)])])))
 print(*events.get(timeout=60))
 for bad in ({}, {"webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "x"}):
     try:
