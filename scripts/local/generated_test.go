@@ -38,8 +38,8 @@ var languages = []struct {
 	{"TypeScript", "node --version", "Node.js (apt-get install nodejs npm)", `
 		ln -s "$TOOLS/node_modules" node_modules
 		openapi-typescript openapi-clients.json --output schema.d.ts
-		tsc --strict --target es2022 --module esnext --moduleResolution bundler main.ts
-		node main.js "$URL"`},
+		tsc --strict --target es2022 --module nodenext main.mts
+		node main.mjs "$URL"`},
 	{"Go", "go version", "Go", `
 		mkdir api
 		go tool oapi-codegen -generate types,client -package api -response-type-suffix HTTPResponse -o api/api.go openapi-clients.json

@@ -21,7 +21,7 @@ class Main {
 
         CommentAnnotationsGetRequest request = new CommentAnnotationsGetRequest().organizationId("acme").documentId(document);
         CommentAnnotationsGetBody get = new CommentAnnotationsGetBody().data(request);
-        Annotation first = threads.commentAnnotationsGet(get).getResult().getData().get(0);
+        NullableAnnotation first = threads.commentAnnotationsGet(get).getResult().getData().get(0);
         System.out.println(first.getComments().get(0).getCommentText() + " " + first.getFrom().getName() + " " + first.getStatus().getId());
 
         request.setPageToken("unknown");
