@@ -65,7 +65,7 @@ generators)
 	mv java/openapi-generator-cli-*.jar openapi-generator-cli.jar # its libraries are other ones than those of its clients
 	cat >node_modules/.bin/openapi-generator-cli <<-'END'
 		#!/bin/sh
-		exec java -Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=error -jar "${0%/*}/../../openapi-generator-cli.jar" "$@"
+		exec java -Xmx512m -Dlog.level=error -jar "${0%/*}/../../openapi-generator-cli.jar" "$@"
 	END
 	chmod +x node_modules/.bin/openapi-generator-cli
 	;;

@@ -31,7 +31,7 @@ var languages = []struct {
 	{"Ruby", "ruby -r typhoeus -e ''", "Ruby with Typhoeus (apt-get install ruby ruby-typhoeus)", `
 		openapi-generator-cli generate -i openapi-clients.json -g ruby --output client
 		ruby -I client/lib main.rb "$URL"`},
-	{"PHP", `php -r 'new ReflectionFunction("mb_strlen"); require "GuzzleHttp/autoload.php";'`,
+	{"PHP", `php -r 'require "GuzzleHttp/autoload.php"; mb_strlen("");'`,
 		"PHP with Guzzle (apt-get install php-cli php-mbstring php-guzzlehttp-guzzle)", `
 		openapi-generator-cli generate -i openapi-clients.json -g php --output client
 		php main.php "$URL"`},
