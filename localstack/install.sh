@@ -62,7 +62,7 @@ generators)
 	check_maven 'OpenAPI Generator'
 	npm_ci
 	maven_install java
-	mv java/openapi-generator-cli-*.jar openapi-generator-cli.jar # its libraries are other ones than those of its clients
+	mv java/openapi-generator-cli-*.jar openapi-generator-cli.jar # apart from the clients' libraries, which it has in other versions
 	cat >node_modules/.bin/openapi-generator-cli <<-'END'
 		#!/bin/sh
 		exec java -Xmx512m -Dlog.level=error -jar "${0%/*}/../../openapi-generator-cli.jar" "$@"

@@ -19,6 +19,7 @@ class Main {
         for (CommentAnnotationsAddItem item : threads.commentAnnotationsAdd(add, null).getResult().getData().values())
             System.out.println(item.getSuccess());
 
+        // The server refuses empty lists: those that are not set are not sent.
         CommentAnnotationsGetRequest request = new CommentAnnotationsGetRequest().organizationId("acme").documentId(document);
         CommentAnnotationsGetBody get = new CommentAnnotationsGetBody().data(request);
         NullableAnnotation first = threads.commentAnnotationsGet(get).getResult().getData().get(0);
