@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one set of tools into this folder, which contains the set's lock files:
 #
-#     install.sh npm | pip MINOR | localstack | reference | browser
+#     install.sh npm | pip MINOR | localstack | generators | reference | browser
 #
 # On failure, the last line suggests a fix.
 set -eu
@@ -27,6 +27,18 @@ pip_install() {
 		say 'pip failed: see that it reaches its registry (pip download six) and run this again'
 }
 
+check_maven() { # NAME, which needs it
+	java=$(java -version 2>&1) || java=
+	java=${java#*version \"}
+	java=${java%%[!0-9]*}
+	{ [ "${java:-0}" -ge 17 ] && command -v mvn >/dev/null; } || say "Java 17 or Maven is missing, which $1 needs: install both (https://adoptium.net and https://maven.apache.org, or: apt-get install openjdk-17-jre-headless maven) and run this again"
+}
+
+maven_install() { # FOLDER, from FOLDER.xml
+	mvn --quiet --batch-mode --strict-checksums -f "$1.xml" dependency:copy-dependencies -DoutputDirectory="$PWD/$1" ||
+		say 'Maven failed: see that it reaches Maven Central and run this again'
+}
+
 case $1 in
 npm) npm_ci ;;
 pip)
@@ -40,15 +52,22 @@ localstack) # with DynamoDB Local in the folder dynamodb
 		"$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null && break
 	done
 	[ "$python" != none ] || say 'Python 3.13 is missing, which LocalStack needs: install it (https://www.python.org, or: pyenv install 3.13), or name it in the variable PYTHON, and run this again'
-	java=$(java -version 2>&1) || java=
-	java=${java#*version \"}
-	java=${java%%[!0-9]*}
-	{ [ "${java:-0}" -ge 17 ] && command -v mvn >/dev/null; } || say 'Java 17 or Maven is missing, which DynamoDB Local needs: install both (https://adoptium.net and https://maven.apache.org, or: apt-get install openjdk-17-jre-headless maven) and run this again'
+	check_maven 'DynamoDB Local'
 	"$python" -m venv .
 	pip_install --no-binary airspeed-ext,crontab,jsonpath-rw # only available as source from PyPI
-	mvn --quiet --batch-mode --strict-checksums -f dynamodb.xml dependency:copy-dependencies -DoutputDirectory="$PWD/dynamodb" ||
-		say 'Maven failed: see that it reaches Maven Central and run this again'
+	maven_install dynamodb
 	for library in dynamodb/libsqlite4java-*; do mv "$library" "${library%-*}.${library##*.}"; done # without the version
+	;;
+generators)
+	check_maven 'OpenAPI Generator'
+	npm_ci
+	maven_install java
+	mv java/openapi-generator-cli-*.jar openapi-generator-cli.jar # apart from the clients' libraries, which it has in other versions
+	cat >node_modules/.bin/openapi-generator-cli <<-'END'
+		#!/bin/sh
+		exec java -Xmx512m -Dlog.level=error -jar "${0%/*}/../../openapi-generator-cli.jar" "$@"
+	END
+	chmod +x node_modules/.bin/openapi-generator-cli
 	;;
 reference) # without its bundled dependencies; npm pack verifies no hash
 	check_node

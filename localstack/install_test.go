@@ -96,6 +96,7 @@ func TestInstallSaysHowToMend(t *testing.T) {
 		{"no Java", cloudTools, scripts(map[string]string{"python3": ""}), "Java 17 or Maven is missing"},
 		{"old Java", cloudTools, scripts(map[string]string{"python3": "", "java": `echo 'java version "1.8.0_401"' >&2`, "mvn": ""}), "Java 17 or Maven is missing"},
 		{"no Maven", cloudTools, scripts(map[string]string{"python3": "", "java": `echo 'openjdk version "21" 2023-09-19' >&2`}), "Java 17 or Maven is missing"},
+		{"no Java for a generator", generatorTools, scripts(nil), "Java 17 or Maven is missing, which OpenAPI Generator needs: install both"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("PATH", test.path)

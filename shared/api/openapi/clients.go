@@ -10,7 +10,8 @@ import (
 // ForClients returns the part of a document for client generators. It has neither webhooks nor
 // grouped lists, and a boolean that can only be true is a boolean. It has the components of the
 // events, so that they become types. The details of an error are a list of violations; the 404 with
-// other details is an open object. See simplify for the schemas.
+// other details is an open object. A schema of nullable items is a component. See simplify for the
+// schemas.
 func ForClients(document []byte) ([]byte, error) {
 	var d struct {
 		OpenAPI    string                               `json:"openapi"`
@@ -38,6 +39,7 @@ func ForClients(document []byte) ([]byte, error) {
 	for name, schema := range schemas {
 		if strings.HasSuffix(name, "Groups") {
 			delete(schemas, name)
+			continue
 		}
 		properties, _ := schema["properties"].(map[string]any)
 		delete(properties, groupField)
@@ -51,6 +53,7 @@ func ForClients(document []byte) ([]byte, error) {
 			}
 		}
 		simplify(schema)
+		nameItems(schema, schemas)
 	}
 	return json.MarshalIndent(d, "", "  ")
 }
@@ -80,5 +83,22 @@ func simplify(value any) {
 		for _, v := range value {
 			simplify(v)
 		}
+	}
+}
+
+// nameItems moves schemas of nullable items to components: openapi-generator mistakes the name of
+// the class of such items in PHP.
+func nameItems(schema map[string]any, schemas map[string]map[string]any) {
+	if items, ok := schema["items"].(map[string]any); ok {
+		if kinds, ok := items["anyOf"].([]any); ok {
+			const components = "#/components/schemas/"
+			name := "Nullable" + strings.TrimPrefix(kinds[0].(map[string]any)["$ref"].(string), components)
+			schemas[name] = items
+			schema["items"] = map[string]any{"$ref": components + name}
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, property := range properties {
+		nameItems(property.(map[string]any), schemas)
 	}
 }

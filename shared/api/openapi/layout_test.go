@@ -39,7 +39,9 @@ func TestForClients(t *testing.T) {
 		"Id": {"type": "string", "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$"},
 		"Request": {"properties": {"default": {"$ref": "Id", "description": "d"}, "ids": {"type": "array", "items": {"$ref": "Id", "examples": [1]}},
 			"flag": {"type": ["boolean", "null"], "default": false}}},
-		"Result": {"properties": {"data": {"anyOf": [{"$ref": "list"}, {"$ref": "groups"}]}, "groupByDocumentId": {}}}}}}`))
+		"List": {"type": "array", "items": {"anyOf": [{"$ref": "#/components/schemas/Id"}, {"type": "null"}]}},
+		"Result": {"properties": {"data": {"anyOf": [{"$ref": "list"}, {"$ref": "groups"}]}, "groupByDocumentId": {},
+			"all": {"type": "array", "items": {"anyOf": [{"$ref": "#/components/schemas/Event"}, {"type": "null"}]}}}}}}}`))
 	must.Do(t, err)
 	var d struct {
 		Info       struct{ Description string }
@@ -53,7 +55,10 @@ func TestForClients(t *testing.T) {
 	const want = `{"Data":{"anyOf":[1]},"Error":{"properties":{"details":{"type":"array"}}},` +
 		`"Event":{"properties":{"truncated":{"type":"boolean"}}},"Id":{"type":"string","pattern":"^[^\\x00-\\x1f\\x7f]+$"},` +
 		`"Request":{"properties":{"default":{"$ref":"Id"},"flag":{"type":["boolean","null"]},"ids":{"items":{"$ref":"Id"},"type":"array"}}},` +
-		`"Result":{"properties":{"data":{"$ref":"list"}}}}`
+		`"List":{"type":"array","items":{"$ref":"#/components/schemas/NullableId"}},` +
+		`"NullableId":{"anyOf":[{"$ref":"#/components/schemas/Id"},{"type":"null"}]},` +
+		`"NullableEvent":{"anyOf":[{"$ref":"#/components/schemas/Event"},{"type":"null"}]},` +
+		`"Result":{"properties":{"all":{"type":"array","items":{"$ref":"#/components/schemas/NullableEvent"}},"data":{"$ref":"list"}}}}`
 	var a, b any
 	must.Do(t, json.Unmarshal(schemas.Bytes(), &a))
 	must.Do(t, json.Unmarshal([]byte(want), &b))
