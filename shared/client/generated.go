@@ -1947,6 +1947,12 @@ type Comment struct {
 	Status CommentStatus `json:"status,omitzero"`
 	// Always empty: see reactions
 	ReactionAnnotationIDs []string `json:"reactionAnnotationIds,omitzero"`
+	// Always empty
+	Recorders []json.RawMessage `json:"recorders,omitzero"`
+	// Always empty
+	CustomList []json.RawMessage `json:"customList,omitzero"`
+	// Always empty: see taggedUserContacts
+	ToOrganizationUserGroup []json.RawMessage `json:"toOrganizationUserGroup,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
@@ -2378,6 +2384,12 @@ type ListedComment struct {
 	Status CommentStatus `json:"status,omitzero"`
 	// Always empty: see reactions
 	ReactionAnnotationIDs []string `json:"reactionAnnotationIds,omitzero"`
+	// Always empty
+	Recorders []json.RawMessage `json:"recorders,omitzero"`
+	// Always empty
+	CustomList []json.RawMessage `json:"customList,omitzero"`
+	// Always empty: see taggedUserContacts
+	ToOrganizationUserGroup []json.RawMessage `json:"toOrganizationUserGroup,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change
@@ -3517,6 +3529,12 @@ type DataComment struct {
 	Status CommentStatus `json:"status,omitzero"`
 	// Always empty: see reactions
 	ReactionAnnotationIDs []string `json:"reactionAnnotationIds,omitzero"`
+	// Always empty
+	Recorders []json.RawMessage `json:"recorders,omitzero"`
+	// Always empty
+	CustomList []json.RawMessage `json:"customList,omitzero"`
+	// Always empty: see taggedUserContacts
+	ToOrganizationUserGroup []json.RawMessage `json:"toOrganizationUserGroup,omitzero"`
 	// Time of creation
 	CreatedAt time.Time `json:"createdAt"`
 	// Time of the last change

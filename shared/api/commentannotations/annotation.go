@@ -230,12 +230,15 @@ type Comment struct {
 	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero" person:"out"`
 	Reactions              []Reaction               `json:"reactions,omitzero" person:"out" doc:"Absent if there are none"`
 	KeptCommentFields
-	Type                  CommentKind      `json:"type,omitzero" doc:"Always text"`
-	Status                CommentStatus    `json:"status,omitzero" doc:"updated if it was changed after its creation"`
-	ReactionAnnotationIDs []string         `json:"reactionAnnotationIds,omitzero" doc:"Always empty: see reactions"`
-	CreatedAt             collab.Timestamp `json:"createdAt" person:"out"`
-	LastUpdated           collab.Timestamp `json:"lastUpdated" person:"out"`
-	AddedAt               collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
+	Type                    CommentKind      `json:"type,omitzero" doc:"Always text"`
+	Status                  CommentStatus    `json:"status,omitzero" doc:"updated if it was changed after its creation"`
+	ReactionAnnotationIDs   []string         `json:"reactionAnnotationIds,omitzero" doc:"Always empty: see reactions"`
+	Recorders               []collab.JSON    `json:"recorders,omitzero" rule:"each=object" doc:"Always empty"`
+	CustomList              []collab.JSON    `json:"customList,omitzero" rule:"each=object" doc:"Always empty"`
+	ToOrganizationUserGroup []collab.JSON    `json:"toOrganizationUserGroup,omitzero" rule:"each=object" doc:"Always empty: see taggedUserContacts"`
+	CreatedAt               collab.Timestamp `json:"createdAt" person:"out"`
+	LastUpdated             collab.Timestamp `json:"lastUpdated" person:"out"`
+	AddedAt                 collab.Timestamp `json:"addedAt,omitzero" doc:"When it was added, if createdAt is later or at most a day earlier. It decides unread marks"`
 }
 
 // reader is the recipient of a response.
@@ -341,6 +344,7 @@ func (r reader) typed() bool { return !r.v1 && !r.token }
 func (a *Comment) complete(c *collab.Comment) {
 	none := collab.JSON("[]")
 	a.Type, a.Status, a.ReactionAnnotationIDs = "text", "added", []string{}
+	a.Recorders, a.CustomList, a.ToOrganizationUserGroup = []collab.JSON{}, []collab.JSON{}, []collab.JSON{}
 	if c.LastUpdated > c.CreatedAt {
 		a.Status = "updated"
 	}

@@ -59,7 +59,9 @@ func completeSuggestion(suggestion collab.JSON) collab.JSON {
 	}
 	var made rpc.Keyed[collab.JSON]
 	decodeKept(suggestion, &made)
-	for _, m := range [...]struct{ name, value string }{{"driftDetected", "false"}, {"rejectReason", null}, {"resolvedBy", null}, {"resolvedAt", null}} {
+	for _, m := range [...]struct{ name, value string }{
+		{"summary", null}, {"driftDetected", "false"}, {"rejectReason", null}, {"resolvedBy", null}, {"resolvedAt", null},
+	} {
 		if _, has := made.Get(m.name); !has {
 			made = append(made, rpc.Member[collab.JSON]{Key: m.name, Value: collab.JSON(m.value)})
 		}

@@ -253,7 +253,7 @@ func (s *schemas) named(name string, schema object) object {
 // answer returns the schema of a response's data, or of a part of it. A type called Result is named
 // after its first operation, name. Besides encoding/json, it supports Page with nullable pointer
 // items, and Stored. The tags rule:"object" and rule:"number" restrict a collab.JSON;
-// rule:"nullable" allows null.
+// rule:"nullable" allows null, and rule:"required" excludes the null of a pointer.
 func (s *schemas) answer(name string, t reflect.Type) object {
 	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String {
 		t = t.Elem()
@@ -356,7 +356,8 @@ func (s *schemas) field(f reflect.StructField) object {
 	case slices.Contains(rules, "number"):
 		schema = obj("type", "number")
 	}
-	if slices.Contains(rules, "nullable") || f.Type.Kind() == reflect.Pointer && !strings.Contains(f.Tag.Get("json"), ",omit") {
+	never := strings.Contains(f.Tag.Get("json"), ",omit") || slices.Contains(rules, "required")
+	if slices.Contains(rules, "nullable") || f.Type.Kind() == reflect.Pointer && !never {
 		schema = orNull(schema)
 	}
 	return schema

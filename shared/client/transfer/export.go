@@ -370,7 +370,9 @@ func (e *exporter) groupsOf(c object) error {
 // annotationOf converts a response to the annotation of a line.
 func annotationOf(document string, a object) object {
 	if suggestion, has := a.Get("suggestion"); has {
-		a = with(a, "suggestion", value(dropped(parse(suggestion), "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null")))
+		a = with(a, "suggestion", value(dropped(
+			parse(suggestion), "summary", "null", "driftDetected", "false", "rejectReason", "null", "resolvedBy", "null", "resolvedAt", "null",
+		)))
 	}
 	return with(plain(a), "documentId", quoted(document))
 }
