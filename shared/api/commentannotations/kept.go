@@ -57,10 +57,9 @@ func (CommentType) Values() []string { return []string{"manual", "chart"} }
 
 // stored returns the fields in their stored form. A new suggestion is pending.
 func (k KeptFields) stored() collab.JSON {
-	switch {
-	case k.Type == nil || *k.Type != suggestionType:
+	if k.Type == nil || *k.Type != suggestionType {
 		k.Suggestion = nil
-	case k.Suggestion != nil:
+	} else {
 		k.Suggestion = merge(k.Suggestion, collab.JSON(`{"status":"pending"}`))
 	}
 	return keep(encode(k))
