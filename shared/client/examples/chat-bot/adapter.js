@@ -49,7 +49,7 @@ export class CollabdataAdapter {
     try {
       event = verifyWebhook(this.config.secret, Object.fromEntries(request.headers), await request.text());
     } catch {
-      return new Response('', {status: 204});
+      return new Response('not signed', {status: 401});
     }
     if (event.type === 'comment.added' || event.type === 'comment_annotation.added') {
       const threadId = this.encodeThreadId(/** @type {ThreadId} */ (event.data));
