@@ -53,9 +53,9 @@ func New(c Config) *mcp.Server {
 		&mcp.ServerOptions{Instructions: s.instructions(), Capabilities: &mcp.ServerCapabilities{}},
 	)
 	read := mcp.ToolAnnotations{ReadOnlyHint: true}
-	add(m, "list_threads", "List comment threads of a document, latest change first.", read, s.listThreads)
-	add(m, "read_thread", "Read the comments of a thread, earliest first, at most 25 at a time.", read, s.readThread)
-	add(m, "inbox", "List the person's notifications, newest first.", read, s.inbox)
+	add(m, "list_threads", "List comment threads of a document, latest change first."+walk, read, s.listThreads)
+	add(m, "read_thread", "Read the comments of a thread, earliest first, at most 25 at a time."+walk, read, s.readThread)
+	add(m, "inbox", "List the person's notifications, newest first."+walk, read, s.inbox)
 	if c.Write {
 		write := mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: true}
 		add(m, "reply", "Add a comment to a thread, in the person's name."+repeated, write, s.reply)
@@ -67,6 +67,8 @@ func New(c Config) *mcp.Server {
 	}
 	return m
 }
+
+const walk = " If the result has next, pass it as cursor for more, even if items is empty."
 
 const repeated = " The same call within 24 hours happens once."
 
@@ -187,8 +189,8 @@ func (s *server) bulk(ctx context.Context, path string, d data, options ...clien
 	return last, nil
 }
 
-// once returns the Idempotency-Key of a tool's call.
-func (s *server) once(tool string, in any) client.Option {
-	text, _ := json.Marshal([]any{tool, s.Organization, s.Person.ID, in})
+// once returns the Idempotency-Key of a write: a hash of its content.
+func (s *server) once(write string, content any) client.Option {
+	text, _ := json.Marshal([]any{write, s.Organization, s.Person.ID, content})
 	return client.IdempotencyKey("mcp-" + digest(text))
 }

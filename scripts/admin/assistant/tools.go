@@ -188,15 +188,15 @@ func headOf(a client.Annotation) thread {
 // commentOf returns a comment with names and at most longest characters of text.
 func commentOf(c client.Comment, longest int) comment {
 	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Author: cmp.Or(c.From.Name, c.From.UserID), Time: c.CreatedAt}
-	text := c.CommentText
+	var names []string // each placeholder, and its name
 	for _, t := range c.TaggedUserContacts {
 		id, name := cmp.Or(t.OrganizationUserGroupID, t.UserID), t.Text
 		if t.Contact != nil {
 			name = t.Contact.Name
 		}
-		text = strings.ReplaceAll(text, "{{"+id+"}}", "@"+cmp.Or(strings.TrimPrefix(name, "@"), id))
+		names = append(names, "{{"+id+"}}", "@"+cmp.Or(strings.TrimPrefix(name, "@"), id))
 	}
-	shown.Text, shown.Cut = cut(text, longest)
+	shown.Text, shown.Cut = cut(strings.NewReplacer(names...).Replace(c.CommentText), longest)
 	for _, a := range c.Attachments {
 		shown.Files = append(shown.Files, a.Name)
 	}
@@ -225,13 +225,12 @@ type replyInput struct {
 	Text         string `json:"text" jsonschema:"the comment, plain text"`
 }
 
-func (s *server) reply(ctx context.Context, in replyInput) (any, error) {
-	document, err := s.document(in.DocumentID)
-	if err != nil {
+func (s *server) reply(ctx context.Context, in replyInput) (_ any, err error) {
+	if in.DocumentID, err = s.document(in.DocumentID); err != nil {
 		return nil, err
 	}
 	ids, _, err := client.Call[[]int64](ctx, s.Client, threads+"/comments/add", s.writing(data{
-		"documentId": document, "annotationId": in.AnnotationID, "commentData": []data{s.comment(in.Text)},
+		"documentId": in.DocumentID, "annotationId": in.AnnotationID, "commentData": []data{s.comment(in.Text)},
 	}), s.once("reply", in))
 	if err != nil {
 		return nil, err
@@ -246,7 +245,7 @@ type startInput struct {
 }
 
 func (s *server) startThread(ctx context.Context, in startInput) (any, error) {
-	return s.addThread(ctx, in.DocumentID, in.Quote, in.Text, nil, s.once("start_thread", in))
+	return s.addThread(ctx, in.DocumentID, in.Quote, in.Text, nil)
 }
 
 type suggestInput struct {
@@ -259,11 +258,11 @@ type suggestInput struct {
 func (s *server) suggest(ctx context.Context, in suggestInput) (any, error) {
 	return s.addThread(ctx, in.DocumentID, in.Quote, in.Why, data{
 		"type": "suggestion", "suggestion": data{"oldValue": in.Quote, "newValue": in.NewText},
-	}, s.once("suggest", in))
+	})
 }
 
 // addThread adds a thread about a passage, with further fields.
-func (s *server) addThread(ctx context.Context, document, quote, text string, further data, once client.Option) (any, error) {
+func (s *server) addThread(ctx context.Context, document, quote, text string, further data) (any, error) {
 	document, err := s.document(document)
 	if err != nil {
 		return nil, err
@@ -273,7 +272,8 @@ func (s *server) addThread(ctx context.Context, document, quote, text string, fu
 	}
 	t := data{"targetElement": data{"targetText": quote}, "commentData": []data{s.comment(text)}}
 	maps.Copy(t, further)
-	added, err := s.bulk(ctx, threads+"/add", s.writing(data{"documentId": document, "commentAnnotations": []data{t}}), once)
+	request := s.writing(data{"documentId": document, "commentAnnotations": []data{t}})
+	added, err := s.bulk(ctx, threads+"/add", request, s.once("add", request))
 	if err != nil {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ export class CollabdataAdapter {
   parseMessage(raw) {
     const {threadId, comment} = raw;
     const tags = comment.taggedUserContacts ?? [];
-    let text = comment.commentText ?? '';
-    for (const tag of tags) text = text.replaceAll(`{{${tag.userId}}}`, `@${tag.contact?.name ?? tag.userId}`);
+    const names = new Map(tags.map((tag) => [`{{${tag.userId}}}`, `@${tag.contact?.name ?? tag.userId}`]));
+    const text = (comment.commentText ?? '').replace(/{{[^{}]+}}/g, (placeholder) => names.get(placeholder) ?? placeholder);
     const from = comment.from ?? {userId: ''};
     const message = new Message({
       id: `${this.decodeThreadId(threadId).annotationId}:${comment.commentId}`, // comment ids are unique in their thread
