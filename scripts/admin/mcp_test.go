@@ -285,7 +285,8 @@ func TestAssistantOfBackEnd(t *testing.T) {
 	a.fails(t, "PERMISSION_DENIED", "reply", args{"documentId": "plan", "annotationId": id, "text": "Am I still here?"})
 }
 
-// TestAssistantEnds checks that a command for tokens that does not end leaves the program at its end.
+// TestAssistantEnds checks that a command for tokens that does not end leaves the program at its
+// end.
 func TestAssistantEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	started := filepath.Join(t.TempDir(), "started")
