@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -30,13 +31,23 @@ import (
 type desk struct {
 	url     string
 	service *client.Client
+	told    atomic.Int32 // requests that notify
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	server := httptest.NewServer(apitest.Start(t).Handler())
+	d := &desk{}
+	service := apitest.Start(t).Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && bytes.Contains(body, []byte(`"triggerNotification":true`)) {
+			d.told.Add(1)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		service.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
-	d := &desk{server.URL, client.New(client.Config{BaseURL: server.URL, APIKey: "key", AuthToken: "token"})}
+	d.url, d.service = server.URL, client.New(client.Config{BaseURL: server.URL, APIKey: "key", AuthToken: "token"})
 	d.call(t, "/v2/organizations/add", `{"organizations": [{"organizationId": "acme"}]}`)
 	d.call(t, "/v2/organizations/documents/add", `{"organizationId": "acme", "documents": [{"documentId": "plan"}, {"documentId": "secret"}]}`)
 	d.call(t, "/v2/organizations/documents/access/update", `{"organizationId": "acme", "documentIds": ["secret"], "accessType": "restricted"}`)
@@ -267,7 +278,21 @@ func TestAssistantOfBackEnd(t *testing.T) {
 			t.Errorf("the agent (-want +got):\n%s", diff)
 		}
 	}
+	long := strings.Repeat("x", 2_000)
+	a.fails(t, "INVALID_ARGUMENT: data.annotationId ", "reply", args{"documentId": long, "annotationId": long, "text": "x"})
+	a.fails(t, "\ndata.documentId ", "reply", args{"documentId": long, "annotationId": long, "text": "x"})
 	a.get(t, "resolve", args{"documentId": "plan", "annotationId": id})
+	if told := d.told.Load(); told != 5 {
+		t.Errorf("%d of 5 writes notify", told)
+	}
+	if list := a.get(t, "inbox", nil); len(items(list)) != 0 {
+		t.Errorf("the inbox is %v", list)
+	}
+	other := d.connect(t, "--write", "--from", "bob", "--organization", "acme")
+	other.get(t, "reply", args{"documentId": "plan", "annotationId": id, "text": "See page 2."})
+	if read := items(a.get(t, "read_thread", args{"documentId": "plan", "annotationId": id})); len(read) != 3 || read[2]["userId"] != "bob" {
+		t.Errorf("the thread is %v", read)
+	}
 
 	const secret = "secret"
 	a.fails(t, "NOT_FOUND", "list_threads", args{"documentId": secret})
@@ -315,9 +340,9 @@ func TestAssistantPages(t *testing.T) {
 	comments[40] = fmt.Sprintf(`{"commentId": 41, "commentText": %q, "from": {"userId": "ann"}}`, strings.Repeat("ü", 5_000))
 	d.call(t, "/v2/commentannotations/add", `{"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{"annotationId": "long", "commentData": [`+strings.Join(comments, ",")+`]}]}`)
 	var hidden []string
-	for i := range 45 {
+	for i := range 65 {
 		visibility := ""
-		if i < 30 { // the newest are not for bob
+		if i < 50 { // the newest are not for bob
 			visibility = `"visibility": {"type": "restricted", "userIds": ["ann"]},`
 		}
 		hidden = append(hidden, fmt.Sprintf(`{"annotationId": "t%d", %s "lastUpdated": %d, "createdAt": 1700000000000, "commentData": [{"commentText": "x", "from": {"userId": "ann"}}]}`, i, visibility, 1_700_000_100_000-i))

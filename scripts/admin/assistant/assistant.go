@@ -88,8 +88,10 @@ func explain(err error) error {
 		return err
 	}
 	text := fmt.Sprintf("%s: %s", e.Code, e.Message)
-	for _, d := range e.Details {
-		text += fmt.Sprintf("\n%s: %s", d.Field, d.Message)
+	if len(e.Details) > 1 { // the message is about the first
+		for _, d := range e.Details[1:] {
+			text += fmt.Sprintf("\n%s %s", d.Field, d.Message)
+		}
 	}
 	return errors.New(text)
 }

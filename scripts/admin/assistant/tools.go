@@ -17,7 +17,6 @@ const (
 	mostThreads       = 20
 	mostComments      = 25
 	mostNotifications = 30
-	mostPages         = 5 // read for one result while they are empty
 
 	longestText  = 4_000 // characters of a comment
 	longestFirst = 500   // characters of a comment in a list
@@ -88,7 +87,7 @@ func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
 		}
 		d["updatedAfter"] = since.UnixMilli()
 	}
-	return collect(ctx, s, threads+"/get", d, in.Cursor, func(a client.Annotation) thread {
+	return page(ctx, s, threads+"/get", d, in.Cursor, func(a client.Annotation) thread {
 		t := headOf(a)
 		t.Comments, t.AtLeast = len(a.Comments), a.CommentsTruncated
 		for i, c := range a.Comments {
@@ -103,26 +102,18 @@ func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
 	})
 }
 
-// collect returns a page of a list. It reads on while pages are empty, because the service
-// cuts a page before it removes hidden threads.
-func collect[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, shown func(In) Out) (list[Out], error) {
-	l := list[Out]{Notice: notice, Items: []Out{}, Next: cursor}
-	for range mostPages {
-		if l.Next != "" {
-			d["pageToken"] = l.Next
-		}
-		page, next, err := client.Call[[]In](ctx, s.Client, path, d)
-		if err != nil {
-			return l, err
-		}
-		for _, in := range page {
-			l.Items = append(l.Items, shown(in))
-		}
-		if l.Next = next; len(l.Items) > 0 || next == "" {
-			break
-		}
+// page returns a page of a list.
+func page[In, Out any](ctx context.Context, s *server, path string, d data, cursor string, shown func(In) Out) (list[Out], error) {
+	l := list[Out]{Notice: notice, Items: []Out{}}
+	if cursor != "" {
+		d["pageToken"] = cursor
 	}
-	return l, nil
+	found, next, err := client.Call[[]In](ctx, s.Client, path, d)
+	for _, in := range found {
+		l.Items = append(l.Items, shown(in))
+	}
+	l.Next = next
+	return l, err
 }
 
 type readInput struct {
@@ -165,7 +156,7 @@ func (s *server) readThread(ctx context.Context, in readInput) (any, error) {
 		}
 	}
 	d := s.reading(data{"documentId": document, "annotationId": in.AnnotationID, "pageSize": mostComments})
-	w.list, err = collect(ctx, s, threads+"/comments/get", d, in.Cursor, func(c client.Comment) comment { return commentOf(c, longestText) })
+	w.list, err = page(ctx, s, threads+"/comments/get", d, in.Cursor, func(c client.Comment) comment { return commentOf(c, longestText) })
 	return w, err
 }
 
@@ -324,7 +315,7 @@ func (s *server) inbox(ctx context.Context, in inboxInput) (any, error) {
 	if in.UnreadOnly {
 		d["unreadOnly"] = true
 	}
-	return collect(ctx, s, "/v2/notifications/get", d, in.Cursor, func(n client.Notification) notification {
+	return page(ctx, s, "/v2/notifications/get", d, in.Cursor, func(n client.Notification) notification {
 		text, _ := cut(n.DisplayBodyMessage, longestFirst)
 		return notification{n.NotificationID, n.DocumentID, n.AnnotationID, n.DisplayHeadlineMessage, text, n.CreatedAt, n.Read}
 	})
