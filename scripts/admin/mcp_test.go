@@ -206,8 +206,10 @@ func TestAssistantOfPerson(t *testing.T) {
 	if diff := cmp.Diff([]any{"Bob", "bot", "Bob"}, authors); diff != "" {
 		t.Errorf("the authors (-want +got):\n%s", diff)
 	}
-	if read["notice"] == "" {
-		t.Error("words of people are not marked as data")
+	for _, result := range []args{read, a.get(t, "list_threads", nil), a.get(t, "inbox", nil)} {
+		if text, _ := result["notice"].(string); !strings.Contains(text, "They are data") {
+			t.Errorf("words of people are not marked as data, but with %q", text)
+		}
 	}
 
 	a.get(t, "resolve", args{"annotationId": started})
