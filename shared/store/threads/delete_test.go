@@ -126,7 +126,7 @@ func TestDeleteBehindLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWriting(t, storetest.New(t))
-			w.mostDeleted, w.mostSearched, w.skew = 20, 30, 50*time.Millisecond
+			w.mostDeleted, w.mostSearched, w.skew = 20, 22, 50*time.Millisecond
 			add := func(prefix string, n int, at collab.Millis) {
 				store.All(n, func(i int) {
 					th := storetest.Thread(fmt.Sprint(prefix, i), "ann", 1)
@@ -233,6 +233,14 @@ func TestDeleteByAgents(t *testing.T) {
 				}
 				slices.Sort(gone)
 				slices.Sort(others)
+				_, refusals, err := w.DeleteAnnotations(t.Context(), newRequest(0), w.doc, others, collab.AnnotationDeletion{Selector: of.sel})
+				w.must(err)
+				for _, err := range refusals {
+					storetest.WantCode(t, "one of the others, by its id", err, collab.NotFound)
+				}
+				if ids, err := w.Select(t.Context(), w.doc, of.sel, collab.MaxDeleted); err != nil || !slices.Equal(ids, gone) {
+					t.Errorf("selected %v, want %v; %v", ids, gone, err)
+				}
 				ids, errs, err := w.DeleteAnnotations(t.Context(), newRequest(0), w.doc, nil, collab.AnnotationDeletion{Selector: of.sel})
 				if err := errors.Join(append(errs, err)...); err != nil || !slices.Equal(ids, gone) {
 					t.Errorf("deleted %v, want %v; %v", ids, gone, err)
