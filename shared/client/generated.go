@@ -191,12 +191,13 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // locationIds and userIds (the creators). Without selectors, all annotations of the document are
 // updated. An empty array is refused. Each annotation is updated completely or not at all.
 //
-// updatedData: 'context' and 'suggestion' are replaced. In other objects, fields are merged; an
-// object with another id replaces the stored one. 'null' clears an object or a field, except that
-// 'status: null' resets the status to 'OPEN', and 'from: null' is refused. An annotation fails if
-// an object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
-// 'null', and by any status of another type than 'terminal'. lastUpdated moves to now, or to the
-// given time, and never back.
+// updatedData: 'context' and 'suggestion' are replaced. A suggestion without a status is 'pending'.
+// In other objects, fields are merged; an object with another id replaces the stored one. 'null'
+// clears an object or a field, except that 'status: null' resets the status to 'OPEN', 'suggestion:
+// null' leaves a pending suggestion, and 'from: null' is refused. An annotation fails if an object
+// would have no id. A custom status needs no icon here. resolvedByUserId is cleared by 'null', and
+// by any status of another type than 'terminal'. lastUpdated moves to now, or to the given time,
+// and never back.
 //
 // updateUsers replaces users as creator, assignee, comment author and tagged user, including their
 // {{userId}}. All pairs apply at once, so two users can be swapped. The new user is stored

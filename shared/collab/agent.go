@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func (f *AgentFilter) Matches(t *Thread) bool {
 	if f.Comments && !slices.ContainsFunc(t.Comments, func(c Comment) bool { return c.Agent() != nil }) {
 		return false
 	}
-	return !f.ofFirst() || f.matches(t.Agent()) && (!f.Suggestions || t.pending())
+	return !f.ofFirst() || f.matches(t.Agent()) && (!f.Suggestions || t.SuggestionStatus() == SuggestionPending)
 }
 
 // ofFirst reports whether f has conditions on the first comment.
@@ -78,8 +79,15 @@ func (f *AgentFilter) matches(agent JSON) bool {
 		(f.Pages == nil || slices.Contains(f.Pages, Page(text("url"))))
 }
 
-// pending reports whether the annotation is a suggestion without a decision.
-func (a *Annotation) pending() bool {
+// SuggestionType is the type of annotations that are suggestions.
+const SuggestionType = "suggestion"
+
+// SuggestionPending is the status of a suggestion without a decision.
+const SuggestionPending = "pending"
+
+// SuggestionStatus returns the status of the suggestion, SuggestionPending if it has none, or "" if
+// the annotation is no suggestion.
+func (a *Annotation) SuggestionStatus() string {
 	var kept struct {
 		Type       string `json:"type"`
 		Suggestion struct {
@@ -89,5 +97,8 @@ func (a *Annotation) pending() bool {
 	if a.Kept != nil {
 		_ = json.Unmarshal(a.Kept, &kept) // validated when stored
 	}
-	return kept.Type == "suggestion" && (kept.Suggestion.Status == "" || kept.Suggestion.Status == "pending")
+	if kept.Type != SuggestionType {
+		return ""
+	}
+	return cmp.Or(kept.Suggestion.Status, SuggestionPending)
 }

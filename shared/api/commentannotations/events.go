@@ -94,7 +94,7 @@ func annotationUpdated(evs [3]collab.Event, before, after *collab.Annotation, no
 		made = append(made, &ev)
 		return &ev
 	}
-	if is := suggestionStatus(after.Kept); is != suggestionStatus(before.Kept) {
+	if is := after.SuggestionStatus(); is != before.SuggestionStatus() {
 		switch is {
 		case accepted:
 			add(collab.SuggestionAccepted)

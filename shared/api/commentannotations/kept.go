@@ -46,9 +46,7 @@ func (p *Progress) visibleTo(person string) bool {
 // AnnotationType is the kind of an annotation.
 type AnnotationType string
 
-func (AnnotationType) Values() []string { return []string{"comment", suggestionType} }
-
-const suggestionType = "suggestion"
+func (AnnotationType) Values() []string { return []string{"comment", collab.SuggestionType} }
 
 // CommentType is the kind of target of an annotation.
 type CommentType string
@@ -57,10 +55,10 @@ func (CommentType) Values() []string { return []string{"manual", "chart"} }
 
 // stored returns the fields in their stored form. A new suggestion is pending.
 func (k KeptFields) stored() collab.JSON {
-	if k.Type == nil || *k.Type != suggestionType {
+	if k.Type == nil || *k.Type != collab.SuggestionType {
 		k.Suggestion = nil
 	} else {
-		k.Suggestion = merge(k.Suggestion, collab.JSON(`{"status":"pending"}`))
+		k.Suggestion = withStatus(k.Suggestion, pending)
 	}
 	return keep(encode(k))
 }

@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 
 // Statuses of a suggestion. Back ends also use stale and apply_failed.
 const (
-	pending  = "pending"
+	pending  = collab.SuggestionPending
 	accepted = "accepted"
 	rejected = "rejected"
 )
@@ -21,9 +22,6 @@ const (
 	maxRejectReason = 2_000
 	maxContext      = 8 << 10
 )
-
-// isSuggestion reports whether kept fields are those of a suggestion.
-func isSuggestion(kept collab.JSON) bool { return textOf(kept, "type") == suggestionType }
 
 // checkSuggestion rejects invalid known fields of a suggestion. It allows any status if there are
 // no statuses.
@@ -46,9 +44,9 @@ func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...stri
 	}
 }
 
-// suggestionStatus returns the status of the suggestion in kept fields, or "".
-func suggestionStatus(kept collab.JSON) string {
-	return textOf(member(kept, "suggestion"), "status")
+// withStatus returns a suggestion in its stored form, with a status: pending if status is "".
+func withStatus(suggestion collab.JSON, status string) collab.JSON {
+	return merge(suggestion, rpc.JSON(map[string]string{"status": cmp.Or(status, pending)}))
 }
 
 // completeSuggestion adds the members that a suggestion lacks and types of clients require. It
@@ -120,14 +118,13 @@ func (d *UpdatedData) Fill(p *collab.Person, m *rpc.Violations) {
 // suggestion returns the suggestion of an annotation after an update, nil if it is unchanged. A
 // person's decision keeps its content, and returns FAILED_PRECONDITION if it is not pending.
 func (d *UpdatedData) suggestion(a *collab.Annotation, now collab.Millis) (collab.JSON, error) {
-	if d.byPerson == nil || !d.Suggestion.Sent() {
-		if !isSuggestion(a.Kept) {
-			return nil, nil
-		}
-		return d.Suggestion.Raw, nil
-	}
-	switch status := suggestionStatus(a.Kept); {
-	case !isSuggestion(a.Kept) || status == "":
+	status := a.SuggestionStatus()
+	switch sent := d.Suggestion; {
+	case !sent.Sent() || status == "" && d.byPerson == nil:
+		return nil, nil
+	case d.byPerson == nil:
+		return withStatus(sent.Raw, textOf(sent.Raw, "status")), nil
+	case status == "":
 		return nil, collab.Errorf(collab.FailedPrecondition, "the comment annotation is no suggestion")
 	case status != pending:
 		return nil, collab.Errorf(collab.FailedPrecondition, "the suggestion is already %s", status)

@@ -76,10 +76,11 @@ Updates comment annotations, or replaces users in them. Selectors combine: annot
 locationIds and userIds (the creators). Without selectors, all annotations of the document are
 updated. An empty array is refused. Each annotation is updated completely or not at all.
 
-**updatedData**: 'context' and 'suggestion' are replaced. In other objects, fields are merged; an
-object with another id replaces the stored one. 'null' clears an object or a field, except that
-'status: null' resets the status to 'OPEN', and 'from: null' is refused. An annotation fails if an
-object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
+**updatedData**: 'context' and 'suggestion' are replaced. A suggestion without a status is
+'pending'. In other objects, fields are merged; an object with another id replaces the stored one.
+'null' clears an object or a field, except that 'status: null' resets the status to 'OPEN',
+'suggestion: null' leaves a pending suggestion, and 'from: null' is refused. An annotation fails if
+an object would have no id. A custom status needs no icon here. resolvedByUserId is cleared by
 'null', and by any status of another type than 'terminal'. lastUpdated moves to now, or to the given
 time, and never back.
 

@@ -207,7 +207,7 @@ func (t *thread) change(found object) jsontext.Value {
 				set("from", mergePatch(there, m.Value))
 			}
 		case "suggestion":
-			if textOf(parse(m.Value), "status") != "pending" && !contains(m.Value, there) {
+			if !slices.Contains([]string{"", "pending"}, textOf(parse(m.Value), "status")) && !contains(m.Value, there) {
 				set("suggestion", m.Value)
 			}
 		default:

@@ -188,6 +188,11 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/notifications/config/set", `"organizationId": "acme", "userIds": ["ida"], "mailFrequency": "daily", "mailHour": 0`)
 	call(t, c, "/v2/commentannotations/read/set", `"organizationId": "acme", "documentId": "whole", "userId": "hal", "read": true, "annotationIds": ["whole"]`)
 
+	// Suggestions without a decision: one was cleared, which leaves its status.
+	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "open", "type": "suggestion", "suggestion": {"newValue": 1}},
+		{"annotationId": "cleared", "type": "suggestion", "suggestion": {"newValue": 1}}]`)
+	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "whole", "annotationIds": ["cleared"], "updatedData": {"suggestion": null}`)
+
 	// Removed users: one wrote and follows, one was later added to a group.
 	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "whole", "commentAnnotations": [{"annotationId": "of jon", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "jon"}}]}]`)
 	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "jon"}, {"userId": "kim"}]`)
@@ -384,6 +389,20 @@ func TestOtherwiseThere(t *testing.T) {
 		t.Errorf("refused (- want, + got):\n%s", diff)
 	}
 	same(t, "after the second import", want, export(t, two, transfer.ExportOptions{}))
+}
+
+// TestSuggestionWithoutStatus checks that an imported suggestion without a status is pending.
+func TestSuggestionWithoutStatus(t *testing.T) {
+	s := serve(t)
+	one, two := s.account(t, "one"), s.account(t, "two")
+	everything(t, one)
+	file := export(t, one, transfer.ExportOptions{})
+	without := strings.ReplaceAll(file, `,"status":"pending"`, "")
+	if without == file {
+		t.Fatal("no suggestion is pending")
+	}
+	load(t, two, without, transfer.ImportOptions{})
+	same(t, "imported", file, export(t, two, transfer.ExportOptions{}))
 }
 
 // TestPrivate checks that private data of the file does not leak to others in the account, whatever

@@ -1,6 +1,7 @@
 package deletion_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -421,6 +422,59 @@ func TestDeletionThatDied(t *testing.T) {
 				if n := len(below(t, tb)); n > before || n > 0 && name == "organization" {
 					t.Errorf("died before call %d: after the repeat %d items are left", calls+1, n)
 				}
+			}
+		})
+	}
+}
+
+// TestDeleteOfAgents deletes more annotations of an agent than a request does. The job completes
+// though each message arrives twice, and the processes die later each time. It keeps those of
+// others and later ones.
+func TestDeleteOfAgents(t *testing.T) {
+	for name, locations := range map[string][]string{"of a document": nil, "at places": {"l"}} {
+		t.Run(name, func(t *testing.T) {
+			tb := storetest.New(t)
+			p := newProcess(t, tb, time.Now)
+			doc, err := p.open()
+			p.must(err)
+			add := func(prefix, agent string, n int) (ids []string) {
+				list := make([]*collab.Thread, n)
+				for i := range list {
+					list[i] = storetest.Thread(fmt.Sprintf("%s%04d", prefix, i), "bot", 1)
+					list[i].Location, list[i].LocationID = collab.JSON(`{"id":"l"}`), "l"
+					storetest.ByAgent(list[i], fmt.Sprintf(`{"agentId":%q}`, agent))
+					ids = append(ids, list[i].ID)
+				}
+				for _, err := range p.threads.AddAnnotations(t.Context(), storetest.Request(p.Now()), doc, list, make([]collab.NewAnnotation, n)) {
+					p.must(err)
+				}
+				return ids
+			}
+			others := add("a", "other", 10)
+			add("b", "linter", collab.MaxDeleted+10)
+			others = append(others, add("c", "other", 10)...)
+			r := storetest.Request(p.Now())
+			d := collab.AnnotationDeletion{Selector: collab.Selector{Agent: &collab.AgentFilter{ID: "linter"}, Locations: locations}}
+			ids, errs, err := p.threads.DeleteAnnotations(t.Context(), r, doc, nil, d)
+			p.must(errors.Join(append(errs, err)...))
+			if len(ids) != collab.MaxDeleted {
+				t.Errorf("the request deleted %d", len(ids))
+			}
+			others = append(others, add("d", "linter", 3)...)
+			died := 0
+			for calls, alive := 0, true; alive; calls += 5 {
+				var messages [2]error
+				store.All(len(messages), func(i int) {
+					_, messages[i] = newProcess(t, storetest.Killed(t, tb, calls), time.Now).RunJob(context.Background(), "acct", r.JobID())
+				})
+				if alive = messages[0] != nil || messages[1] != nil; alive {
+					died++
+				}
+			}
+			p.run(r.JobID())
+			left, err := p.threads.Select(t.Context(), doc, collab.Selector{}, collab.MaxDeleted)
+			if err != nil || !slices.Equal(left, others) || died < 5 {
+				t.Errorf("after %d deaths, %d are left, want %d; %v", died, len(left), len(others), err)
 			}
 		})
 	}

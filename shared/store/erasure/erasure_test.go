@@ -190,7 +190,7 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	w.thread(doc, "of the person", func(th *collab.Thread) {
 		th.AssignedTo, th.ResolvedBy = user, person
 		th.Context = collab.JSON(`{"reviewer":` + string(user) + `,"note":"` + words + `"}`)
-		th.Kept = collab.JSON(`{"type":"suggestion","statusUpdatedByUserId":"` + person + `","suggestion":{"summary":"` + words + `"}}`)
+		th.Kept = collab.JSON(`{"type":"suggestion","statusUpdatedByUserId":"` + person + `","suggestion":{"status":"accepted","summary":"` + words + `"}}`)
 		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
 	}, comment(1, person, words), comment(2, "bob", "fine, {{"+person+"}}"), comment(3, person, words), comment(4, person, words))
 	w.thread(doc, "alone", func(th *collab.Thread) {
@@ -391,7 +391,7 @@ func (w *world) left() {
 	doc := w.document("acme", "plan")
 	var shown []string
 	_, err := w.threads.Walk(w.Context(), doc.OrganizationRef, collab.AnnotationQuery{}, nil, 10, func(id string, th *collab.Thread) bool {
-		shown = append(shown, fmt.Sprintf("%s of %s to %s for %v", id, th.From, th.AssignedTo, th.Visibility))
+		shown = append(shown, fmt.Sprintf("%s of %s to %s for %v, %s", id, th.From, th.AssignedTo, th.Visibility, th.SuggestionStatus()))
 		for _, c := range th.Comments {
 			shown = append(shown, fmt.Sprintf("  %d by %s: %s %s %s %v", c.ID, c.AuthorID, collab.Deref(c.Text), collab.Deref(c.HTML), c.TaggedUserContacts, c.Reactions))
 		}
@@ -400,10 +400,10 @@ func (w *world) left() {
 	w.must(err)
 	const erased = `{"userId":"erased-user","name":"erased user"}`
 	want := []string{
-		"alone of " + erased + " to  for &{restricted  []}",
-		`of bob of {"userId":"bob"} to ` + erased + " for <nil>",
+		"alone of " + erased + " to  for &{restricted  []}, ",
+		`of bob of {"userId":"bob"} to ` + erased + " for <nil>, rejected",
 		`  1 by bob: ask {{erased-user}} or {{cid}} <p>ask {{erased-user}}</p> [{"contact":` + erased + `,"userId":"erased-user"},{"userId":"cid"}] [{👍 [cid]} {🎉 []}]`,
-		"of the person of " + erased + " to " + erased + " for &{restricted  [bob]}",
+		"of the person of " + erased + " to " + erased + " for &{restricted  [bob]}, accepted",
 		"  1 by erased-user:    []",
 		"  2 by bob: fine, {{erased-user}}   []",
 	}

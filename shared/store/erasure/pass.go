@@ -151,7 +151,8 @@ func (r *pass) inThread(ctx context.Context, f store.Found) error {
 	return r.change(ctx, f, blank)
 }
 
-// head removes the content of a thread by an erased user from its head, except its location.
+// head removes the content of a thread by an erased user from its head, except its location and the
+// status of its suggestion.
 func (r *pass) head(it store.Item) store.Item {
 	pk, by, _ := strings.Cut(it.Text(keys.By), "#U#")
 	if user, err := keys.Unescape(by); err == nil && r.ids[user] {
@@ -159,8 +160,13 @@ func (r *pass) head(it store.Item) store.Item {
 	}
 	delete(it, "ctx")
 	return changeKept(it, func(kept map[string]json.RawMessage) bool {
-		delete(kept, "suggestion")
-		return true
+		var left struct {
+			Status string `json:"status,omitempty"`
+		}
+		_ = json.Unmarshal(kept["suggestion"], &left) // nothing else is kept in any case
+		text, err := collab.EncodeJSON(left)
+		kept["suggestion"] = json.RawMessage(text)
+		return err == nil
 	})
 }
 

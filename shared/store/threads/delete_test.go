@@ -3,6 +3,7 @@ package threads
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,17 +116,22 @@ func TestDeleteUnanswered(t *testing.T) {
 }
 
 // TestDeleteBehindLater adds more threads after a deletion than a call deletes, here 20, with lower
-// ids than the rest. The job skips them, whatever the selector, but deletes an earlier one from a
-// process whose clock was ahead.
+// ids than the rest. The job skips them, whatever the selector and the bound of a request, but
+// deletes an earlier one from a process whose clock was ahead.
 func TestDeleteBehindLater(t *testing.T) {
-	for name, sel := range map[string]collab.Selector{"all": {}, "at a place": {Locations: []string{"l"}}} {
+	linter := &collab.AgentFilter{ID: "linter"}
+	for name, sel := range map[string]collab.Selector{
+		"all": {}, "at a place": {Locations: []string{"l"}},
+		"by an agent": {Agent: linter}, "by an agent at a place": {Agent: linter, Locations: []string{"l"}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWriting(t, storetest.New(t))
-			w.mostDeleted, w.skew = 20, 50*time.Millisecond
+			w.mostDeleted, w.mostSearched, w.skew = 20, 22, 50*time.Millisecond
 			add := func(prefix string, n int, at collab.Millis) {
 				store.All(n, func(i int) {
-					th := storetest.Thread(fmt.Sprint(prefix, i), "ann", 0)
+					th := storetest.Thread(fmt.Sprint(prefix, i), "ann", 1)
 					th.Location, th.LocationID = collab.JSON(`{"id":"l"}`), "l"
+					storetest.ByAgent(th, `{"agentId":"linter"}`)
 					w.must(w.AddAnnotation(t.Context(), newRequest(at), w.doc, th, collab.NewAnnotation{}))
 				})
 			}
@@ -141,6 +147,147 @@ func TestDeleteBehindLater(t *testing.T) {
 				t.Errorf("%d are left, %v", len(ids), err)
 			}
 		})
+	}
+}
+
+// finding is an annotation with properties that selectors of agents combine with.
+type finding struct{ agent, page, suggestion, place, creator string }
+
+// addFindings adds an annotation for each combination of properties. Those of the agent linter have
+// the last ids.
+func (w *writing) addFindings() map[string]finding {
+	w.t.Helper()
+	all := map[string]finding{}
+	for _, agent := range []string{"", "other", "linter"} {
+		for _, page := range []string{"https://a.example/other", "https://a.example/page"} {
+			for _, suggestion := range []string{"", "accepted", "pending"} {
+				for _, place := range []string{"elsewhere", "l"} {
+					for _, creator := range []string{"ann", "bot"} {
+						all[fmt.Sprintf("f%03d", len(all))] = finding{agent, page, suggestion, place, creator}
+					}
+				}
+			}
+		}
+	}
+	ids := slices.Sorted(maps.Keys(all))
+	store.All(len(ids), func(i int) {
+		f := all[ids[i]]
+		th := storetest.Thread(ids[i], f.creator, 2)
+		th.Location, th.LocationID = collab.JSON(fmt.Sprintf(`{"id":%q}`, f.place)), f.place
+		if f.agent != "" {
+			storetest.ByAgent(th, fmt.Sprintf(`{"agentId":%q,"url":%q}`, f.agent, f.page+"#top"))
+		}
+		if f.suggestion != "" {
+			th.Kept = collab.JSON(fmt.Sprintf(`{"type":"suggestion","suggestion":{"status":%q}}`, f.suggestion))
+		}
+		w.must(w.AddAnnotation(w.t.Context(), newRequest(0), w.doc, th, collab.NewAnnotation{}))
+	})
+	return all
+}
+
+// TestDeleteByAgents deletes by selectors of agents, alone and with others, over more annotations
+// than a page of the store, and nothing else.
+func TestDeleteByAgents(t *testing.T) {
+	page := []string{"https://a.example/page"}
+	for name, of := range map[string]struct {
+		sel     collab.Selector
+		matches func(f finding) bool
+	}{
+		"agent": {collab.Selector{Agent: &collab.AgentFilter{ID: "linter"}}, func(f finding) bool { return f.agent == "linter" }},
+		"suggestions": {collab.Selector{Agent: &collab.AgentFilter{Suggestions: true}}, func(f finding) bool {
+			return f.agent != "" && f.suggestion == "pending"
+		}},
+		"pages": {collab.Selector{Agent: &collab.AgentFilter{Pages: page}}, func(f finding) bool {
+			return f.agent != "" && f.page == page[0]
+		}},
+		"all of agents": {collab.Selector{Agent: &collab.AgentFilter{ID: "linter", Suggestions: true, Pages: page}}, func(f finding) bool {
+			return f.agent == "linter" && f.suggestion == "pending" && f.page == page[0]
+		}},
+		"agent at a place": {collab.Selector{Agent: &collab.AgentFilter{ID: "linter"}, Locations: []string{"l"}}, func(f finding) bool {
+			return f.agent == "linter" && f.place == "l"
+		}},
+		"pages of a creator": {collab.Selector{Agent: &collab.AgentFilter{Pages: page}, Creators: []string{"bot", "none"}}, func(f finding) bool {
+			return f.agent != "" && f.page == page[0] && f.creator == "bot"
+		}},
+		"all": {
+			collab.Selector{
+				Agent:     &collab.AgentFilter{ID: "linter", Suggestions: true, Pages: page},
+				Locations: []string{"l", "elsewhere"}, Creators: []string{"ann"},
+			},
+			func(f finding) bool {
+				return f.agent == "linter" && f.suggestion == "pending" && f.page == page[0] && f.creator == "ann"
+			},
+		},
+		"none": {collab.Selector{Agent: &collab.AgentFilter{ID: "none"}}, func(finding) bool { return false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.OnEach(t, on, func(t *testing.T, s *Store) {
+				w := newWriting(t, s.Table)
+				others, gone := []string{"a"}, []string(nil)
+				for id, f := range w.addFindings() {
+					if of.matches(f) {
+						gone = append(gone, id)
+					} else {
+						others = append(others, id)
+					}
+				}
+				slices.Sort(gone)
+				slices.Sort(others)
+				_, refusals, err := w.DeleteAnnotations(t.Context(), newRequest(0), w.doc, others, collab.AnnotationDeletion{Selector: of.sel})
+				w.must(err)
+				for _, err := range refusals {
+					storetest.WantCode(t, "one of the others, by its id", err, collab.NotFound)
+				}
+				if ids, err := w.Select(t.Context(), w.doc, of.sel, collab.MaxDeleted); err != nil || !slices.Equal(ids, gone) {
+					t.Errorf("selected %v, want %v; %v", ids, gone, err)
+				}
+				ids, errs, err := w.DeleteAnnotations(t.Context(), newRequest(0), w.doc, nil, collab.AnnotationDeletion{Selector: of.sel})
+				if err := errors.Join(append(errs, err)...); err != nil || !slices.Equal(ids, gone) {
+					t.Errorf("deleted %v, want %v; %v", ids, gone, err)
+				}
+				if left, err := w.Select(t.Context(), w.doc, collab.Selector{}, collab.MaxDeleted); err != nil || !slices.Equal(left, others) {
+					t.Errorf("left %v, want %v; %v", left, others, err)
+				}
+			})
+		})
+	}
+}
+
+// TestDeleteByAgentsBound looks for an agent in as many annotations as are allowed, then in one
+// more: the request is refused, and changes nothing. Other selectors narrow the search.
+func TestDeleteByAgentsBound(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	all := len(w.addFindings()) + 1
+	request := func(most int, sel collab.Selector) (*request.Request, []string, error) {
+		w.mostSearched = most
+		r := newRequest(0)
+		ids, errs, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
+		return r, ids, errors.Join(append(errs, err)...)
+	}
+	linter := &collab.AgentFilter{ID: "linter"}
+	for name, of := range map[string]struct {
+		sel  collab.Selector
+		most int
+	}{
+		"of the document": {collab.Selector{Agent: linter}, all},
+		"at a place":      {collab.Selector{Agent: linter, Locations: []string{"l"}}, (all - 1) / 2},
+		"of a creator":    {collab.Selector{Agent: linter, Creators: []string{"bot"}}, (all - 1) / 2},
+	} {
+		before := w.stored()
+		r, _, err := request(of.most-1, of.sel)
+		storetest.WantCode(t, name, err, collab.FailedPrecondition)
+		if want := fmt.Sprintf("agents are looked for in at most %d annotations", of.most-1); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if _, err := w.Outbox.Job(t.Context(), "acct", r.JobID()); collab.CodeOf(err) != collab.NotFound || !slices.Equal(w.stored(), before) {
+			t.Errorf("%s: something changed, %v", name, err)
+		}
+	}
+	if _, ids, err := request(all/2, collab.Selector{Agent: linter, Locations: []string{"l"}}); err != nil || len(ids) != 12 {
+		t.Errorf("at a place: %v, %v", ids, err)
+	}
+	if _, ids, err := request(all-12, collab.Selector{Agent: linter}); err != nil || len(ids) != 12 {
+		t.Errorf("the others: %v, %v", ids, err)
 	}
 }
 

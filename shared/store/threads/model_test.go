@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,10 +120,44 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	if !m.viewers(t.Document).See(&t.Annotation) {
 		return false
 	}
+	if !matchesAgent(t, q.Agent) {
+		return false
+	}
 	unread := !q.UnreadOnly || t.UnreadBy(q.UnreadFor, m.readBefore(q.UnreadFor, t))
 	return unread && mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
 		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) &&
 		in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
+}
+
+// agentOf returns the agent of the comment, nil for none.
+func agentOf(c *collab.Comment) (agent *struct{ AgentID, ExecutionID, AgentType, AgentSource, URL string }) {
+	var kept struct {
+		Agent *struct{ AgentID, ExecutionID, AgentType, AgentSource, URL string }
+	}
+	_ = json.Unmarshal(c.Kept, &kept) // absent without an agent
+	return kept.Agent
+}
+
+func matchesAgent(t *collab.Thread, f *collab.AgentFilter) bool {
+	if f == nil {
+		return true
+	}
+	if f.Comments {
+		return slices.ContainsFunc(t.Comments, func(c collab.Comment) bool { return agentOf(&c) != nil })
+	}
+	if !t.ByAgent || len(t.Comments) == 0 {
+		return false
+	}
+	agent := agentOf(&t.Comments[0])
+	if agent == nil {
+		return false
+	}
+	is := func(asked, is string) bool { return asked == "" || asked == is }
+	page, _, _ := strings.Cut(agent.URL, "#")
+	external := f.Type == "external" && agent.AgentType == "" && agent.AgentSource == "external"
+	return is(f.ID, agent.AgentID) && is(f.Execution, agent.ExecutionID) && is(f.Source, agent.AgentSource) &&
+		(is(f.Type, agent.AgentType) || external) && (f.Pages == nil || slices.Contains(f.Pages, page)) &&
+		(!f.Suggestions || strings.Contains(string(t.Kept), `"pending"`))
 }
 
 // walk returns the result of a query. nil is an id that does not exist.
@@ -192,7 +227,7 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 func (m *model) selected(document string, sel collab.Selector) (ids []string) {
 	m.asking = nil
 	for _, th := range m.walk(collab.AnnotationQuery{Documents: []string{document}}) {
-		if !sel.Excludes(&th.Annotation) {
+		if !sel.Excludes(&th.Annotation) && matchesAgent(th, sel.Agent) {
 			ids = append(ids, th.ID)
 		}
 	}
@@ -216,7 +251,43 @@ var (
 	someUsers       = []string{"u", "u 1", "u#CMT#"}
 	somePlaces      = []string{"", "l", "l!", "l#d"}
 	someStatuses    = []string{"OPEN", "DONE", "s#1"}
+	someAgents      = []string{"g", "g 1"}
+	someTypes       = []string{"", "external", "built-in"}
+	somePages       = []string{"https://a.example", "https://a.example/b"}
 )
+
+// drawAgent returns an agent of a comment, "" for none.
+func drawAgent(t *rapid.T) string {
+	if rapid.IntRange(0, 2).Draw(t, "by an agent") == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`{"agentId":%q,"executionId":%q,"agentType":%q,"agentSource":%q,"url":%q}`,
+		rapid.SampledFrom(someAgents).Draw(t, "agent"), rapid.SampledFrom(someAgents).Draw(t, "execution"),
+		rapid.SampledFrom(someTypes).Draw(t, "type"), rapid.SampledFrom(someTypes).Draw(t, "source"),
+		rapid.SampledFrom(somePages).Draw(t, "page")+rapid.SampledFrom([]string{"", "#top"}).Draw(t, "fragment"))
+}
+
+// drawFilter returns a filter of agents with one condition, or nil.
+func drawFilter(t *rapid.T) *collab.AgentFilter {
+	agent := rapid.SampledFrom(someAgents).Draw(t, "agent")
+	kind := rapid.SampledFrom(someTypes[1:]).Draw(t, "type")
+	return rapid.SampledFrom([]*collab.AgentFilter{
+		nil, nil, nil, nil, {ID: agent}, {Execution: agent}, {Type: kind}, {Source: kind}, {Suggestions: true}, {Comments: true},
+	}).Draw(t, "filter")
+}
+
+// drawSelector returns a selector without ids.
+func drawSelector(t *rapid.T) collab.Selector {
+	sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
+	f := collab.AgentFilter{Pages: drawSome(t, somePages, "page"), Suggestions: rapid.IntRange(0, 3).Draw(t, "suggestions") == 0}
+	if rapid.IntRange(0, 3).Draw(t, "of an agent") == 0 {
+		f.ID = rapid.SampledFrom(someAgents).Draw(t, "agent")
+	}
+	if f.ID != "" || f.Suggestions || f.Pages != nil {
+		sel.Agent = &f
+	}
+	return sel
+}
 
 func drawSome(t *rapid.T, from []string, label string) []string {
 	if rapid.IntRange(0, 3).Draw(t, label) > 0 {
@@ -247,6 +318,7 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 		Statuses: drawSome(t, someStatuses, "status"),
 		Folder:   rapid.SampledFrom([]string{"", "", "f", collab.RootFolder}).Draw(t, "folder"),
 	}
+	q.Agent = drawFilter(t)
 	q.Mentioned, q.ResolvedBy = drawSome(t, someUsers, "mentioned"), drawSome(t, someUsers[:1], "resolved by")
 	q.UnreadFor = rapid.SampledFrom([]string{"", "", "", someUsers[0], someUsers[2]}).Draw(t, "unread for")
 	q.UnreadOnly = q.UnreadFor != "" && rapid.Bool().Draw(t, "unread only")
@@ -305,6 +377,9 @@ func testModel(t *testing.T, s *Store) {
 				if tagged := drawSome(t, someUsers, "tagged"); tagged != nil {
 					comments[i].TaggedUserContacts = collab.JSON(fmt.Sprintf(`[{"userId":%q,"text":"\"userId\":\"u\""}]`, tagged[0]))
 				}
+				if agent := drawAgent(t); agent != "" {
+					comments[i].Kept = collab.JSON(`{"agent":` + agent + `}`)
+				}
 				comments[i].CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
 				earliest := max(comments[i].CreatedAt, m.clock-rapid.SampledFrom([]int64{100, m.clock}).Draw(t, "lately"))
 				comments[i].LastUpdated = rapid.Int64Range(earliest, m.clock).Draw(t, "updated")
@@ -332,6 +407,10 @@ func testModel(t *testing.T, s *Store) {
 				if rapid.IntRange(0, 4).Draw(t, "bare") > 0 {
 					th.Comments = drawComments(t, 1)
 					th.SetCreator(&th.Comments[0])
+					th.ByAgent = th.Comments[0].Kept != nil
+				}
+				if status := rapid.SampledFrom([]string{"", "pending", "accepted"}).Draw(t, "suggestion"); status != "" {
+					th.Kept = collab.JSON(fmt.Sprintf(`{"type":"suggestion","suggestion":{"status":%q}}`, status))
 				}
 				th.LastUpdated = th.Latest()
 				th.key = th.LastUpdated
@@ -367,8 +446,8 @@ func testModel(t *testing.T, s *Store) {
 			},
 			"delete": func(t *rapid.T) {
 				r, d, ids := newRequest(), document.Draw(t, "document"), drawSome(t, someAnnotations, "annotations")
-				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
-				if ids == nil && sel.Locations == nil && sel.Creators == nil {
+				sel := drawSelector(t)
+				if ids == nil && sel.Locations == nil && sel.Creators == nil && sel.Agent == nil {
 					return // too little would remain
 				}
 				want := ids
@@ -381,7 +460,7 @@ func testModel(t *testing.T, s *Store) {
 					t.Fatalf("%+v (- want, + got):\n%s", sel, diff)
 				}
 				for i, id := range got {
-					if th := m.threads[d][id]; th == nil || sel.Excludes(&th.Annotation) {
+					if th := m.threads[d][id]; th == nil || sel.Excludes(&th.Annotation) || !matchesAgent(&th.Thread, sel.Agent) {
 						if collab.CodeOf(errs[i]) != collab.NotFound {
 							t.Fatalf("%q: %v", id, errs[i])
 						}
@@ -561,7 +640,7 @@ func testModel(t *testing.T, s *Store) {
 			},
 			"select": func(t *rapid.T) {
 				d := document.Draw(t, "document")
-				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
+				sel := drawSelector(t)
 				want, most := m.selected(d, sel), rapid.SampledFrom([]int{1, 2, 3, 100}).Draw(t, "most")
 				ids, err := s.Select(ctx, org.Document(d), sel, most)
 				if len(want) > most {

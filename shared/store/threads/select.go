@@ -17,7 +17,7 @@ import (
 // which may lag by a second, so the caller must check the selector again on the heads.
 //
 // With an agent but without a Before, it returns FAILED_PRECONDITION if it would have to look at
-// more than mostSearched annotations.
+// more than s.mostSearched annotations.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
 	q := collab.AnnotationQuery{
 		Documents: []string{doc.Document},
@@ -52,7 +52,7 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector,
 			if sel.Agent == nil && len(ids) > most {
 				return ids, nil
 			}
-			if err := checkSearched(sel, len(ids)); err != nil {
+			if err := s.checkSearched(sel, len(ids)); err != nil {
 				return nil, err
 			}
 		}
@@ -64,12 +64,13 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector,
 
 // checkSearched returns FAILED_PRECONDITION if a request with a selector of agents looks at too
 // many annotations.
-func checkSearched(sel collab.Selector, annotations int) error {
-	if sel.Agent == nil || sel.Before != "" || annotations <= mostSearched {
+func (s *Store) checkSearched(sel collab.Selector, annotations int) error {
+	if sel.Agent == nil || sel.Before != "" || annotations <= s.mostSearched {
 		return nil
 	}
 	return collab.Errorf(collab.FailedPrecondition,
-		"the document has more than %d annotations to look for agents in: name annotationIds", mostSearched)
+		"agents are looked for in at most %d annotations, and the other selectors match more: narrow them, by annotationIds for example",
+		s.mostSearched)
 }
 
 // byAgent returns the annotations among ids that match a filter of agents, in order. nil matches
@@ -160,7 +161,7 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, sel colla
 		ids = append(ids, found...)
 		searched += heads
 		if len(ids) <= most {
-			if err := checkSearched(sel, searched); err != nil {
+			if err := s.checkSearched(sel, searched); err != nil {
 				return nil, err
 			}
 		}

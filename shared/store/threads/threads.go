@@ -30,15 +30,16 @@ type Store struct {
 	Outbox    *outbox.Store
 	busy      *cache.Cache[keys.Key, collab.Millis] // last time keys seen by this process, by head
 
-	mostDeleted int           // collab.MaxDeleted, except in tests
-	skew        time.Duration // store.ClockSkew, except in tests
+	mostDeleted  int           // collab.MaxDeleted, except in tests
+	mostSearched int           // mostSearched, except in tests
+	skew         time.Duration // store.ClockSkew, except in tests
 }
 
 // New returns the annotations in the table of a directory.
 func New(d *directory.Store, o *outbox.Store) *Store {
 	return &Store{
 		Table: d.Table, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy),
-		mostDeleted: collab.MaxDeleted, skew: store.ClockSkew,
+		mostDeleted: collab.MaxDeleted, mostSearched: mostSearched, skew: store.ClockSkew,
 	}
 }
 
