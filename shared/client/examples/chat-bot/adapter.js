@@ -133,10 +133,24 @@ export class CollabdataAdapter {
     await this.#change('/update', threadId, {annotationId: undefined, annotationIds: [annotationId], updatedData: {status: {id: status}}, actionUser: this.config.user, triggerNotification: true});
   }
 
-  /** Returns a page of comments, earliest first. @param {string} threadId @param {import('chat').FetchOptions} [options] */
-  async fetchMessages(threadId, {limit = 50, cursor} = {}) {
-    const {data, nextPageToken} = await this.#call('/comments/get', threadId, {pageSize: limit, ...(cursor && {pageToken: cursor})});
-    return {messages: data.map((/** @type {Comment} */ comment) => this.parseMessage({threadId, comment})), nextCursor: nextPageToken || undefined};
+  /**
+   * Returns a page of the latest messages, or of the earliest if the direction is forward. The service
+   * lists the earliest first, so the former reads the whole thread.
+   *
+   * @param {string} threadId @param {import('chat').FetchOptions} [options]
+   */
+  async fetchMessages(threadId, {limit = 50, cursor, direction = 'backward'} = {}) {
+    const parse = (/** @type {Comment} */ comment) => this.parseMessage({threadId, comment});
+    if (direction === 'forward') {
+      const {data, nextPageToken} = await this.#call('/comments/get', threadId, {pageSize: limit, ...(cursor && {pageToken: cursor})});
+      return {messages: data.map(parse), nextCursor: nextPageToken || undefined};
+    }
+    const earlier = [];
+    for await (const comment of this.config.client.items('/v2/commentannotations/comments/get', this.decodeThreadId(threadId))) {
+      if (comment && (!cursor || comment.commentId < Number(cursor))) earlier.push(comment);
+    }
+    const page = earlier.slice(-limit);
+    return {messages: page.map(parse), nextCursor: page.length < earlier.length ? String(page[0]?.commentId) : undefined};
   }
 
   /** @param {string} threadId */

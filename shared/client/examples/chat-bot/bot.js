@@ -2,6 +2,7 @@
 // COLLABDATA_TOKEN=dev-token PORT=3000 npm start
 import {createServer} from 'node:http';
 import {text} from 'node:stream/consumers';
+import {setTimeout} from 'node:timers/promises';
 
 import {createMemoryState} from '@chat-adapter/state-memory';
 import {Chat, emoji} from 'chat';
@@ -28,6 +29,8 @@ const {data: hook} = await client
 const adapter = new CollabdataAdapter({client, secret: hook.secret, user});
 const bot = new Chat({
   userName: user.name, adapters: {collabdata: adapter}, state: createMemoryState(), logger: 'warn',
+  concurrency: 'concurrent', // by default, a mention is lost while another in its thread gets its answer
+  fallbackStreamingPlaceholderText: null, // a comment starts with the first words, not with dots
   dedupeTtlMs: 48 * 3_600_000, // a webhook may be repeated for so long
 });
 
@@ -39,7 +42,10 @@ bot.onNewMention(async (thread, message) => {
 
 /** The answer of a language model, for example. @param {string} question */
 async function* answer(question) {
-  for (const word of `You wrote: ${question}`.split(/(?<= )/)) yield word;
+  for (const word of `You wrote: ${question}`.split(/(?<= )/)) {
+    yield word;
+    await setTimeout(100); // the pace of a model
+  }
 }
 
 createServer(async (request, response) => {
