@@ -392,8 +392,15 @@ func TestAssistantRenews(t *testing.T) {
 	must.Do(t, os.WriteFile(file, []byte(d.token(t, "ann", "viewer", "plan")), 0o600))
 	a.fails(t, "UNAUTHENTICATED", "list_threads", nil)
 	must.Do(t, os.WriteFile(file, []byte(good), 0o600))
-	a.get(t, "list_threads", nil)
-	a.get(t, "list_threads", nil)
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			if text, ok := a.use(t, "list_threads", nil); !ok {
+				t.Error(text)
+			}
+		})
+	}
+	calls.Wait()
 	if runs, err := os.ReadFile(dir + "/runs"); err != nil || len(runs) != 4 {
 		t.Errorf("the command ran %d times", len(runs))
 	}
