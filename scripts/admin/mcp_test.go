@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -403,6 +404,19 @@ func TestAssistantRenews(t *testing.T) {
 	calls.Wait()
 	if runs, err := os.ReadFile(dir + "/runs"); err != nil || len(runs) != 4 {
 		t.Errorf("the command ran %d times", len(runs))
+	}
+}
+
+// TestAssistantOfSeveral checks that an assistant of one organization of a token knows no documents
+// of the others.
+func TestAssistantOfSeveral(t *testing.T) {
+	claims := base64.RawURLEncoding.EncodeToString([]byte(
+		`{"sub": "bob", "resources": [{"type": "document", "id": "x", "organizationId": "a"}, {"type": "document", "id": "y", "organizationId": "b"}]}`,
+	))
+	t.Setenv("COLLABDATA_PERSON_TOKEN", "e30."+claims+".x")
+	a := (&desk{url: "http://127.0.0.1:1"}).connect(t, "--organization", "b")
+	if text := a.session.InitializeResult().Instructions; !strings.Contains(text, "Documents: y.") {
+		t.Errorf("the instructions are %s", text)
 	}
 }
 
