@@ -70,7 +70,8 @@ func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobPr
 	case job.Contents:
 		err = s.deleteContents(ctx, job, p)
 	case job.Rest != nil:
-		p.Deleting, err = s.Threads.DeleteRest(ctx, job)
+		p.From, err = s.Threads.DeleteRest(ctx, job, p.From)
+		p.Deleting = err != nil || p.From != ""
 	default:
 		err = s.deleteMoreNotifications(ctx, job, p)
 	}

@@ -72,15 +72,13 @@ func (s *Store) DeleteAnnotations(
 }
 
 // DeleteRest deletes part of the selected annotations that the request left to its job, except
-// annotations added after the answer. It reports whether more remain.
-func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job) (more bool, err error) {
+// annotations added after the answer. It returns the position of the next part, or "" if none
+// remain.
+func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job, from string) (next string, err error) {
 	doc := job.Document(job.Things[0])
-	ids, err := s.Select(ctx, doc, job.Rest.Selector, s.mostDeleted)
-	if more = len(ids) > s.mostDeleted; more {
-		ids, err = ids[:s.mostDeleted], nil
-	}
+	ids, next, err := s.selectPart(ctx, doc, job.Rest.Selector, s.mostDeleted, from)
 	if err != nil || len(ids) == 0 {
-		return err != nil, err
+		return next, err
 	}
 	_, errs, err := s.DeleteAnnotations(ctx, s.Outbox.JobRequest(job), doc, ids, *job.Rest)
 	for _, failure := range errs {
@@ -88,7 +86,7 @@ func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job) (more bool, err
 			err = failure
 		}
 	}
-	return more || err != nil, err
+	return next, err
 }
 
 func threadIDs(job *outbox.Job) []string {
@@ -110,15 +108,14 @@ func (s *Store) keepJob(
 		Things: []outbox.JobThing{{Kind: collab.ADocument, ID: doc.Document, Incarnation: doc.Incarnation}},
 	}
 	if ids == nil {
+		var next string
 		var err error
-		ids, err = s.Select(ctx, doc, d.Selector, s.mostDeleted)
-		if len(ids) > s.mostDeleted {
-			ids, err = ids[:s.mostDeleted], nil
+		if ids, next, err = s.selectPart(ctx, doc, d.Selector, s.mostDeleted, ""); err != nil {
+			return nil, nil, err
+		}
+		if next != "" {
 			job.Rest = &d
 			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(req.Millis()+s.skew.Milliseconds()+1))
-		}
-		if err != nil {
-			return nil, nil, err
 		}
 	}
 	found, err := s.heads(ctx, doc, ids)

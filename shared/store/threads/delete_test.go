@@ -44,8 +44,9 @@ func (w *writing) sweep(id string) {
 		return // nothing was deleted
 	}
 	w.must(err)
-	for more := job.Rest != nil; more; {
-		more, err = w.DeleteRest(w.t.Context(), &job)
+	next := ""
+	for more := job.Rest != nil; more; more = next != "" {
+		next, err = w.DeleteRest(w.t.Context(), &job, next)
 		w.must(err)
 	}
 	for _, th := range job.Threads {
@@ -113,6 +114,39 @@ func TestDeleteUnanswered(t *testing.T) {
 	storetest.WantCode(t, "a thread that was answered meanwhile", errs[0], collab.FailedPrecondition)
 	_, errs = w.delete(newRequest(0), "a")
 	w.must(errs[0]) // it existed
+}
+
+// TestDeleteRestIsBounded checks that a part of a job searches a bounded number of annotations of
+// other agents, and that the parts together delete all of its own.
+func TestDeleteRestIsBounded(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	all := w.addFindings()
+	w.mostDeleted = 5
+	r := newRequest(0)
+	sel := collab.Selector{Agent: &collab.AgentFilter{ID: "linter"}}
+	_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
+	w.must(err)
+	job, err := w.Outbox.Job(t.Context(), "acct", r.JobID())
+	w.must(err)
+	w.mostSearched = 20
+	before := w.stored()
+	next, err := w.DeleteRest(t.Context(), &job, "")
+	w.must(err)
+	if next < "f020" || next >= "f048" || !slices.Equal(w.stored(), before) { // agents of the job begin at f048
+		t.Fatalf("the first part ends at %q", next)
+	}
+	for parts := 1; next != ""; parts++ {
+		if next, err = w.DeleteRest(t.Context(), &job, next); err != nil || parts > len(all) {
+			t.Fatalf("part %d ends at %q, %v", parts, next, err)
+		}
+	}
+	left, err := w.Select(t.Context(), w.doc, collab.Selector{}, collab.MaxDeleted)
+	w.must(err)
+	for id, f := range all {
+		if slices.Contains(left, id) == (f.agent == "linter") {
+			t.Errorf("%s of the agent %q is left: %t", id, f.agent, slices.Contains(left, id))
+		}
+	}
 }
 
 // TestDeleteBehindLater adds more threads after a deletion than a call deletes, here 20, with lower

@@ -19,6 +19,20 @@ import (
 // With an agent but without a Before, it returns FAILED_PRECONDITION if it would have to look at
 // more than s.mostSearched annotations.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
+	ids, next, err := s.selectPart(ctx, doc, sel, most, "")
+	if err == nil && next != "" {
+		err = collab.Errorf(collab.FailedPrecondition,
+			"the request selects more than %d annotations: narrow it, by annotationIds for example", most)
+	}
+	return ids, err
+}
+
+// selectPart is Select for a part of at most most annotations. next is "" if no others can match,
+// else the position of the next part. Without a location or creator, a part with an agent and a
+// Before ends after a search of s.mostSearched annotations, and begins at from.
+func (s *Store) selectPart(
+	ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int, from string,
+) (ids []string, next string, err error) {
 	q := collab.AnnotationQuery{
 		Documents: []string{doc.Document},
 		Found:     []collab.DocumentRef{doc},
@@ -28,13 +42,12 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
 		ids, err = s.selectIndexed(ctx, &p, sel, most)
 	} else {
-		ids, err = s.selectAll(ctx, doc, sel, most)
+		ids, next, err = s.selectAll(ctx, doc, sel, most, from)
 	}
-	if err == nil && len(ids) > most {
-		err = collab.Errorf(collab.FailedPrecondition,
-			"the request selects more than %d annotations: narrow it, by annotationIds for example", most)
+	if len(ids) > most {
+		ids, next = ids[:most], ids[most-1]
 	}
-	return ids, err
+	return ids, next, err
 }
 
 func (s *Store) selectIndexed(ctx context.Context, p *plan, sel collab.Selector, most int) ([]string, error) {
@@ -120,8 +133,11 @@ func (s *Store) hasAgent(ctx context.Context, doc collab.DocumentRef, ann string
 func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
 
 // selectAll reads the heads of a document from the table and skips comments. Since comments waste
-// reads, the reads grow while threads are short, and start small after a long one.
-func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error) {
+// reads, the reads grow while threads are short, and start small after a long one. See selectPart
+// for from and next; it may return more than most.
+func (s *Store) selectAll(
+	ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int, from string,
+) (ids []string, next string, err error) {
 	const (
 		smallest = 25     // items of a read
 		largest  = 10_000 // more than 1 MB holds
@@ -130,13 +146,18 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, sel colla
 		PK:   keys.DocumentPartition(doc),
 		Keys: store.Children(keys.Annotations), Limit: smallest, Strong: true, Project: []string{keys.SK, keys.AddedBy, keys.ByAgent},
 	}
-	var ids []string
+	passed := func(id string) { q.Keys = q.Keys.After(threadSpan(keys.Annotations + keys.Escape(id)).To) }
+	if from != "" {
+		passed(from)
+	}
 	searched := 0
 	for more := true; more && len(ids) <= most; {
+		if sel.Agent != nil && sel.Before != "" && searched >= s.mostSearched {
+			return ids, next, nil
+		}
 		var items []store.Item
-		var err error
 		if items, more, err = s.QueryPage(ctx, q); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		heads := 0
 		var found []string
@@ -153,21 +174,22 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, sel colla
 					found = append(found, id)
 				}
 			}
-			q.Keys = q.Keys.After(threadSpan(keys.Annotations + keys.Escape(id)).To)
+			passed(id)
+			next = id
 		}
 		if found, err = s.byAgent(ctx, doc, found, sel.Agent); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		ids = append(ids, found...)
 		searched += heads
 		if len(ids) <= most {
 			if err := s.checkSearched(sel, searched); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 		if q.Limit = min(2*q.Limit, largest); heads < len(items)/smallest {
 			q.Limit = smallest
 		}
 	}
-	return ids, nil
+	return ids, "", nil
 }
