@@ -476,7 +476,7 @@ async function suggesting(context) {
   const stored = async (id) => (await call('/v2/commentannotations/get', {annotationIds: [id]}))[0];
   const {annotationId, ...thread} = (await call('/v2/commentannotations/get', {})).find((a) => a.suggestion);
   equal('the suggestion', [thread.type, thread.suggestion, thread.targetElement.targetText, thread.comments[0].commentText],
-    ['suggestion', {oldValue: 'gets two months', newValue: 'get three months', status: 'pending', driftDetected: false, rejectReason: null, resolvedBy: null, resolvedAt: null}, 'gets two months', '“gets two months” → “get three months”']);
+    ['suggestion', {oldValue: 'gets two months', newValue: 'get three months', status: 'pending', summary: null, driftDetected: false, rejectReason: null, resolvedBy: null, resolvedAt: null}, 'gets two months', '“gets two months” → “get three months”']);
 
   // Bob accepts it, in a thread that is closed.
   await suggested(bob, 'get three months').getByRole('button', {name: 'Accept'}).click();
