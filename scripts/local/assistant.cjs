@@ -10,8 +10,10 @@ async function main() {
   await suggestion.getByText(given.text, {exact: true}).waitFor();
   await thread.getByText('Ann Archer').first().waitFor();
   if (await bob.locator('[part=gone] collab-thread[open]').count()) problems.add('the page does not find the quote');
+  const stored = bob.waitForResponse('**/v2/commentannotations/update');
   await suggestion.getByRole('button', {name: 'Accept'}).click();
   await suggestion.getByText('Accepted by Bob Builder').waitFor();
+  await stored; // the page shows it before
   await browser.close();
 }
 
