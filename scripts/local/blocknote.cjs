@@ -16,7 +16,7 @@ async function main() {
   const ann = await enter('ann');
   await ann.locator('[contenteditable=true]').click();
   await ann.keyboard.type('We launch in October.');
-  await until(() => ann.evaluate(async () => new TextDecoder().decode(await (await fetch('/document')).arrayBuffer()).includes('.')));
+  await until(() => ann.evaluate(async () => new TextDecoder().decode(await (await fetch('/document')).arrayBuffer()).includes('October.')));
   const sidebar = (page) => page.locator('.bn-threads-sidebar');
 
   // Ann comments on a selected word, while Bob has the page open.

@@ -19,7 +19,10 @@ async function load(): Promise<Y.Doc> {
   const text = new Y.Doc();
   const saved = new Uint8Array(await (await fetch(DOCUMENT)).arrayBuffer());
   if (saved.length) Y.applyUpdate(text, saved);
-  text.on('update', () => void fetch(DOCUMENT, {method: 'PUT', body: Y.encodeStateAsUpdate(text) as BufferSource}));
+  // One request at a time: an earlier text must not arrive last.
+  const save = () => fetch(DOCUMENT, {method: 'PUT', body: Y.encodeStateAsUpdate(text) as BufferSource});
+  let saving: Promise<unknown> = Promise.resolve();
+  text.on('update', () => (saving = saving.then(save, save)));
   return text;
 }
 
