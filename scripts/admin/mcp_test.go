@@ -379,6 +379,37 @@ func TestAssistantPages(t *testing.T) {
 	}
 }
 
+// TestAssistantBounds checks that a thread with long suggestions, names and files reaches the
+// assistant in a bounded result.
+func TestAssistantBounds(t *testing.T) {
+	d := newDesk(t)
+	t.Setenv("COLLABDATA_PERSON_TOKEN", d.token(t, "bob", "viewer", "plan"))
+	long := strings.Repeat("x", 50_000)
+	files := make([]args, 50)
+	for i := range files {
+		files[i] = args{"attachmentId": i + 1, "name": long[:1_000], "url": "https://files.example/x"}
+	}
+	comment := args{"commentText": "x", "from": args{"userId": "ann", "name": long[:5_000]}, "attachments": files}
+	request, err := json.Marshal(args{"organizationId": "acme", "documentId": "plan", "commentAnnotations": []args{
+		{"annotationId": "texts", "type": "suggestion", "suggestion": args{"oldValue": long, "newValue": long}, "commentData": []args{comment}},
+		{"annotationId": "values", "type": "suggestion", "suggestion": args{"oldValue": args{"k": long}, "newValue": 3}, "commentData": []args{comment}},
+	}})
+	must.Do(t, err)
+	d.call(t, "/v2/commentannotations/add", string(request))
+	a := d.connect(t)
+	if text, ok := a.use(t, "list_threads", nil); !ok || len(text) > 8_000 {
+		t.Errorf("a list of two threads takes %d bytes", len(text))
+	}
+	for _, id := range []string{"texts", "values"} {
+		if text, ok := a.use(t, "read_thread", args{"annotationId": id}); !ok || len(text) > 12_000 {
+			t.Errorf("the thread %s takes %d bytes", id, len(text))
+		}
+	}
+	if got := a.get(t, "read_thread", args{"annotationId": "values"})["thread"].(args)["suggestion"].(args)["newText"]; got != 3.0 {
+		t.Errorf("a short value is %v", got)
+	}
+}
+
 // TestAssistantRenews checks that a token which is no longer accepted is replaced once, by one of
 // the same person.
 func TestAssistantRenews(t *testing.T) {

@@ -60,8 +60,9 @@ func ReadToken(token string) (Token, error) {
 type Transport struct {
 	renew func() (string, error) // nil if there is no other token
 
-	mu    sync.Mutex
-	token string
+	mu       sync.Mutex
+	token    string
+	attempts int // to renew it
 }
 
 // NewTransport returns a transport with a person's token.
@@ -71,11 +72,11 @@ func NewTransport(token string, renew func() (string, error)) *Transport {
 
 // RoundTrip sends a request.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	used, res, err := t.send(r)
+	attempts, res, err := t.send(r)
 	if err != nil || res.StatusCode != http.StatusUnauthorized || t.renew == nil {
 		return res, err
 	}
-	if err := t.another(used); err != nil {
+	if err := t.another(attempts); err != nil {
 		return res, nil // the service's error says more
 	}
 	again := r.Clone(r.Context())
@@ -87,25 +88,27 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-func (t *Transport) send(r *http.Request) (token string, res *http.Response, err error) {
+// send sends a request, and returns the number of attempts before it to renew the token.
+func (t *Transport) send(r *http.Request) (attempts int, res *http.Response, err error) {
 	t.mu.Lock()
-	token = t.token
+	token, attempts := t.token, t.attempts
 	t.mu.Unlock()
 	r = r.Clone(r.Context())
 	r.Header.Del(client.DefaultAPIKeyHeader)
 	r.Header.Del(client.DefaultAuthTokenHeader)
 	r.Header.Set("Authorization", "Bearer "+token)
 	res, err = http.DefaultTransport.RoundTrip(r)
-	return token, res, err
+	return attempts, res, err
 }
 
-// another gets another token, unless another request has got one since used was sent.
-func (t *Transport) another(used string) error {
+// another gets another token, unless another request has tried to since this one was sent.
+func (t *Transport) another(attempts int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.token != used {
+	if t.attempts != attempts {
 		return nil
 	}
+	t.attempts++
 	token, err := t.renew()
 	if err == nil {
 		t.token = token

@@ -20,6 +20,8 @@ const (
 
 	longestText  = 4_000 // characters of a comment
 	longestFirst = 500   // characters of a comment in a list
+	longestName  = 100   // characters of the name of a person or file
+	mostFiles    = 10    // named of a comment
 )
 
 const threads = "/v2/commentannotations"
@@ -88,7 +90,7 @@ func (s *server) listThreads(ctx context.Context, in listInput) (any, error) {
 		d["updatedAfter"] = since.UnixMilli()
 	}
 	return page(ctx, s, threads+"/get", d, in.Cursor, func(a client.Annotation) thread {
-		t := headOf(a)
+		t := headOf(a, longestFirst)
 		t.Comments, t.AtLeast = len(a.Comments), a.CommentsTruncated
 		for i, c := range a.Comments {
 			shown := commentOf(c, longestFirst)
@@ -145,7 +147,7 @@ func (s *server) readThread(ctx context.Context, in readInput) (any, error) {
 			return nil, client.Errorf(client.CodeNotFound, "thread %s does not exist in document %s", in.AnnotationID, document)
 		}
 		a := *found[0]
-		head := headOf(a)
+		head := headOf(a, longestText)
 		w.Thread = &head
 		if !a.CommentsTruncated && len(a.Comments) <= mostComments {
 			w.Notice, w.Items = notice, []comment{}
@@ -160,8 +162,8 @@ func (s *server) readThread(ctx context.Context, in readInput) (any, error) {
 	return w, err
 }
 
-// headOf returns the head of a thread.
-func headOf(a client.Annotation) thread {
+// headOf returns the head of a thread, with at most longest characters of each suggested value.
+func headOf(a client.Annotation, longest int) thread {
 	t := thread{AnnotationID: a.AnnotationID, DocumentID: a.DocumentID, Status: a.Status.ID, LastUpdated: a.LastUpdated}
 	if a.TargetElement != nil {
 		t.Quote, _ = cut(a.TargetElement.TargetText, longestFirst)
@@ -171,14 +173,30 @@ func headOf(a client.Annotation) thread {
 		Status                           string
 	}
 	if a.Type == client.AnnotationTypeSuggestion && json.Unmarshal(a.Suggestion, &suggested) == nil {
-		t.Suggestion = &suggestion{suggested.OldValue, suggested.NewValue, suggested.Status, suggested.RejectReason}
+		t.Suggestion = &suggestion{
+			cutValue(suggested.OldValue, longest), cutValue(suggested.NewValue, longest), suggested.Status, cutValue(suggested.RejectReason, longest),
+		}
 	}
 	return t
 }
 
+// cutValue returns a value, or the first n characters of a longer text or JSON text.
+func cutValue(value any, n int) any {
+	text, ok := value.(string)
+	if !ok {
+		encoded, _ := json.Marshal(value)
+		text = string(encoded)
+	}
+	if short, more := cut(text, n); more {
+		return short
+	}
+	return value
+}
+
 // commentOf returns a comment with names and at most longest characters of text.
 func commentOf(c client.Comment, longest int) comment {
-	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Author: cmp.Or(c.From.Name, c.From.UserID), Time: c.CreatedAt}
+	shown := comment{ID: c.CommentID, UserID: c.From.UserID, Time: c.CreatedAt}
+	shown.Author, _ = cut(cmp.Or(c.From.Name, c.From.UserID), longestName)
 	var names []string // each placeholder, and its name
 	for _, t := range c.TaggedUserContacts {
 		id, name := cmp.Or(t.OrganizationUserGroupID, t.UserID), t.Text
@@ -188,8 +206,9 @@ func commentOf(c client.Comment, longest int) comment {
 		names = append(names, "{{"+id+"}}", "@"+cmp.Or(strings.TrimPrefix(name, "@"), id))
 	}
 	shown.Text, shown.Cut = cut(strings.NewReplacer(names...).Replace(c.CommentText), longest)
-	for _, a := range c.Attachments {
-		shown.Files = append(shown.Files, a.Name)
+	for _, a := range c.Attachments[:min(len(c.Attachments), mostFiles)] {
+		name, _ := cut(a.Name, longestName)
+		shown.Files = append(shown.Files, name)
 	}
 	for _, r := range c.Reactions {
 		if shown.Reactions == nil {
