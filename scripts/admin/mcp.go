@@ -101,7 +101,7 @@ func (c *mcpCommand) asPerson(ctx context.Context, config *assistant.Config) err
 	}
 	var organizations []string
 	for _, r := range content.Resources {
-		organizations = append(organizations, r.Organization)
+		organizations = append(organizations, r.Organization())
 	}
 	slices.Sort(organizations)
 	organizations = slices.Compact(organizations)
@@ -112,11 +112,11 @@ func (c *mcpCommand) asPerson(ctx context.Context, config *assistant.Config) err
 		config.Organization = organizations[0]
 	}
 	for _, r := range content.Resources {
-		if r.Type == "document" && r.Organization == config.Organization {
+		if r.Type == collab.ResourceDocument && r.Organization() == config.Organization {
 			config.Documents = append(config.Documents, r.ID)
 		}
 	}
-	config.Person = content.Person
+	config.Person = assistant.Person{ID: content.Subject, Name: content.Name}
 	config.Client = client.New(client.Config{BaseURL: c.URL, HTTP: &http.Client{Transport: assistant.NewTransport(token, renew)}})
 	return nil
 }
@@ -135,7 +135,7 @@ func (c *mcpCommand) renewed(ctx context.Context, person string) (string, error)
 		return "", fmt.Errorf("--token-command: %w", err)
 	}
 	token := string(bytes.TrimSpace(out))
-	if content, err := assistant.ReadToken(token); err != nil || person != "" && content.Person.ID != person {
+	if content, err := assistant.ReadToken(token); err != nil || person != "" && content.Subject != person {
 		return "", errors.New("--token-command must print a token of auth/generate_token, always for the same person")
 	}
 	return token, nil

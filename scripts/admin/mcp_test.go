@@ -444,7 +444,7 @@ func TestAssistantOfSeveral(t *testing.T) {
 	claims := base64.RawURLEncoding.EncodeToString([]byte(
 		`{"sub": "bob", "resources": [{"type": "document", "id": "x", "organizationId": "a"}, {"type": "document", "id": "y", "organizationId": "b"}]}`,
 	))
-	t.Setenv("COLLABDATA_PERSON_TOKEN", "e30."+claims+".x")
+	t.Setenv("COLLABDATA_PERSON_TOKEN", "eyJhbGciOiJIUzI1NiJ9."+claims+".xxxx")
 	a := (&desk{url: "http://127.0.0.1:1"}).connect(t, "--organization", "b")
 	if text := a.session.InitializeResult().Instructions; !strings.Contains(text, "Documents: y.") {
 		t.Errorf("the instructions are %s", text)
@@ -543,7 +543,7 @@ func TestAssistantHTTP(t *testing.T) {
 // TestAssistantRefused checks the command lines that start no server.
 func TestAssistantRefused(t *testing.T) {
 	environment(t)
-	two := "e30." + "eyJzdWIiOiJib2IiLCJyZXNvdXJjZXMiOlt7InR5cGUiOiJvcmdhbml6YXRpb24iLCJpZCI6ImEifSx7InR5cGUiOiJvcmdhbml6YXRpb24iLCJpZCI6ImIifV19" + ".x"
+	two := "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiJib2IiLCJyZXNvdXJjZXMiOlt7InR5cGUiOiJvcmdhbml6YXRpb24iLCJpZCI6ImEifSx7InR5cGUiOiJvcmdhbml6YXRpb24iLCJpZCI6ImIifV19" + ".xxxx"
 	for _, test := range []struct {
 		want string
 		args []string

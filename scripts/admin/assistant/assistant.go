@@ -4,6 +4,7 @@ package assistant
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,28 +123,19 @@ func (s *server) instructions() string {
 type data = map[string]any
 
 // reading returns the data of a request that reads as the person.
-func (s *server) reading(d data) data {
-	d["organizationId"] = s.Organization
-	if s.Agent != nil {
-		d["asUserId"] = s.Person.ID
-	}
-	return d
-}
+func (s *server) reading(d data) data { return s.request(d, "asUserId", s.Person.ID) }
 
 // writing returns the data of a request that writes as the person.
-func (s *server) writing(d data) data {
-	d["organizationId"] = s.Organization
-	if s.Agent != nil {
-		d["verifyUserPermissions"] = true
-	}
-	return d
-}
+func (s *server) writing(d data) data { return s.request(d, "verifyUserPermissions", true) }
 
 // own returns the data of a request about the person's inbox.
-func (s *server) own(d data) data {
+func (s *server) own(d data) data { return s.request(d, "userId", s.Person.ID) }
+
+// request returns the data of a request, with a field if a back end sends it.
+func (s *server) request(d data, field string, value any) data {
 	d["organizationId"] = s.Organization
 	if s.Agent != nil {
-		d["userId"] = s.Person.ID
+		d[field] = value
 	}
 	return d
 }
@@ -194,5 +186,5 @@ func (s *server) bulk(ctx context.Context, path string, d data, options ...clien
 // once returns the Idempotency-Key of a write: a hash of its content.
 func (s *server) once(write string, content any) client.Option {
 	text, _ := json.Marshal([]any{write, s.Organization, s.Person.ID, content})
-	return client.IdempotencyKey("mcp-" + digest(text))
+	return client.IdempotencyKey(fmt.Sprintf("mcp-%x", sha256.Sum256(text)))
 }

@@ -1,58 +1,24 @@
 package assistant
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 
 	"collabdata/shared/client"
+	"collabdata/shared/credentials"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// Token is the content of a person's token. The service checks it, and this package does not.
-type Token struct {
-	Person    Person
-	Resources []Resource
-}
-
-// Resource is a resource that a token covers.
-type Resource struct {
-	Type         string `json:"type"` // organization, folder or document
-	ID           string `json:"id"`
-	Organization string `json:"organizationId"` // of a folder or document
-}
-
-// ReadToken returns the content of a token.
-func ReadToken(token string) (Token, error) {
-	parts := strings.Split(token, ".")
-	var claims struct {
-		Subject   string     `json:"sub"`
-		Name      string     `json:"name"`
-		Resources []Resource `json:"resources"`
+// ReadToken returns the claims of a person's token without a check of its signature, which is the
+// service's.
+func ReadToken(token string) (*credentials.Claims, error) {
+	var claims credentials.Claims
+	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || claims.Subject == "" {
+		return nil, errors.New("this is no token of auth/generate_token")
 	}
-	if len(parts) == 3 {
-		if text, err := base64.RawURLEncoding.DecodeString(parts[1]); err == nil {
-			_ = json.Unmarshal(text, &claims)
-		}
-	}
-	if claims.Subject == "" {
-		return Token{}, errors.New("this is no token of auth/generate_token")
-	}
-	for i, r := range claims.Resources {
-		if r.Type == "organization" {
-			claims.Resources[i].Organization = r.ID
-		}
-	}
-	return Token{Person{claims.Subject, claims.Name}, claims.Resources}, nil
+	return &claims, nil
 }
 
 // Transport sends requests with a person's token. If the service does not accept the token, it gets

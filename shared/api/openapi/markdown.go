@@ -76,9 +76,8 @@ type field struct {
 	AnyOf                []*field
 	AdditionalProperties values
 	Enum                 []any
-	Default, Const       any
-	Minimum, Maximum     *json.Number
-	MaxLength, MaxItems  *int
+	Default              any
+	MaxItems             *int
 }
 
 // values is the schema of an object's values, or nil for a boolean.
