@@ -178,7 +178,7 @@ func (c *Checker) askAll(
 			}
 			var users []string
 			for _, v := range standings[i] {
-				if v.There && !v.Disabled && !v.Removed {
+				if v.There && !v.Disabled && !v.IsRemoved(c.now().UnixMilli()) {
 					users = append(users, v.User)
 				}
 			}

@@ -43,7 +43,8 @@ func TestPersons(t *testing.T) {
 	for seed := range *personRuns {
 		m := &persons{
 			T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 0)), org: fmt.Sprintf("org%d", seed), clock: &clock, service: s, served: served, key: keys[0],
-			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removed: map[string]bool{}, team: map[string]bool{}, grants: map[string]bool{},
+			access: map[string]string{}, off: map[string]bool{}, members: map[string]bool{}, removals: map[string]string{}, team: map[string]bool{}, grants: map[string]bool{},
+			opened: map[string]bool{}, gotIn: map[string]bool{},
 			above: map[string]string{"f": "", "g": "f"}, threads: map[string]*thread{}, tokens: map[string]*personToken{}, added: map[string]time.Time{},
 		}
 		m.start()
@@ -67,15 +68,18 @@ type persons struct {
 	key     collab.SigningKey
 	log     []string
 
-	access           map[string]string // own access types, by document or folder
-	off              map[string]bool   // disabled documents
-	members, removed map[string]bool
-	team             map[string]bool // users of a group
-	grants           map[string]bool // user@document or folder
-	above            map[string]string
-	added            map[string]time.Time // documents
-	threads          map[string]*thread
-	tokens           map[string]*personToken
+	access   map[string]string // own access types, by document or folder
+	off      map[string]bool   // disabled documents
+	members  map[string]bool
+	removals map[string]string // user@document or folder, or user@ for the organization: hides or grant
+	opened   map[string]bool   // user@document, in spite of a removal from the organization
+	gotIn    map[string]bool   // users with a grant or an opening since the removal from the organization
+	team     map[string]bool   // users of a group
+	grants   map[string]bool   // user@document or folder
+	above    map[string]string
+	added    map[string]time.Time // documents
+	threads  map[string]*thread
+	tokens   map[string]*personToken
 }
 
 type thread struct {
@@ -109,12 +113,15 @@ func (m *persons) up(id string) (list []string) {
 
 // may reports whether a user may see a document.
 func (m *persons) may(user, doc string) bool {
-	if _, there := m.above[doc]; !there || m.off[doc] || m.removed[user] {
+	if _, there := m.above[doc]; !there || m.off[doc] || m.removals[user+"@"+doc] == "hides" {
 		return false
 	}
 	set, granted := "", false
 	for _, id := range m.up(doc) {
 		set, granted = cmp.Or(set, m.access[id]), granted || m.grants[user+"@"+id]
+	}
+	if m.removals[user+"@"] == "hides" && !granted && !m.opened[user+"@"+doc] {
+		return false
 	}
 	return set == "" || set == "public" || granted || set == "organizationPrivate" && m.members[user]
 }
@@ -168,7 +175,7 @@ func (tok *personToken) role(m *persons, doc string) string {
 func (m *persons) send(user, path, data string) (status int, answer any) {
 	m.Helper()
 	*m.clock = m.clock.Add(11 * time.Second) // resets personal limits
-	if path != "auth/generate_token" && path != "users/data/delete" {
+	if !strings.HasPrefix(path, "auth/") && path != "users/data/delete" {
 		data = `"organizationId": "` + m.org + `", ` + data
 	}
 	r := httptest.NewRequest(http.MethodPost, "/v2/"+path, strings.NewReader(`{"data": {`+data+`}}`))
@@ -229,7 +236,7 @@ func (m *persons) start() {
 		m.members[u] = true
 	}
 	m.must("users/delete", `"userIds": ["dan"]`)
-	m.members["dan"], m.removed["dan"] = false, true
+	m.takeOut("dan")
 	for _, u := range people {
 		m.token(u)
 	}
@@ -237,6 +244,74 @@ func (m *persons) start() {
 		m.restrict(place, "restricted")
 		m.grant("ann", place)
 		m.grant("bob", place)
+	}
+}
+
+// takeOut removes a user from the organization, with everything in it.
+func (m *persons) takeOut(user string) {
+	m.removals[user+"@"] = "hides"
+	m.members[user], m.team[user], m.gotIn[user] = false, false, false
+	theirs := func(at string, _ bool) bool { return strings.HasPrefix(at, user+"@") }
+	maps.DeleteFunc(m.grants, theirs)
+	maps.DeleteFunc(m.opened, theirs)
+}
+
+// out reports whether a user was removed from the organization, and nothing in it is open to the
+// user. It is not known if a grant on a deleted document may be left.
+func (m *persons) out(user string) (out, known bool) {
+	if m.removals[user+"@"] != "hides" || !m.gotIn[user] {
+		return m.removals[user+"@"] == "hides", true
+	}
+	return false, slices.ContainsFunc([]string{"f", "g"}, func(id string) bool { return m.has(user, id) }) ||
+		slices.ContainsFunc(m.documents(), func(id string) bool { return m.has(user, id) || m.opened[user+"@"+id] })
+}
+
+// resource returns the fields that name a document or folder, or the organization for "".
+func (m *persons) resource(place string) string {
+	switch len(place) {
+	case 0:
+		return fmt.Sprintf(`{"type": "organization", "id": %q}`, m.org)
+	case 1:
+		return fmt.Sprintf(`{"type": "folder", "id": %q, "organizationId": %q}`, place, m.org)
+	}
+	return fmt.Sprintf(`{"type": "document", "id": %q, "organizationId": %q}`, place, m.org)
+}
+
+// has reports whether a user has a grant on a place.
+func (m *persons) has(user, place string) bool {
+	return place == "" && m.members[user] || m.grants[user+"@"+place]
+}
+
+// granted gives a user a grant on a place, which ends a removal from it.
+func (m *persons) granted(user, place string) {
+	delete(m.removals, user+"@"+place)
+	if m.gotIn[user] = true; place == "" {
+		m.members[user] = true
+	} else {
+		m.grants[user+"@"+place] = true
+	}
+}
+
+// ungranted takes a grant from a user.
+func (m *persons) ungranted(user, place string) {
+	if place == "" {
+		m.members[user] = false
+	}
+	delete(m.grants, user+"@"+place)
+}
+
+// signIn makes a token for one resource, as the product's server does for an open page.
+func (m *persons) signIn(user, place string) {
+	restore := m.IntN(3) == 0
+	m.must("auth/generate_token", fmt.Sprintf(`"userId": %q, "userProperties": {"name": %q}, "restoreAccess": %v, "permissions": {"resources": [%s]}`,
+		user, strings.ToUpper(user), restore, m.resource(place)))
+	levels := []string{""}
+	if place != "" {
+		levels = append(levels, m.up(place)...)
+	}
+	taken := slices.ContainsFunc(levels, func(id string) bool { return m.removals[user+"@"+id] != "" })
+	if restore || !taken && !m.has(user, place) {
+		m.granted(user, place)
 	}
 }
 
@@ -254,7 +329,7 @@ func (m *persons) restrict(place, kind string) {
 func (m *persons) grant(user, place string) {
 	level := map[bool]string{true: "folderId", false: "documentId"}[len(place) == 1]
 	m.must("users/add", fmt.Sprintf(`%q: %q, "users": [%s]`, level, place, m.user(user)))
-	m.grants[user+"@"+place], m.removed[user] = true, false
+	m.granted(user, place)
 }
 
 func (m *persons) add(doc, folder string) {
@@ -295,7 +370,33 @@ func (m *persons) backEnd() {
 		m.add("plan", "")
 	}
 	doc := pick(m, m.documents()...)
-	switch m.IntN(16) {
+	somewhere := pick(m, place, doc, "")
+	if _, there := m.above[somewhere]; somewhere != "" && !there || m.off[somewhere] {
+		somewhere = ""
+	}
+	switch m.IntN(22) {
+	case 16, 17:
+		m.signIn(user, somewhere)
+	case 18:
+		m.must("auth/permissions/add", fmt.Sprintf(`"user": {"userId": %q}, "permissions": {"resources": [%s]}`, user, m.resource(somewhere)))
+		m.granted(user, somewhere)
+	case 19, 20:
+		m.must("auth/permissions/remove", fmt.Sprintf(`"userId": %q, "permissions": {"resources": [%s]}`, user, m.resource(somewhere)))
+		if m.has(user, somewhere) && m.removals[user+"@"+somewhere] == "" {
+			m.removals[user+"@"+somewhere] = "grant"
+		}
+		m.ungranted(user, somewhere)
+	case 21:
+		if somewhere == "" {
+			return
+		}
+		level := map[bool]string{true: "folderId", false: "documentId"}[len(somewhere) == 1]
+		removed := len(done(m.must("users/delete", fmt.Sprintf(`%q: %q, "userIds": [%q]`, level, somewhere, user)))) > 0
+		m.want("removed from "+somewhere, m.has(user, somewhere), removed)
+		if removed {
+			m.removals[user+"@"+somewhere] = map[bool]string{true: "grant", false: "hides"}[len(somewhere) == 1]
+		}
+		m.ungranted(user, somewhere)
 	case 11: // deletes a document, or adds it, maybe again
 		doc := pick(m, "plan", "filed", "deep", "new", "newer")
 		if _, there := m.above[doc]; !there {
@@ -306,7 +407,10 @@ func (m *persons) backEnd() {
 		for _, id := range m.in("", doc) {
 			delete(m.threads, id)
 		}
-		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasSuffix(g, "@"+doc) })
+		there := func(at string, _ bool) bool { return strings.HasSuffix(at, "@"+doc) }
+		maps.DeleteFunc(m.grants, there)
+		maps.DeleteFunc(m.opened, there)
+		maps.DeleteFunc(m.removals, func(at, _ string) bool { return there(at, true) })
 		delete(m.above, doc)
 		delete(m.access, doc)
 		delete(m.off, doc)
@@ -334,7 +438,7 @@ func (m *persons) backEnd() {
 		m.must("organizations/documents/access/disablestate/update", fmt.Sprintf(`"documentIds": [%q], "disabled": %v`, doc, m.off[doc]))
 	case 3:
 		m.must("users/add", `"users": [`+m.user(user)+`]`)
-		m.members[user], m.removed[user] = true, false
+		m.granted(user, "")
 	case 4:
 		granted := slices.ContainsFunc(slices.Collect(maps.Keys(m.grants)), func(g string) bool { return m.grants[g] && strings.HasPrefix(g, user+"@") })
 		// also by a grant on a deleted document
@@ -342,9 +446,9 @@ func (m *persons) backEnd() {
 		if (m.members[user] || m.team[user] || granted) && !removed {
 			m.Errorf("%s is not removed", user)
 		}
-		m.removed[user] = m.removed[user] || removed
-		m.members[user], m.team[user] = false, false
-		maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
+		if removed {
+			m.takeOut(user)
+		}
 	case 5:
 		if _, there := m.above[place]; !there || m.off[place] {
 			return
@@ -359,7 +463,12 @@ func (m *persons) backEnd() {
 		m.must("commentannotations/add", fmt.Sprintf(`"documentId": %q, "commentAnnotations": [{"annotationId": %q, "context": {"planted": 1}, "visibility": %s,
 			"assignedTo": {"userId": "eve", "email": "eve@planted.example"}, "commentData": [{"commentId": 1, `+imported+` "commentText": "x", "agent": {"planted": 1}, "context": {"planted": 1}, "from": %s}]}]`, doc, id, sent, m.user(user)))
 		m.threads[id] = &thread{doc, user, "OPEN", kind, map[string]string{"1": user}}
-		m.removed[user] = m.removed[user] && imported != ""
+		if imported == "" && m.removals[user+"@"+doc] == "hides" {
+			delete(m.removals, user+"@"+doc)
+		}
+		if imported == "" && m.removals[user+"@"] == "hides" {
+			m.opened[user+"@"+doc], m.gotIn[user] = true, true
+		}
 	case 8:
 		if list := m.in("", doc); len(list) > 0 && !m.off[doc] {
 			id := pick(m, list...)
@@ -390,8 +499,7 @@ func (m *persons) erase(user string) {
 	}
 	_, answer := m.send("", "users/data/delete", fmt.Sprintf(`"userIds": [%q], "organizationIds": [%q]`, user, m.org))
 	runJob(m.T, m.service, m.clock, answer.(map[string]any)["jobId"].(string))
-	m.members[user], m.team[user], m.removed[user] = false, false, true
-	maps.DeleteFunc(m.grants, func(g string, _ bool) bool { return strings.HasPrefix(g, user+"@") })
+	m.takeOut(user)
 	for _, doc := range m.documents() {
 		is := m.stored(doc)
 		m.want("threads after an erasure", m.in("", doc), slices.Sorted(maps.Keys(is)))
@@ -613,13 +721,21 @@ func (m *persons) step() {
 			th.Comments[fmt.Sprintf("%.0f", got.([]any)[0])] = me
 		}
 	case 15: // all documents of the organization
-		role, may, asked = tok.covers[""], true, nil
+		out, known := m.out(me)
+		if !known {
+			return
+		}
+		role, may, asked = tok.covers[""], !out, nil
 		if got := call("commentannotations/get", `"pageSize": 500`, status(200)); got != nil {
 			open := slices.DeleteFunc(m.documents(), func(doc string) bool { return tok.older(m, doc) })
 			m.want("threads of all documents", m.in(me, open...), ids(got, "annotationId"))
 		}
 	case 16: // the person's own data
-		role, may, asked = strings.Join(slices.Collect(maps.Values(tok.covers)), ""), !m.removed[me], nil
+		out, known := m.out(me)
+		if !known {
+			return
+		}
+		role, may, asked = strings.Join(slices.Collect(maps.Values(tok.covers)), ""), !out, nil
 		call("notifications/config/set", `"config": {"inbox": "NONE"}`, status(200))
 	}
 	if writes {

@@ -857,8 +857,8 @@ func (o Organizations) DeleteDocuments(ctx context.Context, request *Organizatio
 // Adds users to an organization, a folder or a document, or updates existing ones; absent fields
 // are unchanged. Users of the organization can see organizationPrivate content, and get
 // notifications to everyone. Users of a folder or document can see it and its content, regardless
-// of its access type. A removed user regains access. The request fails with NOT_FOUND if the
-// organization, folder or document does not exist.
+// of its access type. A removed user regains access to that level. The request fails with NOT_FOUND
+// if the organization, folder or document does not exist.
 func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/add", request, writing(options))
 	return data, err
@@ -983,8 +983,9 @@ func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsReq
 
 // RemovePermissions calls POST /v2/auth/permissions/remove: remove permissions.
 //
-// Removes a user's grants, all or none. A missing grant is no error. The request fails with
-// NOT_FOUND if a resource does not exist.
+// Removes a user's grants, all or none. A missing grant is no error. Later tokens of the user give
+// none of them back: see 'auth/generate_token'. The request fails with NOT_FOUND if a resource does
+// not exist.
 func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissionsRequest, options ...Option) (json.RawMessage, error) {
 	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/remove", request, writing(options))
 	return data, err
@@ -1005,6 +1006,10 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // locale, time zone and role, as by 'users/add'. Only changes are written. Quotas do not refuse
 // this request, but count its units. If writes are off in the deployment, nothing is created or
 // stored.
+//
+// A token gives nobody access again: a user who was removed from a resource, or from one above it,
+// is not stored there. The request succeeds, and with its token the resource is NOT_FOUND. With
+// restoreAccess, the request is a grant on each of its existing resources, and on nothing else.
 //
 // The request fails with INVALID_ARGUMENT if the token would exceed 8,000 bytes: use a folder or
 // the organization instead of many documents. It fails with UNAVAILABLE if a document or an
@@ -3722,6 +3727,8 @@ type AuthGenerateTokenRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Create missing documents of the resources
 	CreateDocument bool `json:"createDocument,omitzero"`
+	// Grant the person each resource, also after a removal. Default: false
+	RestoreAccess bool `json:"restoreAccess,omitzero"`
 }
 
 // UserProperties is the value of userProperties: how others see the person.

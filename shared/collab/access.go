@@ -3,6 +3,7 @@ package collab
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // Access is the access type of a folder or document for users without a grant on it or on a folder
@@ -59,8 +60,11 @@ type Standing struct {
 	User     string
 	There    bool // it exists, a document in the requested incarnation
 	Disabled bool
-	// The user was removed from the organization or document, and not added again.
-	Removed bool
+	Removed  bool // from the document
+	// RemovedFromAll reports a removal from the organization. It ends here with Opened, or with a
+	// grant.
+	RemovedFromAll bool
+	Opened         bool // the document, by a later comment
 	// Provider is the answer of the account's permission provider, nil if it was not asked. It
 	// replaces the following fields.
 	Provider *bool
@@ -90,6 +94,12 @@ func (s Standing) Grant(now Millis) *Grant {
 	return nil
 }
 
+// IsRemoved reports whether access was taken from the user, and not given again.
+func (s Standing) IsRemoved(now Millis) bool {
+	held := slices.ContainsFunc(s.Grants, func(g *Grant) bool { return g.Holds(now) })
+	return s.Removed || s.RemovedFromAll && !s.Opened && !held
+}
+
 // MayWrite reports whether the user can write at a time.
 func (s Standing) MayWrite(now Millis) bool {
 	g := s.Grant(now)
@@ -108,7 +118,7 @@ func (s Standing) refusal(now Millis) string {
 	switch {
 	case !s.There || s.Disabled:
 		return "the document is deleted or disabled"
-	case s.Removed:
+	case s.IsRemoved(now):
 		return "removed from the organization or the document"
 	case s.Provider != nil && *s.Provider:
 		return ""

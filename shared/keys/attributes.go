@@ -27,6 +27,7 @@ const (
 	Removals    = "rem" // of an organization or document: has removed users
 	// Of a removal, until the user's data is erased; the key has only a hash.
 	RemovedUser = "usr"
+	GrantOnly   = "go"    // of a removal: it took a grant and hides nothing
 	Added       = "n"     // count of added folders
 	Moved       = "mvd"   // count of moved folders
 	Body        = "body"  // JSON of an event, notification or response

@@ -42,21 +42,34 @@ func DocumentGrant(doc collab.DocumentRef, user string) Key {
 	return ADocumentGrant.Key(inDocument(doc, Parts{User: user}))
 }
 
+// Opening returns the key that opens a document to a user who was removed from the organization.
+func Opening(doc collab.DocumentRef, user string) Key {
+	return AnOpening.Key(inDocument(doc, Parts{User: user}))
+}
+
+// OpeningsOf returns the partition of a document's openings in index in.
+func OpeningsOf(doc collab.DocumentRef) string {
+	p := inDocument(doc, Parts{})
+	return AnOpening.in.key(&p)
+}
+
 // UserGroup returns the key that lists a group under a user, so that deleting the user finds it.
 func UserGroup(org collab.OrganizationRef, user, group string) Key {
 	return APlaceInGroup.Key(inOrganization(org, Parts{User: user, Group: group}))
 }
 
 // ParseGrant parses a sort key of GrantPartition: a grant on a document if doc is set, a grant on a
-// folder, or a group.
+// folder, a group, or an opening if none is set.
 func ParseGrant(
 	org collab.OrganizationRef, sk string,
 ) (user string, doc collab.DocumentRef, folder collab.FolderRef, group string, err error) {
 	doc.OrganizationRef, folder.OrganizationRef = org, org
-	for _, k := range []*Kind{ADocumentGrant, AFolderGrant, APlaceInGroup} {
+	for _, k := range []*Kind{ADocumentGrant, AFolderGrant, AnOpening, APlaceInGroup} {
 		var p Parts
 		if p, err = k.ParseSK(sk); err == nil {
-			doc.Document, doc.Incarnation, folder.Folder, folder.Incarnation = p.Doc, p.DocN, p.Folder, p.FolderN
+			if k != AnOpening {
+				doc.Document, doc.Incarnation, folder.Folder, folder.Incarnation = p.Doc, p.DocN, p.Folder, p.FolderN
+			}
 			return p.User, doc, folder, p.Group, nil
 		}
 	}
@@ -81,6 +94,19 @@ func FolderTree(org collab.OrganizationRef) Key { return folderTree.Key(inOrgani
 // Removed returns the key of a user's removal from an organization.
 func Removed(org collab.OrganizationRef, user string) Key {
 	return ARemoval.Key(inOrganization(org, Parts{Who: UserHash(org.Account, user)}))
+}
+
+// RemovedFromFolder returns the key of a user's removal from a folder.
+func RemovedFromFolder(folder collab.FolderRef, user string) Key {
+	p := inFolder(folder, "")
+	p.Who = UserHash(folder.Account, user)
+	return ARemovalFromFolder.Key(p)
+}
+
+// ParseRemovalFromFolder returns the folder of a user's removal, as the sort key names it.
+func ParseRemovalFromFolder(org collab.OrganizationRef, sk string) (folder collab.FolderRef, ok bool) {
+	p, err := ARemovalFromFolder.ParseSK(sk)
+	return collab.FolderRef{OrganizationRef: org, Folder: p.Folder, Incarnation: p.FolderN}, err == nil
 }
 
 // RemovedFrom returns the key of a user's removal from a document.

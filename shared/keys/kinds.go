@@ -71,6 +71,7 @@ var (
 	APreference              = kind(Kind{Name: "preference for a document", PK: inOrg + "#CFG", SK: "{doc}#{user}", Of: AnOrganization, Alone: ADocument, Line: "preference"})
 	ADocumentGrant           = kind(Kind{Name: "grant on a document", PK: inOrg + "#GRANT", SK: "{user}#D#{doc!}", Of: AnOrganization, Alone: ADocument, In: inOrg + "#G#D#{doc!}", Line: "user grant"})
 	AFolderGrant             = kind(Kind{Name: "grant on a folder", PK: inOrg + "#GRANT", SK: "{user}#F#{folder!}", Of: AnOrganization, Alone: folderOf, In: inOrg + "#G#F#{folder!}", Line: "user grant"})
+	AnOpening                = kind(Kind{Name: "document opened to a removed user", PK: inOrg + "#GRANT", SK: "{user}#O#{doc!}", Of: AnOrganization, Alone: ADocument, In: inOrg + "#O#D#{doc!}", Line: "removal"})
 	APlaceInGroup            = kind(Kind{Name: "place in a group", PK: inOrg + "#GRANT", SK: "{user}#G#{group}", Of: AnOrganization, Line: "group"})
 	groupUser                = kind(Kind{Name: "user of a group", PK: inOrg + "#GRP#{group}", SK: "{user}", Of: APlaceInGroup, Line: "group"})
 	inboxEntry               = kind(Kind{Name: "entry of an inbox", PK: inOrg + "#U#{user}", SK: "{at:15}#{id}", Of: AnOrganization, Expires: true, Told: InboxChanged, NoLine: ofNotifications})
@@ -83,6 +84,7 @@ var (
 	folderTree               = kind(Kind{Name: "changes of folders", PK: inOrg, SK: "TREE", Of: AnOrganization, NoLine: "a count of writes"})
 	allEntry                 = kind(Kind{Name: "entry of everybody's inbox", PK: inOrg + "#ALL", SK: "{at:15}#{id}", Of: AnOrganization, Expires: true, Told: InboxChanged, NoLine: ofNotifications})
 	ARemoval                 = kind(Kind{Name: "user taken out", PK: inOrg + "#GONE", SK: "{who}", Of: AnOrganization, Users: "usr", Line: "removal"})
+	ARemovalFromFolder       = kind(Kind{Name: "user taken out of a folder", PK: inOrg + "#GONE", SK: "{who}#F#{folder!}", Of: AnOrganization, Users: "usr", Line: "removal"})
 
 	AThread       = kind(Kind{Name: "thread", PK: inDoc, SK: "ANN#{ann}", Of: ADocument, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"})
 	AComment      = kind(Kind{Name: "comment", PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ADocument, Users: "from cr tag kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"})
@@ -121,8 +123,8 @@ var (
 var kinds = []*Kind{
 	apiKey, AnAccount, accountAPIKey, permissionProvider, signingKeys, accountEntry, mailSecret, lastWebhook, webhook, lane, quota,
 	personQuota, noMailAddress, AnOrganization, AMember, AnOrganizationPreference, APreference, ADocumentGrant, AFolderGrant,
-	APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
-	ARemoval, AThread, AComment, threadID, seen, seenThread, followers, AGoneThread, nextNotice, documentEntry, ANotification,
+	AnOpening, APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
+	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, seen, seenThread, followers, AGoneThread, nextNotice, documentEntry, ANotification,
 	recipients, ARemovalFromDocument, heartbeat, eventOf, dueNotice, pendingWork, waitingDelivery, delivery, newDelivery, job,
 	jobProgress, keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
 }

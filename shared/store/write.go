@@ -102,6 +102,13 @@ func Require(it Item, same ...string) Write {
 	}}
 }
 
+// RequireAbsent adds a condition to a transaction: there is no item with the key.
+func RequireAbsent(k keys.Key) Write {
+	return Write{ConditionCheck: &types.ConditionCheck{
+		Key: NewItem(k), ConditionExpression: aws.String("attribute_not_exists(" + keys.PK + ")"),
+	}}
+}
+
 func unchanged(read Item, same []string) (condition string, names map[string]string, values Item) {
 	condition = "attribute_exists(#" + keys.PK + ")"
 	names, values = map[string]string{"#" + keys.PK: keys.PK}, Item{}

@@ -18,6 +18,7 @@ type GenerateTokenRequest struct {
 	ExpiresIn          *int64           `json:"expiresIn" rule:"notnull,min=60,max=172800" doc:"Seconds until it expires. Default: 3,600"`
 	CreateOrganization bool             `json:"createOrganization" doc:"Create missing organizations of the resources"`
 	CreateDocument     bool             `json:"createDocument" doc:"Create missing documents of the resources"`
+	RestoreAccess      bool             `json:"restoreAccess" doc:"Grant the person each resource, also after a removal. Default: false"`
 
 	names []collab.ResourceName
 }
@@ -83,6 +84,10 @@ With userProperties, the user is stored at each existing resource, with name, em
 locale, time zone and role, as by 'users/add'. Only changes are written. Quotas do not refuse this
 request, but count its units. If writes are off in the deployment, nothing is created or stored.
 
+A token gives nobody access again: a user who was removed from a resource, or from one above it, is
+not stored there. The request succeeds, and with its token the resource is NOT_FOUND. With
+restoreAccess, the request is a grant on each of its existing resources, and on nothing else.
+
 The request fails with INVALID_ARGUMENT if the token would exceed 8,000 bytes: use a folder or the
 organization instead of many documents. It fails with UNAVAILABLE if a document or an organization
 to create was just deleted.`}
@@ -146,30 +151,40 @@ func (s *Service) prepare(ctx context.Context, call *rpc.Call, req *GenerateToke
 			return err
 		}
 	}
-	if req.UserProperties == nil {
+	if req.UserProperties == nil && !req.RestoreAccess {
 		return nil
 	}
+	given := collab.Deref(req.UserProperties)
 	user := p.User()
-	user.IsAdmin = req.UserProperties.IsAdmin
-	if req.UserProperties.Email != "" {
-		user.Email = &req.UserProperties.Email
+	user.IsAdmin = given.IsAdmin
+	if given.Email != "" {
+		user.Email = &given.Email
 	}
 	stored, err := s.Directory.MembersIn(ctx, []string{req.UserID}, open...)
 	if err != nil {
 		return err
 	}
 	for i, in := range open {
+		change := func(m *collab.Member) {
+			m.User = user.Over(m.User)
+			if req.RestoreAccess && !m.Holds(call.Millis()) {
+				m.Grant = collab.Grant{Role: roles[i]}
+			}
+			m.Role = cmp.Or(m.Role, roles[i])
+			given.Set(m)
+		}
 		if m, ok := stored[i][req.UserID]; ok {
 			changed := m
-			changed.User = user.Over(m.User)
-			if req.UserProperties.Set(&changed); string(rpc.JSON(m)) == string(rpc.JSON(changed)) {
+			if change(&changed); string(rpc.JSON(m)) == string(rpc.JSON(changed)) && m.Grant == changed.Grant {
 				continue
 			}
 		}
-		if err := s.Directory.ChangeMembers(ctx, call.Request, in, []string{req.UserID}, true, func(_ int, m *collab.Member) {
-			m.User, m.Role = user.Over(m.User), cmp.Or(m.Role, roles[i])
-			req.UserProperties.Set(m)
-		})[0]; err != nil {
+		if req.RestoreAccess {
+			err = s.Directory.ChangeMembers(ctx, call.Request, in, []string{req.UserID}, true, func(_ int, m *collab.Member) { change(m) })[0]
+		} else {
+			err = s.Directory.AddUnlessRemoved(ctx, call.Request, in, req.UserID, change)
+		}
+		if err != nil {
 			return err
 		}
 	}

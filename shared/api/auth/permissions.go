@@ -142,8 +142,9 @@ func PermissionsRemove() rpc.Endpoint {
 		Operation: rpc.Method((*Service).PermissionsRemove), Description: `
 Remove permissions.
 
-Removes a user's grants, all or none. A missing grant is no error. The request fails with
-NOT_FOUND if a resource does not exist.`}
+Removes a user's grants, all or none. A missing grant is no error. Later tokens of the user give
+none of them back: see 'auth/generate_token'. The request fails with NOT_FOUND if a resource does
+not exist.`}
 }
 
 // PermissionsRemove removes a user's grants, all or none.

@@ -26,6 +26,7 @@ func Transfer() []rpc.Endpoint {
 type RecordsGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"Documents with removed users or followers. Default: the organization, and unsubscribed addresses"`
+	Folders        bool     `json:"folders" doc:"Only removals from folders"`
 	UserIDs        []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only removals of these users; with documentIds also those from the organization"`
 	rpc.PageRequest
 }
@@ -36,6 +37,9 @@ type Record struct {
 	UserID     string       `json:"userId,omitempty"`
 	Address    string       `json:"address,omitempty"`
 	DocumentID string       `json:"documentId,omitempty"`
+	FolderID   string       `json:"folderId,omitempty"`
+	GrantOnly  bool         `json:"grantOnly,omitempty" doc:"A removal that hides nothing"`
+	Opened     bool         `json:"opened,omitempty" doc:"The document is open in spite of the removal from the organization"`
 	Level      collab.Level `json:"level,omitempty"`
 
 	UnsubscribedAt collab.Millis `json:"unsubscribedAt,omitzero"`
@@ -47,8 +51,15 @@ func RecordsGet() rpc.Endpoint {
 	return reading("records/get", rpc.Method((*Service).RecordsGet), `
 List records of an organization. Without filters, these are its users and addresses of its account
 that unsubscribed from emails, and users removed from the organization. With documentIds, they are
-users removed from these documents, or following them. With userIds, they are removals of these
-users.`)
+users removed from these documents, or following them. With folders, they are users removed from
+folders. With userIds, they are removals of these users.`)
+}
+
+// Validate rejects other filters beside folders.
+func (r *RecordsGetRequest) Validate(m *rpc.Violations) {
+	if r.Folders && (r.DocumentIDs != nil || r.UserIDs != nil) {
+		m.Add("folders", "cannot be combined with documentIds or userIds")
+	}
 }
 
 type recordPosition struct {
@@ -76,17 +87,23 @@ func (s *Service) RecordsGet(ctx context.Context, call *rpc.Call, req *RecordsGe
 	var lists []recordList
 	users := rpc.Distinct(req.UserIDs)
 	switch {
-	case users != nil:
-		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, users, page))
+	case users != nil || req.Folders:
+		lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org}, users, page, req.Folders))
 	case req.DocumentIDs == nil:
 		lists = s.recordLists(ctx, org, page)
 	}
 	if req.DocumentIDs != nil {
-		if docs, err = s.Directory.WithRemovals(ctx, docs); err != nil {
+		fromAll, from, err := s.Directory.HaveRemovals(ctx, org, docs)
+		if err != nil {
 			return nil, err
 		}
-		for _, doc := range docs {
-			lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, users, page))
+		for i, doc := range docs {
+			if from[i] || fromAll && users != nil {
+				lists = append(lists, s.removals(ctx, collab.Resource{OrganizationRef: org, Document: doc}, users, page, false))
+			}
+			if fromAll && users == nil {
+				lists = append(lists, s.openings(ctx, doc, page))
+			}
 			if users == nil {
 				lists = append(lists, s.followers(ctx, doc, page))
 			}
@@ -124,13 +141,15 @@ func (s *Service) recordLists(ctx context.Context, org collab.OrganizationRef, p
 		}}
 	}
 	return []recordList{
-		unsubscribed("users", false), unsubscribed("addresses", true), s.removals(ctx, collab.Resource{OrganizationRef: org}, nil, page),
+		unsubscribed("users", false), unsubscribed("addresses", true), s.removals(ctx, collab.Resource{OrganizationRef: org}, nil, page, false),
 	}
 }
 
-// removals returns the list of users removed from an organization or a document: of the given
-// users, or all if users is nil.
-func (s *Service) removals(ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record]) recordList {
+// removals returns the list of users removed from an organization, its folders or a document: of the
+// given users, or all if users is nil.
+func (s *Service) removals(
+	ctx context.Context, in collab.Resource, users []string, page *rpc.Page[Record], folders bool,
+) recordList {
 	return recordList{"removals " + in.Document.Document, func(after string, limit int) (string, error) {
 		var list []directory.Removal
 		var next string
@@ -141,10 +160,30 @@ func (s *Service) removals(ctx context.Context, in collab.Resource, users []stri
 			list, next = list[:limit], list[limit-1].User
 		}
 		for _, r := range list {
-			page.Add(Record{Kind: "removal", UserID: r.User, DocumentID: in.Document.Document, RemovedAt: r.At})
+			if folders == (r.Folder != "") {
+				page.Add(recordOf(r, in.Document))
+			}
 		}
 		return next, err
 	}}
+}
+
+// openings returns the list of users to whom a document is open in spite of their removal from the
+// organization.
+func (s *Service) openings(ctx context.Context, doc collab.DocumentRef, page *rpc.Page[Record]) recordList {
+	return recordList{"openings " + doc.Document, func(after string, limit int) (string, error) {
+		list, next, err := s.Directory.ListOpenings(ctx, doc, after, limit)
+		for _, r := range list {
+			page.Add(recordOf(r, doc))
+		}
+		return next, err
+	}}
+}
+
+func recordOf(r directory.Removal, doc collab.DocumentRef) Record {
+	return Record{
+		Kind: "removal", UserID: r.User, DocumentID: doc.Document, FolderID: r.Folder, RemovedAt: r.At, GrantOnly: r.GrantOnly, Opened: r.Opened,
+	}
 }
 
 // followers returns the list of followers of a document.
@@ -207,7 +246,22 @@ type GroupRecord struct {
 type RemovalRecord struct {
 	UserID     string        `json:"userId" rule:"required,id"`
 	DocumentID *string       `json:"documentId" rule:"notnull,docid"`
-	RemovedAt  collab.Millis `json:"removedAt" rule:"required,time"`
+	FolderID   *string       `json:"folderId" rule:"notnull,id"`
+	RemovedAt  collab.Millis `json:"removedAt" rule:"required,time" doc:"Time of the removal, or of the opening"`
+	GrantOnly  bool          `json:"grantOnly" doc:"It took a grant, and hides nothing, as every removal from a folder"`
+	Opened     bool          `json:"opened" doc:"The document is open in spite of the removal from the organization"`
+}
+
+// Validate requires at most one resource, and a document if it is open.
+func (r *RemovalRecord) Validate(m *rpc.Violations) {
+	switch {
+	case r.DocumentID != nil && r.FolderID != nil:
+		m.Add("folderId", "cannot be combined with documentId")
+	case r.Opened && r.DocumentID == nil:
+		m.Add("documentId", "is required if opened is true")
+	case r.Opened && r.GrantOnly:
+		m.Add("opened", "cannot be combined with grantOnly")
+	}
 }
 
 // LevelRecord is a user's level for an annotation or a document.
@@ -333,13 +387,15 @@ func (r restorer) group(g GroupRecord) restore {
 
 func (r restorer) removal(removal RemovalRecord) restore {
 	return func(ctx context.Context) (_ bool, err error) {
-		in := collab.Resource{OrganizationRef: r.org}
-		if removal.DocumentID != nil {
-			if in.Document, err = r.document(ctx, *removal.DocumentID); err != nil {
-				return false, err
-			}
+		in, err := r.withDisabled().OpenResource(ctx, r.org.Account, collab.ResourceName{
+			Organization: r.org.Organization, Document: collab.Deref(removal.DocumentID), Folder: collab.Deref(removal.FolderID),
+		}, collab.CreateFlags{})
+		if err != nil {
+			return false, err
 		}
-		return r.Directory.RestoreRemoval(ctx, in, directory.Removal{User: removal.UserID, At: removal.RemovedAt})
+		return r.Directory.RestoreRemoval(ctx, in, directory.Removal{
+			User: removal.UserID, At: removal.RemovedAt, GrantOnly: removal.GrantOnly || in.Folder.Folder != "", Opened: removal.Opened,
+		})
 	}
 }
 

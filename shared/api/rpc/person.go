@@ -232,7 +232,8 @@ type Directory interface {
 	// disabled.
 	Open(ctx context.Context, account, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 
-	// IsRemoved reports whether a user was removed from an organization that Open returned.
+	// IsRemoved reports whether a user was removed from an organization that Open returned, and
+	// nothing in it is open to the user.
 	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
 
 	// FoldersOf returns the folders above each document, nearest first. It omits missing documents.
@@ -257,11 +258,6 @@ func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Val
 	case err != nil:
 		return err
 	}
-	if a == PersonInbox && c.Writes { // other operations check a document, and so removals
-		if removed, err := c.directory.IsRemoved(ctx, org, c.Person.UserID); err != nil || removed {
-			return cmp.Or[error](err, collab.Errorf(collab.NotFound, "organization %q does not exist", id))
-		}
-	}
 	roles, err := c.Covered(ctx, org, documents)
 	if err != nil {
 		return err
@@ -279,10 +275,15 @@ func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Val
 			return collab.NoDocument(id, doc.Document)
 		}
 	}
-	if len(documents) > 0 || a == PersonInbox || c.Person.In(id, collab.ResourceOrganization) {
-		return nil
+	if len(documents) == 0 && a != PersonInbox && !c.Person.In(id, collab.ResourceOrganization) {
+		return notCovered(id, nil)
 	}
-	return notCovered(id, nil)
+	if a == PersonInbox || len(documents) == 0 { // other operations check a document, and so removals
+		if removed, err := c.directory.IsRemoved(ctx, org, c.Person.UserID); err != nil || removed {
+			return cmp.Or[error](err, collab.Errorf(collab.NotFound, "organization %q does not exist", id))
+		}
+	}
+	return nil
 }
 
 func notCovered(org string, documents []string) error {

@@ -86,7 +86,7 @@ Add users.
 Adds users to an organization, a folder or a document, or updates existing ones; absent fields are
 unchanged. Users of the organization can see organizationPrivate content, and get notifications to
 everyone. Users of a folder or document can see it and its content, regardless of its access type.
-A removed user regains access. The request fails with NOT_FOUND if the organization, folder or
+A removed user regains access to that level. The request fails with NOT_FOUND if the organization, folder or
 document does not exist.`}
 }
 

@@ -57,7 +57,7 @@ type exporter struct {
 
 func (e *exporter) run() error {
 	parts := []func() error{
-		e.organization, func() error { return e.records(nil) }, e.readFolders, e.writeFolders, e.groups, e.documents, e.users, e.people,
+		e.organization, func() error { return e.records("", nil) }, e.readFolders, e.writeFolders, func() error { return e.records("folders", true) }, e.groups, e.documents, e.users, e.people,
 	}
 	e.progress = Progress{Organization: e.org}
 	for _, part := range parts {
@@ -272,7 +272,7 @@ func (e *exporter) writeDocuments(list []object) error {
 	if ids == nil {
 		return nil
 	}
-	if err := e.records(ids); err != nil {
+	if err := e.records("documentIds", ids); err != nil {
 		return err
 	}
 	request := map[string]any{"documentIds": ids, "groupByDocumentId": true}
@@ -290,14 +290,15 @@ func (e *exporter) writeDocuments(list []object) error {
 	})
 }
 
-// records writes unsubscribed and removed users of the organization, or removed users of documents.
-func (e *exporter) records(documents []string) error {
+// records writes unsubscribed and removed users of the organization, or the records that a filter
+// selects.
+func (e *exporter) records(filter string, value any) error {
 	if e.Documented {
 		return nil
 	}
 	request := map[string]any{}
-	if documents != nil {
-		request["documentIds"] = documents
+	if filter != "" {
+		request[filter] = value
 	}
 	return e.items(getRecords, request, func(r object) error { return e.write(Kind(textOf(r, "kind")), r) })
 }

@@ -58,12 +58,11 @@ func Check(r io.Reader, o ImportOptions) error {
 // Import may be repeated, also after an interruption. It adds missing things, and missing fields of
 // users, grants, preferences and the organization. It refuses a line if the thing exists with
 // another value. It also refuses lines in a refused folder, document or annotation, because other
-// people might see them. Later read states and removals take precedence. Adding comments restores
-// removed authors, so Import adds removals at their lines and again at the end. Finally, it
-// disables documents and the organization as in the file.
+// people might see them. Later read states and removals take precedence. Finally, it disables
+// documents and the organization as in the file.
 //
 // Import uses MaxLine bytes of memory, or less than 20 MB of shorter lines, plus the lines of
-// removals and disabled documents.
+// disabled documents.
 //
 // Import returns a *LineError if a line is malformed; earlier lines are added. It returns an
 // operation's error if the failure is temporary or concerns the whole account; then it may be
@@ -84,9 +83,6 @@ func Import(ctx context.Context, c *client.Client, r io.Reader, o ImportOptions)
 	i.running.Wait()
 	if cause := context.Cause(i.ctx); cause != nil {
 		err = cause
-	}
-	if err == nil {
-		err = i.removeAgain()
 	}
 	if err == nil {
 		err = i.disable()
@@ -112,7 +108,6 @@ type importer struct {
 	next     []*line // lines of the next request
 	bytes    int     // bytes of next
 	last     step    // last sent step
-	removals []*line
 	disabled []*line // disabled documents
 	closed   bool    // the organization is disabled
 	running  sync.WaitGroup
@@ -178,9 +173,6 @@ func (i *importer) take(l *line) error {
 	if l.kind == Document && isTrue(l.object, "disabled") {
 		i.disabled = append(i.disabled, l)
 	}
-	if l.kind == Removal {
-		i.removals = append(i.removals, l)
-	}
 	switch {
 	case l.kind == Organization:
 		return i.organization(l)
@@ -243,22 +235,6 @@ func records(name string) func(*importer, []*line) error {
 		_, err := i.bulk("/operator/records/add", name, batch, nil)
 		return err
 	}
-}
-
-// removeAgain repeats the removals that comments of the file have undone.
-func (i *importer) removeAgain() error {
-	left := slices.DeleteFunc(i.removals, func(l *line) bool { return i.refused[thing{kind: Document, id: l.document()}] })
-	for batch := range slices.Chunk(left, maxBatchLines) {
-		again := importer{
-			ctx: i.ctx, c: i.c, org: i.org, refused: map[thing]bool{},
-			// already counted
-			result: &Result{Added: map[Kind]int64{}, Unchanged: map[Kind]int64{}, Refused: map[Kind]int64{}},
-		}
-		if err := records("removals")(&again, batch); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fits reports whether a line can be sent with the batch.

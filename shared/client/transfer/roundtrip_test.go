@@ -88,6 +88,8 @@ func TestRoundTrip(t *testing.T) {
 	one, two := s.account(t, "one"), s.account(t, "two")
 	everything(t, one)
 	s.unsubscribe(t, "one", "ann", "nobody else")
+	// Only a back end's comment opens a document.
+	call(t, s.client(s.url, "one", nil), "/v2/commentannotations/comments/add", `"organizationId": "acme", "documentId": "whole", "annotationId": "of jon", "commentData": [{"commentId": 2, "commentText": "y", "from": {"userId": "jon"}}]`)
 	call(t, one, "/v2/organizations/access/disablestate/update", `"organizationIds": ["acme"], "disabled": true`)
 	file := export(t, one, transfer.ExportOptions{})
 	var order []transfer.Kind // kinds by their first lines, which an import must support

@@ -13,7 +13,7 @@
 //	folder        organizations/folders/add     after its parent
 //	group         organizations/usergroups/add  userIds: at most 500 per line, a group may have several lines; before its mentions
 //	document      organizations/documents/add   folderId, its own accessType, disabled
-//	removal                                     userId, documentId unless removed from the organization; removedAt
+//	removal                                     userId, documentId or folderId unless removed from the organization; removedAt, grantOnly, or opened
 //	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId, resolvedByUserId and resolvedAt, as an update sets them
 //	comment       comments/add                  documentId and annotationId; after its annotation
 //	level                                       documentId, userId, annotationId if for one; level: all, mentions or none
@@ -146,7 +146,10 @@ type (
 	removalLine struct {
 		UserID     string `json:"userId"`
 		DocumentID string `json:"documentId"`
+		FolderID   string `json:"folderId"`
 		RemovedAt  int64  `json:"removedAt"`
+		GrantOnly  bool   `json:"grantOnly"`
+		Opened     bool   `json:"opened"`
 	}
 	levelLine struct {
 		DocumentID   string       `json:"documentId"`

@@ -202,6 +202,12 @@ func fillEverything(t testing.TB, c *client.Client) {
 	call(t, c, "/v2/users/delete", `"organizationId": "acme", "documentId": "whole", "userIds": ["ida", "ann"]`)
 	call(t, c, "/v2/users/delete", `"organizationId": "acme", "userIds": ["jon", "kim"]`)
 	call(t, c, "/v2/organizations/usergroups/users/add", `"organizationId": "acme", "organizationUserGroupId": "g", "userIds": ["kim"]`)
+
+	// Grants that were taken, which hides nothing.
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "z", "users": [{"userId": "lou"}]`)
+	call(t, c, "/v2/users/delete", `"organizationId": "acme", "folderId": "z", "userIds": ["lou"]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "lou"}]`)
+	call(t, c, "/v2/auth/permissions/remove", `"userId": "lou", "permissions": {"resources": [{"type": "organization", "id": "acme"}]}`)
 }
 
 // unsubscribe unsubscribes users of acme and their addresses. The users may have no other line.

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -36,7 +37,7 @@ func (s *Store) OpenResource(ctx context.Context, acct string, n collab.Resource
 }
 
 // AddGrants sets grants of a user on at most store.MaxWrites resources, all or none. A grant that
-// gives access also undoes the user's removal from the resource or its organization.
+// gives access also ends the user's removal from the resource.
 func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
 	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
@@ -64,39 +65,30 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 			held = append(held, on[i])
 		}
 	}
-	return s.bringBack(ctx, []string{user}, held)
+	return s.endRemovals(ctx, []string{user}, held)
 }
 
-// Held is a grant of a user on a document or folder, or a place in a group.
-type Held struct {
-	collab.Grant
-	Document, Folder, Group string // exactly one of them is set
-	Position                string // in the list
-}
-
-// Holdings returns up to most grants and group places of a user in an organization after a
-// position, "" for the first. Grants on deleted folders and documents may be among them. It reads
-// with strong consistency.
-func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
-	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)).After(after), Limit: most, Strong: true}
-	items, _, err := s.QueryPage(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return readAll(items, func(it store.Item) (Held, error) {
-		h := Held{Position: it.Text(keys.SK)}
-		_, doc, folder, group, err := keys.ParseGrant(org, h.Position)
-		if err == nil {
-			h.Document, h.Folder, h.Group = doc.Document, folder.Folder, group
-			err = it.Decode(&h.Grant)
-		}
-		return h, err
-	})
-}
-
-// DeleteGrants deletes grants of a user, all or none. It ignores missing ones.
+// DeleteGrants deletes grants of a user, all or none. It ignores missing ones. Each existing one
+// leaves a removal that hides nothing.
 func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
-	writes := collab.Map(on, func(in collab.Resource) store.Write { return store.Delete(memberKey(in, user)) })
-	_, err := s.Write(ctx, writes...)
+	found, err := s.GetAll(ctx, collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) }), true)
+	if err != nil {
+		return err
+	}
+	on = slices.DeleteFunc(slices.Clone(on), func(in collab.Resource) bool { return found[memberKey(in, user)] == nil })
+	if len(on) == 0 {
+		return nil
+	}
+	err = store.Each(ctx, len(on), func(ctx context.Context, i int) error {
+		if err := s.flagRemovals(ctx, on[i]); err != nil {
+			return err
+		}
+		_, err := s.Table.Create(ctx, s.removedItem(on[i], user, true))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.Write(ctx, collab.Map(on, func(in collab.Resource) store.Write { return store.Delete(memberKey(in, user)) })...)
 	return err
 }

@@ -28,8 +28,8 @@ func New(t *store.Table) *Store {
 	return &Store{Table: t, cached: cache.New[keys.Key, opened](mostCached)}
 }
 
-// WithDisabled returns a directory that treats disabled organizations and documents as enabled. It
-// has its own cache.
+// WithDisabled returns a directory for an operator: disabled organizations and documents count as
+// enabled, and comments, which an import adds, give nobody access. It has its own cache.
 func (s *Store) WithDisabled() *Store {
 	d := New(s.Table)
 	d.disabled = true

@@ -69,8 +69,7 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 }
 
 // ChangeMembers changes users of a resource concurrently. If create is true, it adds missing ones.
-// It also undoes their removal from the resource or its organization. It does not check the
-// resource. The errors correspond to users: NOT_FOUND if the user is missing and create is false.
+// It also ends their removal from the resource. It does not check the resource. The errors correspond to users: NOT_FOUND if the user is missing and create is false.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
@@ -85,12 +84,58 @@ func (s *Store) ChangeMembers(
 	if !create {
 		return errs
 	}
-	if err := s.bringBack(ctx, users, []collab.Resource{in}); err != nil {
+	if err := s.endRemovals(ctx, users, []collab.Resource{in}); err != nil {
 		for i := range errs {
 			errs[i] = cmp.Or(errs[i], err)
 		}
 	}
 	return errs
+}
+
+// AddUnlessRemoved changes a user of a resource, and adds a missing one unless the user was removed
+// from the resource or from one above. It gives no access that was taken away.
+func (s *Store) AddUnlessRemoved(
+	ctx context.Context, req *request.Request, in collab.Resource, user string, change func(m *collab.Member),
+) error {
+	removals, err := s.removedKeys(ctx, in, user)
+	if err != nil {
+		return err
+	}
+	member := memberKey(in, user)
+	c := changes[memberItem]{s, req, always("the user"), []keys.Key{member}, func(_ int, it *memberItem, _ bool) error {
+		return changeMember(req, in, user, change)(it)
+	}}
+	return s.Try(ctx, c.subject(0), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		found, err := s.GetAll(ctx, append(removals[:len(removals):len(removals)], member), true)
+		if err != nil || found[member] == nil && len(found) > 0 {
+			return nil, err
+		}
+		w, err := c.write(0, found[member])
+		if w == nil || err != nil {
+			return nil, err
+		}
+		writes := []store.Write{*w}
+		if found[member] == nil {
+			writes = append(writes, collab.Map(removals, store.RequireAbsent)...)
+		}
+		return writes, nil
+	})
+}
+
+// removedKeys returns the keys of a user's removals from a resource and from those above.
+func (s *Store) removedKeys(ctx context.Context, in collab.Resource, user string) (list []keys.Key, err error) {
+	levels := []collab.Resource{{OrganizationRef: in.OrganizationRef}}
+	switch {
+	case in.Document.Document != "":
+		levels, err = s.Levels(ctx, in.Document)
+	case in.Folder.Folder != "":
+		var tree collab.Folders
+		tree, err = s.FoldersAbove(ctx, in.OrganizationRef, []string{in.Folder.Folder})
+		for _, f := range tree {
+			levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f.Ref(in.OrganizationRef)})
+		}
+	}
+	return collab.Map(levels, func(level collab.Resource) keys.Key { return removedKey(level, user) }), err
 }
 
 // deleteGrants removes a user's grants in an organization that were written until a time, and

@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/testing/must"
 	"collabdata/shared/testing/storetest"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -361,4 +362,38 @@ func TestFindMembersTogether(t *testing.T) {
 	q := collab.MemberQuery{In: collab.Resource{OrganizationRef: acme}, Groups: []string{"g"}, AllDocuments: true}
 	_, _, err := meeting.FindMembers(ctx, q, collab.MemberPosition{}, 100)
 	must.Do(t, err)
+}
+
+// TestAddUnlessRemoved: a user who is removed while a token is made is not stored, at any level.
+func TestAddUnlessRemoved(t *testing.T) {
+	for _, level := range []string{"organization", "folder", "document"} {
+		s := newStore(t)
+		s.putOrganization(t, collab.Organization{ID: "org"})
+		s.putFolder(t, "top", collab.RootFolder)
+		s.putDocument(t, "plan", "top")
+		top, err := s.findFolder(t.Context(), acme, "top")
+		must.Do(t, err)
+		on := map[string]collab.Resource{
+			"organization": {OrganizationRef: acme}, "folder": {OrganizationRef: acme, Folder: top}, "document": {OrganizationRef: acme, Document: acme.Document("plan")},
+		}
+		s.addMembers(t, on[level], "eve")
+		removed := false
+		slower := New(storetest.Through(t, s.Table, func(next aws.HTTPClient) aws.HTTPClient {
+			return storetest.Client(func(r *http.Request) (*http.Response, error) {
+				if target := r.Header.Get("X-Amz-Target"); !removed && (strings.HasSuffix(target, "TransactWriteItems") || strings.HasSuffix(target, "UpdateItem")) {
+					removed = true
+					s.removeMembers(t, on[level], "eve")
+				}
+				return next.Do(r)
+			})
+		}))
+		for range 2 {
+			must.Do(t, slower.AddUnlessRemoved(t.Context(), storetest.Request(s.Now()), on["document"], "eve", func(m *collab.Member) { m.Name = new("Eve") }))
+		}
+		stored, err := s.MembersAt(t.Context(), on["document"], []string{"eve"})
+		must.Do(t, err)
+		if !removed || len(stored) > 0 {
+			t.Errorf("removed from the %s meanwhile (%v), eve is stored: %+v", level, removed, stored)
+		}
+	}
 }

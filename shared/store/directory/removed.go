@@ -2,8 +2,6 @@ package directory
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 
 	"collabdata/shared/collab"
@@ -14,23 +12,44 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// Removing a user from an organization or document leaves a removal, so that threads that name the
-// user stay hidden and the user's tokens stop working. Its key has a hash of the user's id, so that
-// it can outlive personal data: see package erasure. The item of the organization or document has a
-// flag if removals exist; without it, nobody reads them.
+// Taking access from a user leaves a removal at the organization, folder or document. It ends when
+// somebody gives access to that resource: a token never does. Its key has a hash of the user's id,
+// so that it can outlive personal data: see package erasure. The item of the organization or
+// document has a flag if removals exist; without it, nobody reads them.
+//
+// A removal from an organization or document hides it, so that threads that name the user stay
+// hidden and the user's tokens stop working. A grant on a folder or document in the organization, or
+// an opening, opens that one in spite of the removal from the organization. Other removals, with the
+// attribute GrantOnly, hide nothing: the access type decides.
 
 func removedKey(in collab.Resource, user string) keys.Key {
-	if in.Document.Document != "" {
+	switch {
+	case in.Document.Document != "":
 		return keys.RemovedFrom(in.Document, user)
+	case in.Folder.Folder != "":
+		return keys.RemovedFromFolder(in.Folder, user)
 	}
 	return keys.Removed(in.OrganizationRef, user)
 }
 
-func (s *Store) removedItem(in collab.Resource, user string) store.Item {
+func (s *Store) removedItem(in collab.Resource, user string, grantOnly bool) store.Item {
 	it := store.NewItem(removedKey(in, user))
 	it[keys.LastUpdated], it[keys.RemovedUser] = store.Number(s.Millis()), store.Text(user)
+	if grantOnly {
+		it[keys.GrantOnly] = store.Number(1)
+	}
 	return it
 }
+
+func openingItem(doc collab.DocumentRef, user string, at collab.Millis) store.Item {
+	it := store.NewItem(keys.Opening(doc, user))
+	it[keys.LastUpdated] = store.Number(at)
+	it[keys.In], it[keys.DocAnn] = store.Text(keys.OpeningsOf(doc)), store.Text(keys.Members+keys.Escape(user))
+	return it
+}
+
+// hides reports whether an item is a removal that hides its organization or document.
+func hides(removal store.Item) bool { return removal != nil && removal[keys.GrantOnly] == nil }
 
 // mayRemove reports whether an organization or document had removals when this process opened it.
 // It is true if the process does not know.
@@ -39,14 +58,34 @@ func (s *Store) mayRemove(k keys.Key) bool {
 	return last.removals || !known
 }
 
-// IsRemoved reports whether a user was removed from an opened organization. It reads nothing if
-// there were no removals when the organization was opened.
+// IsRemoved reports whether a user was removed from an opened organization, and nothing in it is
+// open to the user. It reads nothing if there were no removals when the organization was opened.
 func (s *Store) IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
 	if !s.mayRemove(keys.Organization(org.Account, org.Organization)) {
 		return false, nil
 	}
-	it, err := s.Get(ctx, keys.Removed(org, user))
-	return it != nil, err
+	removal, err := s.Get(ctx, keys.Removed(org, user))
+	if err != nil || !hides(removal) {
+		return false, err
+	}
+	items := s.Items(ctx, store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true})
+	for it, err := range items {
+		if err != nil {
+			return false, err
+		}
+		_, _, _, group, err := keys.ParseGrant(org, it.Text(keys.SK))
+		if err != nil {
+			return false, store.Unreadable(it.Key(), err)
+		}
+		var g collab.Grant
+		if err := it.Decode(&g); err != nil {
+			return false, err
+		}
+		if group == "" && g.Holds(s.Millis()) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // EndAccess removes users from an organization, members or not, with their grants and groups, and
@@ -68,7 +107,7 @@ func (s *Store) EndAccess(ctx context.Context, org collab.OrganizationRef, users
 		if m.Number(keys.LastUpdated) > at {
 			return nil
 		}
-		removal := s.removedItem(in, users[i])
+		removal := s.removedItem(in, users[i], false)
 		removal[keys.LastUpdated] = store.Number(max(at, earlier.Number(keys.LastUpdated)))
 		if earlier == nil || earlier[keys.Expires] != nil {
 			removal[keys.Expires] = store.Number(s.RemovalExpiry())
@@ -102,13 +141,10 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	}
 	flag := sync.OnceValue(func() error { return s.flagRemovals(ctx, in) })
 	record := func(user string) error {
-		if in.Folder.Folder != "" {
-			return nil // the access type decides about its documents
-		}
 		if err := flag(); err != nil {
 			return err
 		}
-		return s.Put(ctx, s.removedItem(in, user))
+		return s.Put(ctx, s.removedItem(in, user, in.Folder.Folder != ""))
 	}
 	remove := func(i int) error {
 		user, found := users[i], there[memberKey(in, users[i])] != nil
@@ -138,7 +174,11 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	return errs
 }
 
+// flagRemovals sets the flag of an organization or document. A folder has none.
 func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
+	if in.Folder.Folder != "" {
+		return nil
+	}
 	k, incarnation := keys.Organization(in.Account, in.Organization), in.OrganizationRef.Incarnation
 	if in.Document.Document != "" {
 		k, incarnation = documentKey(in.Document), in.Document.Incarnation
@@ -153,63 +193,72 @@ func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	return err
 }
 
-// BringBack restores access of users that were removed from an opened document or its organization
-// and have written something since. wrote has the time of the last comment of each. It reads
-// nothing if there were no removals when the document was opened.
+// BringBack gives access to users that were removed from an opened document or its organization and
+// have written something in the document since: the document opens to them, and nothing else of the
+// organization. wrote has the time of the last comment of each. It reads nothing if there were no
+// removals when the document was opened.
 func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, wrote map[string]collab.Millis) error {
-	removals := map[keys.Key]collab.Millis{}
-	for u, at := range wrote {
-		if s.mayRemove(keys.Organization(doc.Account, doc.Organization)) {
-			removals[keys.Removed(doc.OrganizationRef, u)] = at
-		}
-		if s.mayRemove(documentKey(doc)) {
-			removals[keys.RemovedFrom(doc, u)] = at
-		}
+	if s.disabled {
+		return nil
 	}
-	return s.lift(ctx, removals)
-}
-
-// bringBack is BringBack for users that get a grant on resources. It reads the items of the
-// resources.
-func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resource) error {
-	itself := func(in collab.Resource) keys.Key { return keys.Organization(in.Account, in.Organization) }
+	ofOrganization, ofDocument := s.mayRemove(keys.Organization(doc.Account, doc.Organization)), s.mayRemove(documentKey(doc))
 	var ask []keys.Key
-	for _, in := range on {
-		if ask = append(ask, itself(in)); in.Document.Document != "" {
-			ask = append(ask, documentKey(in.Document))
+	for u := range wrote {
+		if ofOrganization {
+			ask = append(ask, keys.Removed(doc.OrganizationRef, u))
+		}
+		if ofDocument {
+			ask = append(ask, keys.RemovedFrom(doc, u))
 		}
 	}
 	found, err := s.GetAll(ctx, ask, true)
 	if err != nil {
 		return err
 	}
-	removals := map[keys.Key]collab.Millis{}
-	for _, in := range on {
-		for _, u := range users {
-			if found[itself(in)][keys.Removals] != nil {
-				removals[keys.Removed(in.OrganizationRef, u)] = collab.MaxMillis
-			}
-			if in.Document.Document != "" && found[documentKey(in.Document)][keys.Removals] != nil {
-				removals[keys.RemovedFrom(in.Document, u)] = collab.MaxMillis
-			}
+	var writes []store.Write
+	for u, at := range wrote {
+		if removal := found[keys.RemovedFrom(doc, u)]; hides(removal) && removal.Number(keys.LastUpdated) < at {
+			writes = append(writes, store.DeleteRead(removal, keys.LastUpdated))
+		}
+		if removal := found[keys.Removed(doc.OrganizationRef, u)]; hides(removal) && removal.Number(keys.LastUpdated) < at {
+			writes = append(writes, store.Put(openingItem(doc, u, s.Millis())))
 		}
 	}
-	return s.lift(ctx, removals)
+	return s.each(ctx, writes)
 }
 
-// lift deletes the removals that are older than their times.
-func (s *Store) lift(ctx context.Context, removals map[keys.Key]collab.Millis) error {
-	if len(removals) == 0 {
-		return nil
+// endRemovals ends the removals of users from resources, because they get grants there.
+func (s *Store) endRemovals(ctx context.Context, users []string, on []collab.Resource) error {
+	itself := func(in collab.Resource) keys.Key {
+		if in.Document.Document != "" {
+			return documentKey(in.Document)
+		}
+		return keys.Organization(in.Account, in.Organization)
 	}
-	found, err := s.GetAll(ctx, slices.Collect(maps.Keys(removals)), true)
+	found, err := s.GetAll(ctx, collab.Map(on, itself), true)
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(found, func(k keys.Key, it store.Item) bool { return it.Number(keys.LastUpdated) >= removals[k] })
-	lifted := slices.Collect(maps.Values(found))
-	return store.Each(ctx, len(lifted), func(ctx context.Context, i int) error {
-		_, err := s.Write(ctx, store.DeleteRead(lifted[i], keys.LastUpdated))
+	var ask []keys.Key
+	for _, in := range on {
+		if in.Folder.Folder != "" || found[itself(in)][keys.Removals] != nil {
+			ask = append(ask, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) })...)
+		}
+	}
+	if found, err = s.GetAll(ctx, ask, true); err != nil {
+		return err
+	}
+	var writes []store.Write
+	for _, removal := range found {
+		writes = append(writes, store.DeleteRead(removal, keys.LastUpdated))
+	}
+	return s.each(ctx, writes)
+}
+
+// each executes writes one by one, concurrently.
+func (s *Store) each(ctx context.Context, writes []store.Write) error {
+	return store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
+		_, err := s.Write(ctx, writes[i])
 		return err
 	})
 }

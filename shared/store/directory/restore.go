@@ -14,22 +14,34 @@ import (
 // An import restores data from an export. Restoring adds missing data, and reports whether it added
 // something. It returns ALREADY_EXISTS if different data exists, and leaves that unchanged.
 
-// Removal is the removal of a user from an organization or document.
+// Removal is the removal of a user from an organization, folder or document.
 type Removal struct {
-	User string
-	At   collab.Millis
+	User      string
+	Folder    string
+	At        collab.Millis
+	GrantOnly bool // it hides nothing
+	// Opened reports that it is no removal from the document, which is open to the user in spite of
+	// the removal from the organization.
+	Opened bool
 }
 
-// ListRemovals returns up to most users removed from an organization or document, after a sort
-// key. next is the sort key to continue after, "" at the end. It reads with strong consistency.
+// readRemoval returns a removal from an organization, with its folders, or from a document.
+func readRemoval(in collab.Resource, it store.Item) Removal {
+	folder, _ := keys.ParseRemovalFromFolder(in.OrganizationRef, it.Text(keys.SK))
+	return Removal{User: it.Text(keys.RemovedUser), Folder: folder.Folder, At: it.Number(keys.LastUpdated), GrantOnly: !hides(it)}
+}
+
+// ListRemovals returns up to most users removed from a document, or from an organization and its
+// folders, after a sort key. next is the sort key to continue after, "" at the end. It reads with
+// strong consistency.
 func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after string, most int) (list []Removal, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{
 		PK: removedKey(in, "").PK, Keys: store.Everything.After(after), Limit: most, Strong: true,
 	})
 	for _, it := range items {
 		next = it.Text(keys.SK)
-		if user := it.Text(keys.RemovedUser); user != "" { // otherwise the user's data was erased
-			list = append(list, Removal{user, it.Number(keys.LastUpdated)})
+		if r := readRemoval(in, it); r.User != "" { // otherwise the user's data was erased
+			list = append(list, r)
 		}
 	}
 	if !more {
@@ -38,71 +50,89 @@ func (s *Store) ListRemovals(ctx context.Context, in collab.Resource, after stri
 	return list, next, err
 }
 
-// RemovalsOf returns the removals of users from an organization or document, with strong
-// consistency.
+// ListOpenings returns up to most openings of a document after a sort key, as ListRemovals does.
+func (s *Store) ListOpenings(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []Removal, next string, err error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{
+		Index: keys.IndexIn, PK: keys.OpeningsOf(doc), Keys: store.Everything.After(after), Limit: most,
+	})
+	var users []string
+	for _, it := range items {
+		next = it.Text(keys.DocAnn)
+		user, err := keys.Unescape(next[len(keys.Members):])
+		if err != nil {
+			return nil, "", store.Unreadable(it.Key(), err)
+		}
+		users = append(users, user)
+	}
+	if !more {
+		next = ""
+	}
+	if err == nil {
+		list, err = s.openings(ctx, doc, users)
+	}
+	return list, next, err
+}
+
+func (s *Store) openings(ctx context.Context, doc collab.DocumentRef, users []string) (list []Removal, err error) {
+	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return keys.Opening(doc, u) }), true)
+	for _, u := range users {
+		if it := found[keys.Opening(doc, u)]; it != nil {
+			list = append(list, Removal{User: u, At: it.Number(keys.LastUpdated), Opened: true})
+		}
+	}
+	return list, err
+}
+
+// RemovalsOf returns the removals of users from an organization or document, and the document's
+// openings, with strong consistency.
 func (s *Store) RemovalsOf(ctx context.Context, in collab.Resource, users []string) (list []Removal, err error) {
+	if in.Document.Document != "" {
+		if list, err = s.openings(ctx, in.Document, users); err != nil {
+			return nil, err
+		}
+	}
 	found, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return removedKey(in, u) }), true)
 	for _, u := range users {
 		if removal := found[removedKey(in, u)]; removal != nil {
-			list = append(list, Removal{u, removal.Number(keys.LastUpdated)})
+			removal[keys.RemovedUser] = store.Text(u)
+			list = append(list, readRemoval(in, removal))
 		}
 	}
 	return list, err
 }
 
-// WithRemovals returns the documents that have removed users, in order, with strong consistency.
-func (s *Store) WithRemovals(ctx context.Context, documents []collab.DocumentRef) (list []collab.DocumentRef, err error) {
-	found, err := s.GetAll(ctx, collab.Map(documents, documentKey), true)
-	for _, d := range documents {
-		if found[documentKey(d)][keys.Removals] != nil {
-			list = append(list, d)
-		}
-	}
-	return list, err
+// HaveRemovals reports whether users were removed from the organization, and from which documents,
+// in order. It reads with strong consistency.
+func (s *Store) HaveRemovals(
+	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
+) (fromAll bool, from []bool, err error) {
+	itself := keys.Organization(org.Account, org.Organization)
+	found, err := s.GetAll(ctx, append(collab.Map(documents, documentKey), itself), true)
+	from = collab.Map(documents, func(d collab.DocumentRef) bool { return found[documentKey(d)][keys.Removals] != nil })
+	return found[itself][keys.Removals] != nil, from, err
 }
 
-// RestoreRemoval records the removal of a user from an organization or document, unless a later
-// removal is known. It fails if the user has a grant there: the user was added again.
+// RestoreRemoval records the removal of a user from an organization, folder or document, unless a
+// later removal is known. It fails if the user has a grant there: the user was added again.
 func (s *Store) RestoreRemoval(ctx context.Context, in collab.Resource, r Removal) (bool, error) {
+	if r.Opened {
+		existing, err := s.Table.Create(ctx, openingItem(in.Document, r.User, r.At))
+		return existing == nil, err
+	}
 	removal, member := removedKey(in, r.User), memberKey(in, r.User)
 	found, err := s.GetAll(ctx, []keys.Key{removal, member}, true)
-	if err != nil || found[removal] != nil && found[removal].Number(keys.LastUpdated) >= r.At {
+	if err != nil || found[removal] != nil && found[removal].Number(keys.LastUpdated) >= r.At || r.GrantOnly && hides(found[removal]) {
 		return false, err
 	}
-	granted := found[member] != nil
-	if in.Document.Document == "" && !granted {
-		if granted, err = s.hasGrant(ctx, in.OrganizationRef, r.User); err != nil {
-			return false, err
-		}
-	}
-	if granted {
+	if found[member] != nil {
 		return false, collab.Errorf(collab.AlreadyExists, "user %q has access again; left unchanged", r.User)
 	}
 	if err := s.flagRemovals(ctx, in); err != nil {
 		return false, err
 	}
-	it := s.removedItem(in, r.User)
+	it := s.removedItem(in, r.User, r.GrantOnly)
 	it[keys.LastUpdated] = store.Number(r.At)
 	return true, s.Put(ctx, it)
-}
-
-func (s *Store) hasGrant(ctx context.Context, org collab.OrganizationRef, user string) (bool, error) {
-	items := s.Items(ctx, store.Scan{
-		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true, Project: []string{keys.PK, keys.SK},
-	})
-	for it, err := range items {
-		if err != nil {
-			return false, err
-		}
-		_, _, _, group, err := keys.ParseGrant(org, it.Text(keys.SK))
-		if err != nil {
-			return false, store.Unreadable(it.Key(), err)
-		}
-		if group == "" {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // RestorePreferences sets a user's preferences for an organization, or for a document, which need

@@ -141,7 +141,43 @@ func (s *Store) Standings(ctx context.Context, org collab.OrganizationRef, q col
 	}
 	maps.Copy(found, more)
 	maps.Copy(found, listed)
+	if tree, err = s.readOpen(ctx, org, q, list, tree, found); err != nil {
+		return nil, err
+	}
 	return standings(org, q, list, tree, found)
+}
+
+// readOpen reads the items that open documents and folders to users among q.Users who were removed
+// from the organization, into found. It returns the folders above.
+func (s *Store) readOpen(
+	ctx context.Context, org collab.OrganizationRef, q collab.StandingQuery, list []asked, tree collab.Folders, found map[keys.Key]store.Item,
+) (collab.Folders, error) {
+	removed := slices.DeleteFunc(slices.Clone(q.Users), func(u string) bool { return !hides(found[keys.Removed(org, u)]) })
+	if len(removed) == 0 {
+		return tree, nil
+	}
+	if q.Provided {
+		var err error
+		if tree, err = s.FoldersAbove(ctx, org, collab.Map(list, func(a asked) string { return a.in })); err != nil {
+			return nil, err
+		}
+	}
+	var ask []keys.Key
+	for _, a := range list {
+		for _, u := range removed {
+			if a.document != nil {
+				ask = append(ask, keys.Opening(*a.document, u), keys.DocumentGrant(*a.document, u))
+			}
+			for _, id := range tree.Up(a.in) {
+				if f, exists := tree[id]; exists {
+					ask = append(ask, keys.FolderGrant(f.Ref(org), u))
+				}
+			}
+		}
+	}
+	more, err := s.GetAll(ctx, ask, false)
+	maps.Copy(found, more)
+	return tree, err
 }
 
 // asks returns the keys of a user's relevant items, except grants on folders. member is true if the
@@ -184,11 +220,11 @@ func standings(
 		var by []collab.Standing
 		for _, u := range q.Users {
 			with := a.standing
-			with.User, with.Member, with.Removed = u, of.Members[u], found[keys.Removed(org, u)] != nil
+			with.User, with.Member, with.RemovedFromAll = u, of.Members[u], hides(found[keys.Removed(org, u)])
 			var on []keys.Key
 			if a.document != nil {
 				on = append(on, keys.DocumentGrant(*a.document, u))
-				with.Removed = with.Removed || found[keys.RemovedFrom(*a.document, u)] != nil
+				with.Removed, with.Opened = hides(found[keys.RemovedFrom(*a.document, u)]), found[keys.Opening(*a.document, u)] != nil
 			}
 			for _, id := range tree.Up(a.in) {
 				if f, exists := tree[id]; exists {

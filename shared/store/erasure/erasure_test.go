@@ -162,6 +162,13 @@ func (w *world) plant(org string) {
 	in := doc.OrganizationRef
 	folder, err := w.OpenFolder(ctx, w.request(), in, "f", true)
 	w.must(err)
+	left, err := w.OpenFolder(ctx, w.request(), in, "left", true)
+	w.must(err)
+	for _, taken := range []collab.Resource{{OrganizationRef: in, Folder: left}, {OrganizationRef: in}} {
+		w.must(w.ChangeMembers(ctx, w.request(), taken, []string{person}, true, func(int, *collab.Member) {})[0])
+		w.must(w.DeleteMembers(ctx, w.request(), taken, []string{person})[0])
+	}
+	w.must(w.BringBack(ctx, doc, map[string]collab.Millis{person: w.Millis() + 60_000}))
 	for _, of := range []collab.Resource{{OrganizationRef: in}, {OrganizationRef: in, Document: doc}, {OrganizationRef: in, Folder: folder}} {
 		for _, err := range w.ChangeMembers(ctx, w.request(), of, []string{person, "bob"}, true, func(i int, m *collab.Member) {
 			if i == 0 {

@@ -53,7 +53,7 @@ func (r *pass) item(ctx context.Context, f store.Found) error {
 		if !r.old(f) {
 			return nil
 		}
-		if f.Kind == keys.ARemoval || f.Kind == keys.ARemovalFromDocument {
+		if slices.Contains([]*keys.Kind{keys.ARemoval, keys.ARemovalFromFolder, keys.ARemovalFromDocument}, f.Kind) {
 			return r.forget(ctx, f)
 		}
 		r.written.Add(1)
