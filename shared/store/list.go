@@ -59,9 +59,9 @@ func LastPart(it Item, prefix string) (string, error) {
 	return id, nil
 }
 
-// QueryMerged reads the same range of several partitions. It returns up to limit items in the
-// order of their sort keys; if keys are equal, earlier partitions come first. q.Limit applies to
-// each partition. If more is true, further items exist, and list is not empty.
+// QueryMerged reads the same range of several partitions. It returns all items of up to limit sort
+// keys, in their order; if keys are equal, earlier partitions come first. q.Limit applies to each
+// partition. If more is true, further items exist, and list is not empty.
 func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, limit int) (list []Item, more bool, err error) {
 	found, goesOn := make([][]Item, len(pks)), make([]bool, len(pks))
 	err = Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
@@ -89,10 +89,26 @@ func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, limit int
 		more = more || goesOn[i]
 	}
 	slices.SortStableFunc(list, compare)
-	for i, it := range list {
-		if i == limit || end != nil && compare(it, end) > 0 {
-			return list[:i], true, nil
+	if end != nil {
+		unread := slices.IndexFunc(list, func(it Item) bool { return compare(it, end) > 0 })
+		if unread >= 0 {
+			list = list[:unread]
 		}
 	}
-	return list, more, nil
+	list, rest := FirstKeys(list, limit)
+	return list, more || rest, nil
+}
+
+// FirstKeys returns all items of the first limit sort keys of a sorted list, and whether more
+// follow.
+func FirstKeys(sorted []Item, limit int) (list []Item, more bool) {
+	number := 0
+	for i, it := range sorted {
+		if i == 0 || it.Text(keys.SK) != sorted[i-1].Text(keys.SK) {
+			if number++; number > limit {
+				return sorted[:i], true
+			}
+		}
+	}
+	return sorted, false
 }

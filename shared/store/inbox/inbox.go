@@ -314,7 +314,8 @@ func (s *Store) named(
 		}
 		return strings.Compare(a.Text(keys.SK), b.Text(keys.SK))
 	})
-	return items[:min(len(items), limit)], len(items) > limit, nil
+	items, more := store.FirstKeys(items, limit)
+	return items, more, nil
 }
 
 // entries reads the notifications of pointers that match q, with the user's actions. If known is

@@ -126,7 +126,7 @@ func (w *world) compare(e rpc.Endpoint, l list, token string) {
 	for name := range data {
 		w.sent[e.Path+" "+name] = true
 	}
-	size := 1 + w.IntN(one(w, []int{5, 50}))
+	size := 1 + w.IntN(one(w, []int{5, 50, 100}))
 	got := w.walk(e, l, data, size, token)
 	if l.want == nil {
 		want = w.walk(e, l, data, 1_000, token)
@@ -431,14 +431,22 @@ func (w *world) addThreads() {
 func (w *world) addNotifications() {
 	org, err := w.service.Directory.OpenOrganization(w.Context(), "acme", w.org)
 	must.Do(w, err)
+	// give adds a notification to the inboxes of users, or of all. Some have a twin in both, and some
+	// are only for an email, in which case the inbox hides them.
 	give := func(n collab.Notification, users ...string) {
 		_, err := w.service.Inbox.Derive(w.Context(), org, n, users)
-		if err == nil && len(users) > 0 {
-			err = w.service.Inbox.AddToInbox(w.Context(), org, n, storetest.Placed(users...))
-		} else if err == nil {
-			err = w.service.Inbox.AddToInboxOfAll(w.Context(), org, n)
-		}
 		must.Do(w, err)
+		to := storetest.Placed(users...)
+		if len(users) == 0 {
+			must.Do(w, w.service.Inbox.AddToInboxOfAll(w.Context(), org, n))
+			if w.chance(2) {
+				to = storetest.Placed(user)
+			}
+		}
+		for i := range to {
+			to[i].Hidden = w.chance(2) && len(users) < 2
+		}
+		must.Do(w, w.service.Inbox.AddToInbox(w.Context(), org, n, to))
 		w.notes = append(w.notes, n.ID)
 	}
 	for _, work := range storetest.Pending(w.T, w.service.Outbox.Work) {
@@ -460,7 +468,7 @@ func (w *world) addNotifications() {
 	}
 	start := w.clock.Add(-30 * time.Minute).UnixMilli()
 	for i := range 120 {
-		doc, err := w.service.Directory.OpenDocument(w.Context(), "acme", w.org, one(w, w.documents[:23]), collab.CreateFlags{})
+		doc, err := w.service.Directory.OpenDocument(w.Context(), "acme", w.org, one(w, w.documents), collab.CreateFlags{})
 		must.Do(w, err)
 		n := collab.Notification{
 			ID: fmt.Sprintf("%s-n%03d", w.org, i), DocumentID: doc.Document, Incarnation: doc.Incarnation, Headline: "x",
@@ -483,8 +491,11 @@ func (w *world) addNotifications() {
 		case 2:
 			mark["clickedByUserIds"] = []string{user}
 		case 3:
-			if w.chance(3) {
+			switch w.IntN(5) {
+			case 0:
 				w.call("/v2/notifications/delete", map[string]any{"organizationId": w.org, "userId": user, "notificationIds": []string{id}}, "")
+			case 1:
+				w.call("/v2/notifications/delete", map[string]any{"organizationId": w.org, "notificationIds": []string{id}}, "")
 			}
 			continue
 		default:
@@ -519,6 +530,9 @@ func (w *world) addDeliveries() {
 			after := before
 			after.State = one(w, []collab.DeliveryState{collab.DeliveryDelivered, collab.DeliveryExhausted})
 			must.Do(w, w.service.Hooks.SaveDelivery(w.Context(), e, before, after))
+			if w.chance(2) { // a twin
+				must.Do(w, w.service.Hooks.AddDelivery(w.Context(), e, d))
+			}
 		}
 	}
 }
