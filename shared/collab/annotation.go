@@ -340,6 +340,9 @@ type Selector struct {
 	Before    string       // only annotations added by requests with a lower mark; "" for all
 }
 
+// Narrows reports whether it excludes annotations by their content.
+func (s Selector) Narrows() bool { return s.Locations != nil || s.Creators != nil || s.Agent != nil }
+
 // Latest returns the latest lastUpdated of the head and comments.
 func (t *Thread) Latest() Millis {
 	latest := t.LastUpdated

@@ -12,6 +12,8 @@ const (
 	// retry.
 	AddedBy = "m"
 	Birth   = "of" // of a comment: the AddedBy of its head
+	// Of a head: the mark of a deletion that looks for answers. The next touch removes it.
+	Closing = "cls"
 	// Marks of the requests that last changed the item, latest first. They identify a retry.
 	Writer = "w"
 )
@@ -40,6 +42,7 @@ const (
 	Cursor = "cur" // position in the stage
 	ReadAt = "rd"  // milliseconds
 
+	Channels     = "chn" // of preferences: further channels
 	Hidden       = "hid" // of an inbox entry: only for notices
 	Notices      = "ntc" // of an inbox entry: ids of waiting notices, by channel
 	EmailAddress = "adr" // for that email, if not the member's

@@ -147,7 +147,7 @@ users for up to 30 documents, or without documentIds for the whole organization.
 'null' channel falls back from the document to the organization, and then to the default. 'config'
 requires at least one channel. Besides 'inbox' and 'email' it can have 20 further channels, such
 as 'slack', with names of at most 100 bytes: when an email would leave, webhooks get the event
-notification.due for each of them.
+notification.due for each of them. A person replaces 'inbox' and 'email' alone.
 
 With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
 content: the newest threads first, at most 20 events, and the number of the others.
@@ -181,7 +181,11 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		err = s.setLevel(ctx, call, req, documents, users)
 	}
 	if err == nil && req.Config != nil {
-		err = s.Directory.SetPreferences(ctx, org, users, documents, req.Preferences())
+		preferences := req.Preferences()
+		if call.Person != nil {
+			preferences.Further = nil // a person can neither send nor see them
+		}
+		err = s.Directory.SetPreferences(ctx, org, users, documents, preferences)
 	}
 	if err == nil && req.MailFrequency != "" {
 		err = s.setMailTimes(ctx, org, users, req.MailTimes())

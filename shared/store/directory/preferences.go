@@ -120,24 +120,28 @@ func (s *Store) OrganizationPreferences(ctx context.Context, org collab.Organiza
 // SetMailTimes sets the email times of users of an organization. After an error, some may be set.
 func (s *Store) SetMailTimes(ctx context.Context, org collab.OrganizationRef, users []string, m collab.MailTimes) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		return s.setPreference(ctx, keys.OrganizationPreference(org, users[i]), m)
+		_, err := s.setPreference(ctx, keys.OrganizationPreference(org, users[i]), m, false)
+		return err
 	})
 }
 
-// setPreference sets the attributes of a struct in an item, and removes the empty ones. Other
-// attributes are kept.
-func (s *Store) setPreference(ctx context.Context, k keys.Key, v any) error {
+// setPreference sets the attributes of a struct in an item, and removes the empty ones, except
+// further channels if keepFurther is true. Other attributes are kept.
+func (s *Store) setPreference(
+	ctx context.Context, k keys.Key, v any, keepFurther bool, conditions ...expression.ConditionBuilder,
+) (*store.Refusal, error) {
 	update := expression.Set(expression.Name(keys.LastUpdated), expression.Value(s.Millis()))
 	it := store.ItemOf(k, v)
 	for _, name := range store.AttributesOf(v) {
-		if value := it[name]; value != nil {
+		switch value := it[name]; {
+		case name == keys.Channels && keepFurther:
+		case value != nil:
 			update = update.Set(expression.Name(name), expression.Value(value))
-		} else {
+		default:
 			update = update.Remove(expression.Name(name))
 		}
 	}
-	_, err := s.Write(ctx, store.Update(k, update))
-	return err
+	return s.Write(ctx, store.Update(k, update, conditions...))
 }
 
 // ListPreferences returns up to most preferences that users have set, those for the organization
@@ -197,8 +201,8 @@ func (s *Store) ListPreferences(
 }
 
 // SetPreferences sets the preferences of each user for each document, or for the organization if
-// documents is nil. An empty channel falls back to the default. The last writer wins; email times
-// are kept. After an error, some may be set.
+// documents is nil. An empty channel falls back to the default; if p.Further is nil, further
+// channels are kept. The last writer wins; email times are kept. After an error, some may be set.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
 	docs, err := s.refs(ctx, org, documents)
 	if err != nil {
@@ -208,9 +212,19 @@ func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, 
 	return store.Each(ctx, len(users)*each, func(ctx context.Context, i int) error {
 		u := users[i/each]
 		if documents == nil {
-			return s.setPreference(ctx, keys.OrganizationPreference(org, u), p)
+			_, err := s.setPreference(ctx, keys.OrganizationPreference(org, u), preferenceItem{Preferences: p}, p.Further == nil)
+			return err
 		}
 		d := docs[i%each]
-		return s.setPreference(ctx, keys.Preference(org, d.Document, u), preferenceItem{p, d.Incarnation})
+		k, it := keys.Preference(org, d.Document, u), preferenceItem{p, d.Incarnation}
+		if p.Further == nil {
+			refused, err := s.setPreference(ctx, k, it, true, expression.Name(keys.Incarnation).AttributeNotExists().
+				Or(expression.Name(keys.Incarnation).Equal(expression.Value(d.Incarnation))))
+			if err != nil || refused == nil {
+				return err
+			} // otherwise its further channels are those of a deleted document
+		}
+		_, err := s.setPreference(ctx, k, it, false)
+		return err
 	})
 }

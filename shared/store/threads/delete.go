@@ -3,13 +3,17 @@ package threads
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"sync/atomic"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // A thread is deleted by its head. A comment carries the birth mark of its head, the mark of the
@@ -38,6 +42,7 @@ func (s *Store) DeleteAnnotations(
 		return nil, nil, err
 	}
 	var heads map[keys.Key]store.Item
+	repeated := job != nil
 	if job == nil {
 		job, heads, err = s.keepJob(ctx, req, doc, ids, d)
 	} else {
@@ -61,7 +66,7 @@ func (s *Store) DeleteAnnotations(
 		case !found:
 			errs[i] = collab.NoAnnotation(doc, ids[i])
 		case head != nil && birth(head) == mark: // otherwise it is already deleted
-			errs[i] = s.deleteHead(ctx, req, doc, head, i, d)
+			errs[i] = s.deleteHead(ctx, req, doc, head, i, d, !repeated)
 		}
 	})
 	if job.Rest != nil {
@@ -158,21 +163,38 @@ func (s *Store) selects(ctx context.Context, doc collab.DocumentRef, head store.
 }
 
 // deleteHead deletes a head, marks its look-up item as deleted, and records the event. It does
-// nothing if the head has another birth mark. If d.Unanswered is set and the head was touched since
-// it was read, it checks for comments again.
+// nothing if the head has another birth mark. It returns NOT_FOUND if the selector of d does not
+// match the head as it is deleted; selected reports whether it matched the head as it was read. If
+// d.Unanswered is set, it looks for answers, and again if the head was touched since.
 func (s *Store) deleteHead(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, d collab.AnnotationDeletion,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, d collab.AnnotationDeletion, selected bool,
 ) error {
 	a, err := readHead(head)
 	if err != nil {
 		return err
 	}
+	if !selected {
+		if selected, err = s.selects(ctx, doc, head, d.Selector); err != nil || !selected {
+			return cmp.Or(err, collab.NoAnnotation(doc, a.ID))
+		}
+	}
 	same := []string{keys.AddedBy}
+	if d.Selector.Narrows() {
+		same = append(same, keys.Rev)
+	}
 	if d.Unanswered {
+		mark := store.Text(s.NewMark())
+		refused, err := s.Write(ctx, store.Update(head.Key(), expression.Set(expression.Name(keys.Closing), expression.Value(mark)),
+			expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))))
+		if err != nil || refused != nil {
+			return err
+		}
 		if err := s.checkUnanswered(ctx, doc, &a); err != nil {
 			return err
 		}
-		same = append(same, keys.Upd)
+		head = maps.Clone(head)
+		head[keys.Closing] = mark
+		same = append(same, keys.Closing)
 	}
 	var ev *collab.Event
 	if d.Notify {
@@ -184,11 +206,11 @@ func (s *Store) deleteHead(
 	refused, err := s.Outbox.Commit(ctx, req, []store.Write{
 		store.DeleteRead(head, same...), s.leftLookUp(doc, a.ID), s.leftWrite(ctx, doc, &a, true),
 	}, ev)
-	if err != nil || refused == nil || !d.Unanswered {
+	if err != nil || refused == nil || len(same) == 1 {
 		return err
 	}
 	if there := refused.Of[0].There; there != nil && birth(there) == birth(head) {
-		return s.deleteHead(ctx, req, doc, there, n, d)
+		return s.deleteHead(ctx, req, doc, there, n, d, false)
 	}
 	return nil
 }
@@ -222,13 +244,16 @@ func (s *Store) DeleteComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, authors []string,
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
-	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event}
+	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event, excluded: map[int64]bool{}}
 	if err := d.plan(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	failures := map[int64]error{}
-	for _, id := range ids {
+	missing := func(id int64) {
 		failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
+	}
+	for _, id := range ids {
+		missing(id)
 	}
 	all := ids == nil
 	for _, c := range d.planned {
@@ -254,6 +279,9 @@ func (s *Store) DeleteComments(
 			}
 		}
 	}
+	for id := range d.excluded {
+		missing(id)
+	}
 	return ids, failures, nil
 }
 
@@ -266,6 +294,8 @@ type commentDeletion struct {
 	event   func(*collab.Annotation, []collab.Comment) *collab.Event
 	head    collab.Annotation
 	planned []outbox.JobComment
+	// Planned comments that have another author now.
+	excluded map[int64]bool
 }
 
 // plan decides which comments the request deletes, and stores that, so that a retry deletes the
@@ -374,21 +404,30 @@ func (d *commentDeletion) try(ctx context.Context, planned []outbox.JobComment) 
 		if it == nil || it.Text(keys.AddedBy) != planned[i].Mark {
 			continue // deleted by another attempt or request
 		}
+		if !d.by(it) {
+			d.excluded[planned[i].ID] = true
+			continue
+		}
 		c, err := readComment(it)
 		if err != nil {
 			return false, err
 		}
 		gone = append(gone, c)
-		writes = append(writes, store.DeleteRead(it, keys.AddedBy))
+		writes = append(writes, store.DeleteRead(it, keys.AddedBy, keys.Creator))
 	}
 	if len(writes) > 0 && d.event != nil {
 		refused, err := d.s.Outbox.Commit(ctx, d.req, writes, d.event(&d.head, gone))
 		return refused == nil, err
 	}
-	return true, store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
-		_, err := d.s.Write(ctx, writes[i]) // if refused, it is already deleted
+	var again atomic.Bool
+	err = store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
+		refused, err := d.s.Write(ctx, writes[i])
+		if refused != nil {
+			again.Store(true)
+		}
 		return err
 	})
+	return !again.Load(), err
 }
 
 // Sweep deletes comments of earlier heads of a thread, which was deleted or added again. It deletes

@@ -63,7 +63,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 			return nil, err
 		}
 		if head != nil && timeKey(head) >= at {
-			return head, s.setCreator(ctx, doc, ann, head, by)
+			return head, s.join(ctx, doc, ann, head, by)
 		}
 	case ok && last >= bound:
 		key, bound = keyFor(last, at), at
@@ -82,10 +82,26 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		}
 		s.busy.Put(k, timeKey(head), s.Now().Add(busyFor))
 		if timeKey(head) >= at {
-			return head, s.setCreator(ctx, doc, ann, head, by)
+			return head, s.join(ctx, doc, ann, head, by)
 		}
 		key, bound = keyFor(timeKey(head), at), at
 	}
+}
+
+// join ends a touch that has not moved the time of a head. It stops a deletion of the thread that
+// looks for answers.
+func (s *Store) join(ctx context.Context, doc collab.DocumentRef, ann string, head store.Item, by *collab.Comment) error {
+	if head[keys.Closing] != nil {
+		refused, err := s.Write(ctx, store.Update(head.Key(), expression.Remove(expression.Name(keys.Closing)),
+			expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))))
+		if refused != nil {
+			return collab.NoAnnotation(doc, ann)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.setCreator(ctx, doc, ann, head, by)
 }
 
 // Touch moves the time and lastUpdated of a thread to at, before a change without a request. It
@@ -114,11 +130,11 @@ func (s *Store) touchHead(ctx context.Context, doc collab.DocumentRef, ann strin
 func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound collab.Millis) store.Write {
 	itemKeys := store.Item{}
 	setTimeKey(itemKeys, doc, ann, key)
-	set, condition := "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu", "attribute_exists(#pk) AND #upd < :bound"
+	set, condition := "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu REMOVE #cls", "attribute_exists(#pk) AND #upd < :bound"
 	return store.Write{Update: &types.Update{
 		Key: store.NewItem(headKey(doc, ann)), UpdateExpression: &set, ConditionExpression: &condition,
 		ExpressionAttributeNames: map[string]string{
-			"#pk": keys.PK, "#upd": keys.Upd, "#org": keys.Org, "#orgu": keys.OrgUpd, "#lu": keys.LastUpdated,
+			"#pk": keys.PK, "#upd": keys.Upd, "#org": keys.Org, "#orgu": keys.OrgUpd, "#lu": keys.LastUpdated, "#cls": keys.Closing,
 		},
 		ExpressionAttributeValues: store.Item{
 			":upd": itemKeys[keys.Upd], ":org": itemKeys[keys.Org], ":orgu": itemKeys[keys.OrgUpd],
