@@ -294,7 +294,8 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 //
 // Updates up to 500 comments of one annotation, each completely or not at all. Absent fields are
 // unchanged, 'null' clears, 'from' is merged, and all other values are replaced. userIds narrows
-// commentIds, or selects alone; the response omits excluded comments.
+// commentIds, or selects alone; the response omits excluded comments. With lastUpdated, the request
+// changes the comment only as the caller has read it.
 //
 // With triggerNotification, newly mentioned users are notified, directly or through a group. The
 // notification names actionUser, else the author of the first comment. Webhooks get each change; if
@@ -310,8 +311,8 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // The request fails with NOT_FOUND if the organization, the document or the annotation does not
 // exist. It fails with PERMISSION_DENIED, without any update, if verifyUserPermissions is true and
 // the author in 'from', or actionUser, cannot write in the document or see the annotation. It fails
-// with FAILED_PRECONDITION if the organization is disabled, or if the annotation has too many
-// comments to select by userIds alone.
+// with FAILED_PRECONDITION if the organization is disabled, if the annotation has too many comments
+// to select by userIds alone, or if the comment has another lastUpdated: the message names it.
 func (o CommentAnnotations) UpdateComments(ctx context.Context, request *CommentAnnotationsUpdateCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsUpdateCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsUpdateCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/update", request, writing(options))
@@ -584,7 +585,7 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // 'null' channel falls back from the document to the organization, and then to the default.
 // 'config' requires at least one channel. Besides 'inbox' and 'email' it can have 20 further
 // channels, such as 'slack', with names of at most 100 bytes: when an email would leave, webhooks
-// get the event notification.due for each of them.
+// get the event notification.due for each of them. A person replaces 'inbox' and 'email' alone.
 //
 // With mailFrequency, a user gets one email an hour, or one a day at a given hour, about unread
 // content: the newest threads first, at most 20 events, and the number of the others.
@@ -2284,6 +2285,8 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	CommentIDs []int64 `json:"commentIds,omitzero"`
 	// Only comments by these users; without commentIds, all of them, at most 500
 	UserIDs []string `json:"userIds,omitzero"`
+	// Only if the comment still has this lastUpdated, as a read returned it; requires one commentId
+	LastUpdated any `json:"lastUpdated,omitzero"`
 	// The changes: an absent field is unchanged, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
 	// The acting user: shown in notifications, and not notified

@@ -1,7 +1,10 @@
 package commentannotations
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -16,9 +19,28 @@ type UpdateCommentsRequest struct {
 	AnnotationID string               `json:"annotationId" rule:"required,id" person:"in"`
 	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" person:"in" doc:"The comments to update; this or userIds is required"`
 	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" person:"self" doc:"Only comments by these users; without commentIds, all of them, at most 500"`
+	LastUpdated  *ReadTime            `json:"lastUpdated" rule:"notnull" person:"in" schema:"Timestamp|Millis" doc:"Only if the comment still has this lastUpdated, as a read returned it; requires one commentId"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty" person:"in"`
 	Actor
 	TriggerNotification bool `json:"triggerNotification" doc:"Notify newly mentioned users in the app and by email, and post the change to webhooks"`
+}
+
+// ReadTime is a time as reads return it: the text of a Timestamp, or milliseconds.
+type ReadTime collab.Millis
+
+// UnmarshalJSON parses a text or a number.
+func (t *ReadTime) UnmarshalJSON(text []byte) error {
+	var at collab.Timestamp
+	if json.Unmarshal(text, &at) == nil {
+		*t = ReadTime(at)
+		return nil
+	}
+	var ms collab.Millis
+	if json.Unmarshal(text, &ms) != nil || ms < 0 || ms > collab.MaxMillis {
+		return errors.New("must be a time as reads return it, such as 2026-03-01T12:00:00.250Z, or milliseconds since epoch")
+	}
+	*t = ReadTime(ms)
+	return nil
 }
 
 // CommentData is an update of comments. An absent field is unchanged, null clears, the author is
@@ -51,6 +73,9 @@ func (r *UpdateCommentsRequest) Validate(m *rpc.Violations) {
 	if r.CommentIDs == nil && r.UserIDs == nil {
 		m.Add("commentIds", "is required without userIds")
 	}
+	if r.LastUpdated != nil && len(r.CommentIDs) != 1 {
+		m.Add("lastUpdated", "requires exactly one of commentIds")
+	}
 }
 
 // Validate rejects rights in a context, duplicate attachment ids, and more tagged users than an
@@ -70,7 +95,8 @@ Update comments.
 
 Updates up to 500 comments of one annotation, each completely or not at all. Absent fields are
 unchanged, 'null' clears, 'from' is merged, and all other values are replaced. userIds narrows
-commentIds, or selects alone; the response omits excluded comments.
+commentIds, or selects alone; the response omits excluded comments. With lastUpdated, the request
+changes the comment only as the caller has read it.
 
 With triggerNotification, newly mentioned users are notified, directly or through a group. The
 notification names actionUser, else the author of the first comment. Webhooks get each change; if
@@ -86,8 +112,8 @@ The response has a result for each comment by id, in the order sent. An item fai
 The request fails with NOT_FOUND if the organization, the document or the annotation does not
 exist. It fails with PERMISSION_DENIED, without any update, if verifyUserPermissions is true and
 the author in 'from', or actionUser, cannot write in the document or see the annotation. It fails
-with FAILED_PRECONDITION if the organization is disabled, or if the annotation has too many
-comments to select by userIds alone.`}
+with FAILED_PRECONDITION if the organization is disabled, if the annotation has too many comments to
+select by userIds alone, or if the comment has another lastUpdated: the message names it.`}
 }
 
 // UpdateComments updates comments of an annotation, each completely or not at all.
@@ -123,6 +149,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		}
 	}
 	at := req.UpdatedData.Value.at(call.Millis())
+	var changed error // the comment is not the one that the caller has read
 	change := collab.CommentChange{
 		IDs: ids, At: at,
 		Change: func(c *collab.Comment) error {
@@ -131,6 +158,12 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 					return errNotAuthor
 				}
 				return errNotSelected
+			}
+			if req.LastUpdated != nil { // there is one comment
+				if changed = nil; collab.Millis(*req.LastUpdated) != c.LastUpdated {
+					changed = collab.Errorf(collab.FailedPrecondition, "comment %d was changed meanwhile: its lastUpdated is %s", c.ID, collab.Timestamp(c.LastUpdated))
+					return changed
+				}
 			}
 			return req.UpdatedData.Value.apply(c, at)
 		},
@@ -143,7 +176,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, call.Request, doc, req.AnnotationID, change)
-	if err != nil {
+	if err = cmp.Or(err, changed); err != nil {
 		return nil, err
 	}
 	results := rpc.Keyed[UpdateCommentsResult]{}
@@ -201,8 +234,12 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	}
 	c.ResolverUsed = changeValue(c.ResolverUsed, d.IsCommentResolverUsed)
 	c.TextAvailable = changeValue(c.TextAvailable, d.IsCommentTextAvailable)
-	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, d.TaggedUserContacts)
-	c.Attachments = changeJSON(c.Attachments, d.Attachments)
+	tags, attachments := d.TaggedUserContacts, d.Attachments
+	if d.byPerson {
+		tags.Value, attachments.Value = keepTags(c.TaggedUserContacts, tags.Value), keepAttachments(c.Attachments, attachments.Value)
+	}
+	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, tags)
+	c.Attachments = changeJSON(c.Attachments, attachments)
 	c.Kept = changeKept(c.Kept, rpc.Keyed[collab.JSON]{
 		{Key: "actions", Value: d.Actions.Raw}, {Key: "progress", Value: d.Progress.Raw},
 	})
@@ -211,9 +248,39 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 		c.CreatedAt = d.CreatedAt.Value
 		c.SetAdded(added)
 	}
-	c.LastUpdated = max(c.LastUpdated, at)
+	if d.LastUpdated.Sent() {
+		c.LastUpdated = max(c.LastUpdated, at)
+	} else { // each update has its own
+		c.LastUpdated = min(max(c.LastUpdated+1, at), collab.MaxMillis)
+	}
 	if !c.HasContent() {
 		return collab.Errorf(collab.InvalidArgument, "the comment would have no content: %s", contentRule)
 	}
 	return nil
+}
+
+// keepTags returns a person's tags. A tag of a tagged user or group stays as it is stored, with the
+// fields that a person cannot send.
+func keepTags(stored collab.JSON, sent []Tag) []Tag {
+	var tags []Tag
+	decodeKept(stored, &tags)
+	return collab.Map(sent, func(tag Tag) Tag {
+		if i := slices.IndexFunc(tags, func(t Tag) bool { return t.UserID == tag.UserID && t.GroupID == tag.GroupID }); i >= 0 {
+			return tags[i]
+		}
+		return tag
+	})
+}
+
+// keepAttachments returns a person's attachments. One with a stored id keeps the fields that a
+// person cannot send.
+func keepAttachments(stored collab.JSON, sent []Attachment) []Attachment {
+	var attachments []Attachment
+	decodeKept(stored, &attachments)
+	return collab.Map(sent, func(a Attachment) Attachment {
+		if i := slices.IndexFunc(attachments, func(b Attachment) bool { return *a.AttachmentID == collab.Deref(b.AttachmentID) }); i >= 0 {
+			a.BucketPath, a.Metadata = attachments[i].BucketPath, attachments[i].Metadata
+		}
+		return a
+	})
 }
