@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -333,5 +334,38 @@ func TestTokenWrites(t *testing.T) {
 	token(create)
 	if now := len(stored()); now < before+3 {
 		t.Errorf("with used quotas there are %d items, and %d before", now, before)
+	}
+}
+
+// TestManyAtOnce checks that a hundred people can react to one comment, follow one document, and
+// follow one thread at the same time, as after an announcement.
+func TestManyAtOnce(t *testing.T) {
+	handler := apitest.Start(t).Handler()
+	post := func(path, data string) int {
+		return apitest.Post(handler, "/v2/"+path, `{"data": {"organizationId": "acme", `+data+`}}`).Code
+	}
+	post("organizations/documents/add", `"createOrganization": true, "documents": [{"documentId": "plan"}]`)
+	if code := post("commentannotations/add", `"documentId": "plan", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]}]`); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	for _, request := range [][2]string{
+		{"commentannotations/comments/reactions/add", `"documentId": "plan", "annotationId": "a", "commentId": 1, "emoji": "👍", "from": {"userId": "USER"}`},
+		{"commentannotations/comments/reactions/add", `"documentId": "plan", "annotationId": "a", "commentId": 1, "emoji": "🎉", "triggerNotification": true, "from": {"userId": "USER"}`},
+		{"notifications/config/set", `"documentIds": ["plan"], "userIds": ["USER"], "level": "all"`},
+		{"notifications/config/set", `"documentIds": ["plan"], "annotationIds": ["a"], "userIds": ["USER"], "level": "all"`},
+	} {
+		var failed atomic.Int32
+		var all sync.WaitGroup
+		for n := range 100 {
+			all.Go(func() {
+				if post(request[0], strings.ReplaceAll(request[1], "USER", fmt.Sprint("u", n))) != http.StatusOK {
+					failed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if n := failed.Load(); n > 0 {
+			t.Errorf("%s %s: %d of 100 fail", request[0], request[1], n)
+		}
 	}
 }

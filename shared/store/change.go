@@ -10,21 +10,28 @@ import (
 	"collabdata/shared/keys"
 )
 
-const tries = 5
+// Bounds of the attempts of Try. Each lost attempt costs the write units of its items, so more than
+// fewTries are made only while the lost ones cost little.
+const (
+	fewTries  = 5
+	mostTries = 20
+	mostLost  = 100 << 10 // bytes of the items of lost attempts
+)
 
 // ErrOvertaken makes Try call compute again: an item that compute read has changed since.
 var ErrOvertaken = errors.New("others wrote in between")
 
 // Try makes an optimistic write. compute reads and returns writes that carry mark, none if nothing
-// changes. If another request wrote in between, Try waits and calls compute again, up to five
-// times.
+// changes. If another request wrote in between, Try waits and calls compute again, five times, or 20
+// times if the items are small: a hundred people may react to one comment at once.
 //
 // Try returns ABORTED if every attempt loses. It also returns ABORTED if an answer is lost and
 // other requests have written since, because a retry would undo their writes. subject names the
 // data in the error.
 func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx context.Context) ([]Write, error)) error {
-	for n := range tries {
-		if n > 0 && !t.Backoff(ctx, n-1) {
+	lost := 0
+	for n := range mostTries {
+		if n >= fewTries && lost > mostLost || n > 0 && !t.Backoff(ctx, n-1) {
 			break
 		}
 		writes, err := compute(ctx)
@@ -40,6 +47,9 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 		}
 		if refused.Lost {
 			break
+		}
+		for _, of := range refused.Of {
+			lost += of.There.Size()
 		}
 	}
 	return ErrAborted(subject)

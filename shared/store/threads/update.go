@@ -19,11 +19,11 @@ const (
 )
 
 // UpdateAnnotations changes annotations and returns the errors in the order of ids. It writes the
-// attributes that differ if no other request wrote in between, with up to five attempts. If an
-// earlier attempt of the request changed an annotation, that is success.
+// attributes that differ if no other request wrote in between: see store.Table.Try. If an earlier
+// attempt of the request changed an annotation, that is success.
 //
 // Errors are NOT_FOUND if the annotation does not exist, INVALID_ARGUMENT if its head or a comment
-// would be too large, ABORTED after five attempts, and those of c's functions.
+// would be too large, ABORTED, and those of c's functions.
 //
 // With c.Comment, one transaction writes the head and up to collab.MaxComments changed comments.
 // More comments go first, in separate transactions, and the head last. A call that dies in between
