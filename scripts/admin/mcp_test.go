@@ -559,3 +559,34 @@ func TestAssistantRefused(t *testing.T) {
 		(&cli{}).fails(t, test.want, append([]string{"mcp"}, test.args...)...)
 	}
 }
+
+// TestAssistantInbox checks that the inbox of an assistant has no notification that its person may
+// not see, by a token or by a back end's credentials.
+func TestAssistantInbox(t *testing.T) {
+	service := apitest.Start(t)
+	server := httptest.NewServer(service.Handler())
+	t.Cleanup(server.Close)
+	d := &desk{url: server.URL, service: client.New(client.Config{BaseURL: server.URL, APIKey: "key", AuthToken: "token"})}
+	d.call(t, "/v2/organizations/add", `{"organizations": [{"organizationId": "acme"}]}`)
+	d.call(t, "/v2/organizations/documents/add", `{"organizationId": "acme", "documents": [{"documentId": "plan"}, {"documentId": "salaries"}]}`)
+	d.call(t, "/v2/organizations/documents/access/update", `{"organizationId": "acme", "documentIds": ["salaries"], "accessType": "restricted"}`)
+	d.call(t, "/v2/users/add", `{"organizationId": "acme", "documentId": "plan", "users": [{"userId": "guest"}]}`)
+	d.call(t, "/v2/notifications/add", `{"organizationId": "acme", "documentId": "salaries", "notificationId": "n", "actionUser": {"userId": "ann"}, "notifyAll": true,
+		"displayHeadlineMessageTemplate": "Layoffs are decided"}`)
+	org, err := service.Directory.OpenOrganization(t.Context(), "acme", "acme")
+	must.Do(t, err)
+	n, err := service.Inbox.Notification(t.Context(), org, "n")
+	must.Do(t, err)
+	must.Do(t, service.Inbox.AddToInboxOfAll(t.Context(), org, n))
+	t.Setenv("COLLABDATA_KEY", "key")
+	t.Setenv("COLLABDATA_TOKEN", "token")
+	for name, arguments := range map[string][]string{
+		"with a back end's credentials": {"--from", "guest", "--organization", "acme"},
+		"with a token":                  {"--token-command", "echo " + d.token(t, "guest", "editor", "plan")},
+	} {
+		list, _ := json.Marshal(d.connect(t, arguments...).get(t, "inbox", nil))
+		if strings.Contains(string(list), "Layoffs") {
+			t.Errorf("%s: %s", name, list)
+		}
+	}
+}

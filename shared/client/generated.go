@@ -504,8 +504,10 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // second can be missing.
 //
 // documentId, locationId and notificationIds narrow the list. It omits notifications of deleted
-// documents, threads and comments, and of threads that the user can no longer see. Comments have
-// their current text. A page can have fewer notifications than asked, even none, and still have a
+// documents, threads and comments, and of threads that the user can no longer see. With asUserId,
+// as for a person with a token, it also omits notifications about documents that the user cannot
+// see, and those to everyone unless the user is a member of the organization. Comments have their
+// current text. A page can have fewer notifications than asked, even none, and still have a
 // nextPageToken, which is also returned as pageToken.
 //
 // The first page of a user has unreadCount, the number of unread notifications in the inbox, unless
@@ -2690,6 +2692,8 @@ type NotificationsGetRequest struct {
 	DocumentID string `json:"documentId,omitzero"`
 	// In the inbox of this user; this or documentId is required
 	UserID string `json:"userId,omitzero"`
+	// In the inbox of this user, only what the user can see; instead of userId
+	AsUserID string `json:"asUserId,omitzero"`
 	// Only at this location
 	LocationID string `json:"locationId,omitzero"`
 	// Only these; missing ones are skipped; at most 30

@@ -36,9 +36,9 @@ type Reader struct {
 	Now      collab.Millis // decides which grants are valid
 	Strong   bool          // read threads with strong consistency, for emails
 
-	// Covered reports which documents a personal token covers. It is nil for a back end and for
-	// emails. A person also needs access to the document, and membership of the organization for a
-	// notification to everyone.
+	// Covered reports which documents a personal token covers, all for a back end that reads as the
+	// user. It is nil for other reads of a back end and for emails. A person also needs access to the
+	// document, and membership of the organization for a notification to everyone.
 	Covered func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error)
 }
 

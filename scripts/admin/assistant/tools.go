@@ -330,7 +330,7 @@ type notification struct {
 }
 
 func (s *server) inbox(ctx context.Context, in inboxInput) (any, error) {
-	d := s.own(data{"pageSize": mostNotifications})
+	d := s.reading(data{"pageSize": mostNotifications})
 	if in.UnreadOnly {
 		d["unreadOnly"] = true
 	}

@@ -287,6 +287,9 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 	if !r.v1 {
 		a.Agent, a.ResolvedAt = r.agent(t.Agent()), collab.Timestamp(t.ResolvedAt)
 	}
+	if r.token {
+		a.Suggestion = forPerson(a.Suggestion)
+	}
 	if r.typed() {
 		a.CommentCategories, a.IAM, a.Suggestion = []collab.JSON{}, collab.JSON("{}"), completeSuggestion(a.Suggestion)
 	}

@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -65,6 +66,17 @@ func completeSuggestion(suggestion collab.JSON) collab.JSON {
 		}
 	}
 	return rpc.JSON(made)
+}
+
+// forPerson returns a suggestion as a person receives it: the user who decided has only the fields
+// that persons see of users.
+func forPerson(suggestion collab.JSON) collab.JSON {
+	var by collab.User
+	if json.Unmarshal(member(suggestion, "resolvedBy"), &by) != nil || by.UserID == "" {
+		return suggestion
+	}
+	shown := collab.User{UserID: by.UserID, Name: by.Name, UserDetails: collab.UserDetails{PhotoURL: by.PhotoURL}}
+	return merge(suggestion, rpc.JSON(map[string]any{"resolvedBy": shown}))
 }
 
 // Fill bounds a person's suggestion and context, and rejects the members of a decision.

@@ -17,6 +17,7 @@ type GetRequest struct {
 	OrganizationID  string         `json:"organizationId" rule:"required,id" person:"in"`
 	DocumentID      string         `json:"documentId" rule:"notnull,docid" person:"in" doc:"Of this document; this or userId is required"`
 	UserID          string         `json:"userId" rule:"notnull,id" person:"self" doc:"In the inbox of this user; this or documentId is required"`
+	AsUserID        *string        `json:"asUserId" rule:"notnull,id" person:"self" doc:"In the inbox of this user, only what the user can see; instead of userId"`
 	LocationID      string         `json:"locationId" rule:"notnull,id" doc:"Only at this location"`
 	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"Only these; missing ones are skipped"`
 	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" person:"in" doc:"Created then or later"`
@@ -26,8 +27,13 @@ type GetRequest struct {
 	rpc.PageRequest
 }
 
-// Validate requires userId or documentId.
+// Validate requires userId, asUserId or documentId.
 func (r *GetRequest) Validate(m *rpc.Violations) {
+	if asUser := collab.Deref(r.AsUserID); asUser != "" {
+		if r.UserID = cmp.Or(r.UserID, asUser); r.UserID != asUser {
+			m.Add("asUserId", "must be the userId: send only one")
+		}
+	}
 	if r.DocumentID == "" && r.UserID == "" {
 		m.Add("userId", "is required without documentId")
 	}
@@ -139,8 +145,9 @@ all notifications of the document, without 'read' and 'clicked'. Notifications o
 can be missing.
 
 documentId, locationId and notificationIds narrow the list. It omits notifications of deleted
-documents, threads and comments, and of threads that the user can no longer see. Comments have
-their current text. A page can have fewer notifications than asked, even none, and still have a
+documents, threads and comments, and of threads that the user can no longer see. With asUserId, as
+for a person with a token, it also omits notifications about documents that the user cannot see, and
+those to everyone unless the user is a member of the organization. Comments have their current text. A page can have fewer notifications than asked, even none, and still have a
 nextPageToken, which is also returned as pageToken.
 
 The first page of a user has unreadCount, the number of unread notifications in the inbox, unless
@@ -172,7 +179,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			return nil, err
 		}
 		org := q.Of.OrganizationRef
-		_, _, err = s.fill(ctx, call, page, org, s.Inbox.Reader(org, ""), q, req.Locale, at)
+		_, _, err = s.fill(ctx, call, page, org, s.Inbox.Reader(org, ""), q, req, at)
 		return page, err
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
@@ -183,7 +190,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	first, after := at == "", req.CreatedAfter != nil
 	count := func(ctx context.Context, position string) ([]string, string, error) {
 		return reader.Unread(ctx, position, func(documents []string) (own, all map[string]bool, err error) {
-			return s.counted(ctx, call, org, documents)
+			return s.counted(ctx, call, org, req, documents)
 		})
 	}
 	var unread int       // on this page
@@ -191,7 +198,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	var next, end string // of the page and the count
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		unread, next, err = s.fill(within, call, page, org, reader, q, req.Locale, at)
+		unread, next, err = s.fill(within, call, page, org, reader, q, req, at)
 		return err
 	})
 	if first && !after { // polling without news needs no count
@@ -246,16 +253,16 @@ func (s *Service) covered(ctx context.Context, call *rpc.Call, org collab.Organi
 }
 
 // counted returns the documents of countable notifications: the user's own, and those to everyone.
-// For a person, the token must cover a document, and the person must see it as far as known without
-// the permission provider. Notifications to everyone require membership.
+// With asUserId, a token must cover a document, and the user must see it as far as known without the
+// permission provider. Notifications to everyone require membership.
 func (s *Service) counted(
-	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, documents []string,
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *GetRequest, documents []string,
 ) (own, all map[string]bool, err error) {
-	if own, err = s.covered(ctx, call, org, documents); call.Person == nil || err != nil {
+	if own, err = s.covered(ctx, call, org, documents); req.AsUserID == nil || err != nil {
 		return own, own, err
 	}
 	q := collab.StandingQuery{
-		Users: []string{call.Person.UserID}, Person: call.Person, Provided: call.Settings.PermissionProvider, Members: true,
+		Users: []string{req.UserID}, Person: call.Person, Provided: call.Settings.PermissionProvider, Members: true,
 	}
 	q.Documents = collab.Map(documents, func(d string) collab.DocumentRef {
 		return collab.DocumentRef{OrganizationRef: org, Document: d, Incarnation: collab.AnyIncarnation}
@@ -264,7 +271,7 @@ func (s *Service) counted(
 	if err != nil {
 		return nil, nil, err
 	}
-	member := of.Members[call.Person.UserID].Holds(call.Millis())
+	member := of.Members[req.UserID].Holds(call.Millis())
 	all = map[string]bool{}
 	for i, d := range documents {
 		own[d] = own[d] && of.Documents[i][0].Viewer(call.Millis()).May
@@ -277,7 +284,7 @@ func (s *Service) counted(
 // the position of the next page, or "". It can stop early after many excluded notifications.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, from *inbox.Reader,
-	q collab.NotificationQuery, locale, at string,
+	q collab.NotificationQuery, req *GetRequest, at string,
 ) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
 	documents := map[string]bool{} // of the threads so far
@@ -299,7 +306,7 @@ func (s *Service) fill(
 				}
 			}
 		}
-		entries, recipient, err := s.refresh(ctx, call, org, found, q.User, locale)
+		entries, recipient, err := s.refresh(ctx, call, org, found, req)
 		if err != nil {
 			return 0, "", err
 		}

@@ -12,15 +12,15 @@ import (
 // refresh returns entries with their current content in a language, or that of the user for "". It
 // also returns the user, as far as known as a member: see inboxview.View.Show.
 func (s *Service) refresh(
-	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user, locale string,
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, req *GetRequest,
 ) (list []collab.InboxEntry, reader collab.User, err error) {
-	r := inboxview.Reader{Settings: call.Settings, Org: org, User: user, Locale: locale, Now: call.Millis()}
-	if call.Person != nil {
+	r := inboxview.Reader{Settings: call.Settings, Org: org, User: req.UserID, Locale: req.Locale, Now: call.Millis()}
+	if req.AsUserID != nil {
 		r.Covered = func(ctx context.Context, documents []collab.DocumentRef) ([]bool, error) {
 			ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })
 			covered, err := s.covered(ctx, call, org, ids)
 			return collab.Map(documents, func(d collab.DocumentRef) bool {
-				return covered[d.Document] && call.Person.Issued(d.Incarnation)
+				return covered[d.Document] && (call.Person == nil || call.Person.Issued(d.Incarnation))
 			}), err
 		}
 	}
@@ -30,6 +30,6 @@ func (s *Service) refresh(
 		return nil, reader, err
 	}
 	reader = shown.Member.User
-	reader.UserID = cmp.Or(reader.UserID, user)
+	reader.UserID = cmp.Or(reader.UserID, req.UserID)
 	return collab.Map(shown.Entries, func(e inboxview.Entry) collab.InboxEntry { return e.InboxEntry }), reader, nil
 }

@@ -204,7 +204,7 @@ func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *Update
 	}
 	if call.Person != nil {
 		c.Check = func(ctx context.Context, e collab.InboxEntry) error {
-			visible, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, req.UserID, "")
+			visible, _, err := s.refresh(ctx, call, org, []collab.InboxEntry{e}, &GetRequest{UserID: req.UserID, AsUserID: &req.UserID})
 			if err == nil && len(visible) == 0 {
 				err = collab.Errorf(collab.NotFound, "the notification is hidden")
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -123,12 +124,54 @@ func (f Fields) String() string {
 	return strings.Join(list, " ")
 }
 
+// withoutAddresses returns a free-form value without the addresses of user objects in it. A user
+// object has a userId; if it has only fields of users, the fields for back ends go as well.
+func withoutAddresses(value collab.JSON) collab.JSON {
+	switch {
+	case len(value) > 0 && value[0] == '[':
+		var list []collab.JSON
+		must(json.Unmarshal(value, &list))
+		return JSON(collab.Map(list, withoutAddresses))
+	case len(value) == 0 || value[0] != '{':
+		return value
+	}
+	var members Keyed[collab.JSON]
+	must(json.Unmarshal(value, &members))
+	_, named := members.Get("userId")
+	_, addressed := members.Get("email")
+	foreign := slices.ContainsFunc(members, func(m Member[collab.JSON]) bool { return !userFields[m.Key] })
+	left := Keyed[collab.JSON]{}
+	for _, m := range members {
+		_, shown := shownOfUsers[m.Key]
+		if named && addressed && !shown && (m.Key == "email" || !foreign) {
+			continue
+		}
+		left = append(left, Member[collab.JSON]{m.Key, withoutAddresses(m.Value)})
+	}
+	return JSON(left)
+}
+
+var (
+	shownOfUsers = Received(reflect.TypeFor[collab.User]())
+	userFields   = func() map[string]bool {
+		names := map[string]bool{}
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[collab.User]()) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			names[name] = true
+		}
+		return names
+	}()
+)
+
 // prune copies the next value with only the members in f. It panics if that is not JSON.
 func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
 	kind := from.PeekKind()
 	if f == nil || kind != '{' && kind != '[' {
 		value, err := from.ReadValue()
 		must(err)
+		if kind == '{' || kind == '[' {
+			value = jsontext.Value(withoutAddresses(collab.JSON(value)))
+		}
 		must(to.WriteValue(value))
 		return
 	}

@@ -584,7 +584,7 @@ var listed = map[string]list{
 	"/v2/notifications/get": {draws: 8, request: func(w *world) map[string]any {
 		data := w.optional(4, map[string]any{
 			"documentId": one(w, w.documents), "locationId": "top", "createdAfter": w.time(), "unreadOnly": true, "locale": one(w, []string{"de", "pt-BR"}), "order": one(w, []string{"asc", "desc"}),
-			"notificationIds": rpc.Distinct(slices.Concat(some(w, w.notes), some(w, w.notes), []string{"none"})), "userId": user,
+			"notificationIds": rpc.Distinct(slices.Concat(some(w, w.notes), some(w, w.notes), []string{"none"})), "userId": user, "asUserId": user,
 		})
 		if w.chance(2) {
 			data["userId"] = user
