@@ -573,7 +573,7 @@ var listed = map[string]list{
 	"/v2/commentannotations/comments/get": {request: func(w *world) map[string]any {
 		data := w.optional(3, map[string]any{"userIds": some(w, w.users[:6]), "asUserId": user})
 		if w.chance(5) {
-			data["commentIds"] = collab.Map(some(w, w.comments), func(id string) json.Number { return json.Number(id) })
+			data["commentIds"] = collab.Map(rpc.Distinct(some(w, w.comments)), func(id string) json.Number { return json.Number(id) })
 		}
 		data["documentId"], data["annotationId"] = "d00", busy
 		return data
