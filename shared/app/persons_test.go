@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
@@ -366,6 +369,64 @@ func TestManyAtOnce(t *testing.T) {
 		all.Wait()
 		if n := failed.Load(); n > 0 {
 			t.Errorf("%s %s: %d of 100 fail", request[0], request[1], n)
+		}
+	}
+}
+
+// TestHiddenDocument checks that no operation tells a person a document that is restricted,
+// disabled, or from which the person was removed, from a missing one.
+func TestHiddenDocument(t *testing.T) {
+	c := newCaller(t, func(of *app.Config) { of.LiveURL = "ws://live.test" })
+	c.must("organizations/documents/add", `"documents": [{"documentId": "secret"}, {"documentId": "off"}, {"documentId": "left"}]`)
+	c.must("organizations/documents/access/update", `"documentIds": ["secret"], "accessType": "restricted"`)
+	c.must("users/add", `"documentId": "left", "users": [{"userId": "ann"}]`)
+	for _, id := range []string{"secret", "off", "left"} {
+		c.must("commentannotations/add", `"documentId": "`+id+`", "commentAnnotations": [{"annotationId": "a", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]}]`)
+	}
+	c.must("users/delete", `"documentId": "left", "userIds": ["ann"]`)
+	c.must("organizations/documents/access/disablestate/update", `"documentIds": ["off"], "disabled": true`)
+	requests := map[string][]string{
+		"commentannotations/add":                       {`"documentId": "D", "commentAnnotations": [{"commentData": [{"commentText": "x"}]}]`},
+		"commentannotations/get":                       {`"documentId": "D"`, `"documentIds": ["D"]`, `"documentIds": ["D"], "annotationIds": ["a"]`, `"documentId": "D", "updatedAfter": NOW, "includeDeleted": true`},
+		"commentannotations/update":                    {`"documentId": "D", "annotationIds": ["a"], "updatedData": {"status": {"id": "RESOLVED"}}`, `"documentId": "D", "annotationIds": ["a"], "updatedData": {"visibility": {"type": "restricted", "userIds": ["ann"]}}`},
+		"commentannotations/delete":                    {`"documentId": "D", "annotationIds": ["a"]`},
+		"commentannotations/comments/add":              {`"documentId": "D", "annotationId": "a", "commentData": [{"commentText": "x"}]`, `"documentId": "D", "annotationId": "a", "commentData": [{"commentText": "x {{ann}}", "taggedUserContacts": [{"userId": "ann"}]}]`},
+		"commentannotations/comments/update":           {`"documentId": "D", "annotationId": "a", "commentIds": [1], "updatedData": {"commentText": "x"}`},
+		"commentannotations/comments/get":              {`"documentId": "D", "annotationId": "a"`},
+		"commentannotations/comments/delete":           {`"documentId": "D", "annotationId": "a", "commentIds": [1]`},
+		"commentannotations/comments/reactions/add":    {`"documentId": "D", "annotationId": "a", "commentId": 1, "emoji": "👍"`},
+		"commentannotations/comments/reactions/delete": {`"documentId": "D", "annotationId": "a", "commentId": 1, "emoji": "👍"`},
+		"commentannotations/count/get":                 {`"documentIds": ["D"]`, `"documentIds": ["D"], "unreadFor": "ann"`},
+		"commentannotations/read/set":                  {`"documentId": "D", "read": true`, `"documentId": "D", "read": false`, `"documentId": "D", "annotationIds": ["a"], "read": true`},
+		"commentannotations/read/get":                  {`"documentIds": ["D"]`},
+		"notifications/config/set":                     {`"documentIds": ["D"], "config": {"inbox": "ALL"}`, `"documentIds": ["D"], "level": "all"`, `"documentIds": ["D"], "level": "default"`, `"documentIds": ["D"], "annotationIds": ["a"], "level": "all"`},
+		"notifications/config/get":                     {`"documentIds": ["D"]`},
+		"notifications/get":                            {`"documentId": "D"`},
+		"users/get":                                    {`"documentId": "D"`, `"documentId": "D", "userIds": ["bob"]`},
+		"live/tickets/add":                             {`"documentIds": ["D"]`},
+	}
+	for _, e := range api.Endpoints() {
+		path, v2 := strings.CutPrefix(e.Path, "/v2/")
+		if e.Person == rpc.BackEnd || !v2 || !slices.ContainsFunc(rpc.ShapeOf(e.Operation.Request).Object.Fields, func(f rpc.Field) bool {
+			return f.In && strings.HasPrefix(f.Name, "documentId")
+		}) {
+			continue
+		}
+		if requests[path] == nil {
+			t.Errorf("this test has no request to %s", e.Path)
+		}
+		for _, data := range requests[path] {
+			answer := func(id string) string {
+				c.now = c.now.Add(11 * time.Second) // resets personal limits
+				code, body := c.ann(path, strings.ReplaceAll(strings.ReplaceAll(data, `"D"`, `"`+id+`"`), "NOW", fmt.Sprint(c.now.UnixMilli())), "")
+				return fmt.Sprint(code, " ", strings.ReplaceAll(body, id, "D"))
+			}
+			missing := answer("nobody")
+			for _, id := range []string{"secret", "off", "left"} {
+				if got := answer(id); got != missing {
+					t.Errorf("%s %s\n of %s %.300s\n missing %.300s", path, data, id, got, missing)
+				}
+			}
 		}
 	}
 }

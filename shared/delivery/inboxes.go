@@ -119,7 +119,7 @@ func (r *eventRun) serve(ctx context.Context, people []person) (there bool, err 
 }
 
 // notified reports whether an earlier event sent the notification, and inboxes show it. It
-// withdraws one about reactions to a comment that has none left.
+// withdraws one about reactions to a comment that has none left, or that its author has deleted.
 func (r *eventRun) notified(ctx context.Context, id string) (bool, error) {
 	n, err := r.Inbox.Notification(ctx, r.document.OrganizationRef, id)
 	switch {
@@ -133,8 +133,11 @@ func (r *eventRun) notified(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	for _, c := range comments {
-		if _, emoji := c.Reaction(n.ActionUser.UserID); emoji != "" && c.Added() <= n.CreatedAt {
-			return true, nil
+		if _, emoji := c.Reaction(n.ActionUser.UserID); emoji == "" || c.Added() > n.CreatedAt {
+			continue
+		}
+		if deleted, err := r.Inbox.DeletedBy(ctx, r.document.OrganizationRef, c.AuthorID, n); err != nil || !deleted {
+			return err == nil, err
 		}
 	}
 	return false, r.Inbox.Withdraw(ctx, r.document.OrganizationRef, n)

@@ -93,6 +93,13 @@ func DeleteRead(it Item, same ...string) Write {
 	}}
 }
 
+// Replace puts an item in place of one with its key, if the attributes in same are unchanged since
+// that was read.
+func Replace(read, it Item, same ...string) Write {
+	condition, names, values := unchanged(read, same)
+	return Write{Put: &types.Put{Item: it, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values}}
+}
+
 // Require adds a condition to a transaction: the item exists, and its attributes in same are
 // unchanged since it was read.
 func Require(it Item, same ...string) Write {

@@ -248,8 +248,18 @@ func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRe
 		return err
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
+	for i, of := range viewers {
+		for _, v := range of {
+			if !v.May && (call.Person != nil || ids == nil && req.Level != collab.LevelDefault) {
+				return collab.NoDocument(docs[i].Organization, docs[i].Document)
+			}
+		}
+	}
 	if ids == nil {
-		return s.follow(ctx, call, docs, users, viewers, req.Level)
+		return store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
+			_, err := s.Threads.Follow(ctx, call.Request, docs[i], users, req.Level)
+			return err
+		})
 	}
 	for _, id := range ids {
 		head, err := s.Threads.Head(ctx, docs[0], id)
@@ -263,21 +273,4 @@ func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRe
 		}
 	}
 	return errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level)...)
-}
-
-// follow sets or ends following documents, of which viewers are the users.
-func (s *Service) follow(
-	ctx context.Context, call *rpc.Call, docs []collab.DocumentRef, users []string, viewers [][]collab.Viewer, level collab.Level,
-) error {
-	for i, of := range viewers {
-		for _, v := range of {
-			if !v.May && (level != collab.LevelDefault || call.Person != nil) {
-				return collab.NoDocument(docs[i].Organization, docs[i].Document)
-			}
-		}
-	}
-	return store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
-		_, err := s.Threads.Follow(ctx, call.Request, docs[i], users, level)
-		return err
-	})
 }

@@ -36,12 +36,14 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 }
 
 // deleteForAll deletes a notification for everyone. For a comment event it keeps a deletion mark as
-// long as the event, because a delivery would add the notification again.
+// long as the event, because a delivery would add the notification again. The mark has the time of
+// the notification: a later one may have its id.
 func (s *Store) deleteForAll(ctx context.Context, org collab.OrganizationRef, it store.Item, n collab.Notification) error {
 	unlist := store.Delete(listed(org, n).Key())
 	if it[keys.AddedBy] == nil {
 		deleted := store.NewItem(it.Key())
 		deleted[keys.DeletedAt], deleted[keys.Expires] = store.Number(s.Millis()), store.Number(outbox.Expiry(s.Millis()))
+		deleted[keys.CreatedAt] = store.Number(n.CreatedAt)
 		_, err := s.Write(ctx, store.Put(deleted), unlist)
 		return err
 	}

@@ -107,15 +107,29 @@ func (s *Store) AddNotification(
 	return false, s.deleteRecipients(ctx, org, n.ID, ev.ID)
 }
 
+// deletedFor reports whether an item is the deletion mark of a notification with a time.
+func deletedFor(it store.Item, at collab.Millis) bool {
+	return it[keys.DeletedAt] != nil && it.Number(keys.CreatedAt) >= at
+}
+
 // Derive adds the notification of a comment event unless it exists. It returns false if the
-// notification was deleted.
+// notification was deleted. It replaces the deletion mark of an earlier one with its id.
 func (s *Store) Derive(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) (bool, error) {
 	// First, so that the list never lacks the notification.
 	if err := s.Put(ctx, listed(org, n)); err != nil {
 		return false, err
 	}
-	there, err := s.Create(ctx, itemOf(org, n, false, users))
-	if err == nil && there[keys.DeletedAt] != nil {
+	it := itemOf(org, n, false, users)
+	there, err := s.Create(ctx, it)
+	if err == nil && there[keys.DeletedAt] != nil && !deletedFor(there, n.CreatedAt) {
+		var refused *store.Refusal
+		if refused, err = s.Write(ctx, store.Replace(there, it, keys.DeletedAt)); refused != nil {
+			there = refused.Of[0].There
+		} else {
+			there = nil
+		}
+	}
+	if err == nil && deletedFor(there, n.CreatedAt) {
 		return false, s.Delete(ctx, listed(org, n).Key())
 	}
 	return err == nil, err
@@ -172,6 +186,12 @@ func (s *Store) Deleted(ctx context.Context, ev *collab.Event) (bool, error) {
 	if ev.NotificationID != "" {
 		return it.Text(keys.AddedBy) != ev.ID, err
 	}
+	return deletedFor(it, ev.Time), err
+}
+
+// DeletedBy reports whether a user has deleted a notification from the inbox.
+func (s *Store) DeletedBy(ctx context.Context, org collab.OrganizationRef, user string, n collab.Notification) (bool, error) {
+	it, err := s.Get(ctx, keys.NotificationState(org, user, n.CreatedAt, n.ID))
 	return it[keys.DeletedAt] != nil, err
 }
 

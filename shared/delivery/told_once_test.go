@@ -35,3 +35,35 @@ func TestTwins(t *testing.T) {
 		}
 	}
 }
+
+// TestReactionsAgain checks that a later reaction in a thread notifies the author of the comment
+// again if the earlier notification was deleted, for everyone or out of the author's inbox.
+func TestReactionsAgain(t *testing.T) {
+	for _, user := range []string{"", "bob"} {
+		t.Run("deleted by "+user, func(t *testing.T) {
+			a, w := newAccount(t)
+			for _, user := range []string{"ann", "bob", "cid"} {
+				a.member(user)
+			}
+			p := w.start()
+			first := a.reaction("bob", "ann")
+			w.send(first)
+			w.drain(p)
+			if got := a.inbox("bob"); len(got) != 1 {
+				t.Fatalf("bob has %q", got)
+			}
+			a.deleteNotification(user, first.Notification())
+			w.send(first) // late
+			w.drain(p)
+			if got := a.inbox("bob"); len(got) != 0 {
+				t.Fatalf("after the deletion, bob has %q", got)
+			}
+			w.add(time.Hour)
+			w.send(a.reaction("bob", "cid"))
+			w.settle(p)
+			if got := a.inbox("bob"); len(got) != 1 {
+				t.Errorf("after another reaction, bob has %q", got)
+			}
+		})
+	}
+}
