@@ -10,8 +10,22 @@ type PersonalData struct {
 	Preferences  *PersonalPreferences
 	Annotation   *Thread // created by or assigned to the user, without comments
 	Comment      *PersonalComment
-	Reactions    []PersonalReaction // to one comment; the only field that can be set beside Comment
+	Reactions    []PersonalReaction // to one comment; can be set beside Comment
+	Level        *PersonalLevel     // can be set beside Annotation
+	ReadState    *PersonalReadState
 	Notification *InboxEntry
+}
+
+// PersonalLevel is a user's level for a thread, or for the document if Annotation is "".
+type PersonalLevel struct {
+	Document, Annotation string
+	Level                Level
+}
+
+// PersonalReadState is a user's read state of a thread, or of the document if its Annotation is "".
+type PersonalReadState struct {
+	Document string
+	UserReadState
 }
 
 // PersonalGrant is a user's grant on a folder or document.
@@ -21,10 +35,11 @@ type PersonalGrant struct {
 }
 
 // PersonalPreferences are a user's preferences for a document, or for the organization if the
-// document is "".
+// document is "". The times of emails are those of the organization.
 type PersonalPreferences struct {
 	Document string
 	Preferences
+	MailTimes
 }
 
 // PersonalComment is a comment that the user wrote or is tagged in, with its location.

@@ -45,21 +45,21 @@ func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 
 // ReadStatePartition returns the partition of users' read states in a document.
 func ReadStatePartition(doc collab.DocumentRef) string {
-	return seen.Partition(inDocument(doc, Parts{}))
+	return ADocumentReadState.Partition(inDocument(doc, Parts{}))
 }
 
 // ReadState returns the key of a user's read state for a document.
 func ReadState(doc collab.DocumentRef, user string) Key {
-	return seen.Key(inDocument(doc, Parts{User: user}))
+	return ADocumentReadState.Key(inDocument(doc, Parts{User: user}))
 }
 
 // ThreadReadState returns the key of a user's read state for an annotation.
 func ThreadReadState(doc collab.DocumentRef, user, ann string) Key {
-	return seenThread.Key(inDocument(doc, Parts{User: user, Ann: ann}))
+	return AThreadReadState.Key(inDocument(doc, Parts{User: user, Ann: ann}))
 }
 
 // Followers returns the key of a document's list of followers.
-func Followers(doc collab.DocumentRef) Key { return followers.Key(inDocument(doc, Parts{})) }
+func Followers(doc collab.DocumentRef) Key { return AFollowersList.Key(inDocument(doc, Parts{})) }
 
 // LeftPartition returns the partition of the AnnotationLeft items of a document. It ends in LEFT;
 // partitions that end in GONE have the removals of users.

@@ -110,13 +110,13 @@ func TestBelow(t *testing.T) {
 	doc := plan
 	doc.Incarnation = 5
 	for kind, want := range map[*Kind]Place{
-		ADocumentGrant: {In: true, PK: DocumentGranted(doc)},
-		APreference:    {PK: PreferencePartition(doc.OrganizationRef), Prefix: "d#"},
-		AThread:        {PK: DocumentPartition(doc), Prefix: Annotations},
-		seenThread:     {PK: ReadStatePartition(doc), Prefix: "u#"},
+		ADocumentGrant:   {In: true, PK: DocumentGranted(doc)},
+		APreference:      {PK: PreferencePartition(doc.OrganizationRef), Prefix: "d#"},
+		AThread:          {PK: DocumentPartition(doc), Prefix: Annotations},
+		AThreadReadState: {PK: ReadStatePartition(doc), Prefix: "u#"},
 	} {
 		user := ""
-		if kind == seenThread {
+		if kind == AThreadReadState {
 			user = "u"
 		}
 		got, ok := kind.Below(ADocument, ADocument.Naming(inDocument(plan, Parts{}), 5), user, true)

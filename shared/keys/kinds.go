@@ -86,16 +86,16 @@ var (
 	ARemoval                 = kind(Kind{Name: "user taken out", PK: inOrg + "#GONE", SK: "{who}", Of: AnOrganization, Users: "usr", Line: "removal"})
 	ARemovalFromFolder       = kind(Kind{Name: "user taken out of a folder", PK: inOrg + "#GONE", SK: "{who}#F#{folder!}", Of: AnOrganization, Users: "usr", Line: "removal"})
 
-	AThread       = kind(Kind{Name: "thread", PK: inDoc, SK: "ANN#{ann}", Of: ADocument, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"})
-	AComment      = kind(Kind{Name: "comment", PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ADocument, Users: "from cr tag kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"})
-	threadID      = kind(Kind{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"})
-	seen          = kind(Kind{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
-	seenThread    = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
-	followers     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
-	AGoneThread   = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
-	nextNotice    = kind(Kind{Name: "next notice", PK: inOrg + "#M#{user}", SK: "{id}", Of: AnOrganization, Expires: true, NoLine: ofNotifications})
-	documentEntry = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
-	ANotification = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
+	AThread            = kind(Kind{Name: "thread", PK: inDoc, SK: "ANN#{ann}", Of: ADocument, Users: "from asg cr rby vis.users flw kept", Told: ThreadsChanged, Line: "annotation level"})
+	AComment           = kind(Kind{Name: "comment", PK: inDoc, SK: "ANN#{ann}#CMT#{comment:16}", Of: ADocument, Users: "from cr tag kept rea", Mentions: "txt htm", Told: ThreadsChanged, Line: "comment"})
+	threadID           = kind(Kind{Name: "document of a thread", PK: inOrg + "#ID#{ann}", SK: "{doc!}", Of: AThread, Line: "annotation"})
+	ADocumentReadState = kind(Kind{Name: "seen of a document", PK: inDoc + "#SEEN", SK: "{user}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
+	AThreadReadState   = kind(Kind{Name: "seen of a thread", PK: inDoc + "#SEEN", SK: "{user}#{ann}", Of: ADocument, Told: ThreadsChanged, Line: "readState"})
+	AFollowersList     = kind(Kind{Name: "followers of a document", PK: inDoc, SK: "FOLLOWERS", Of: ADocument, Users: "flw", Line: "level"})
+	AGoneThread        = kind(Kind{Name: "thread that left", PK: inDoc + "#LEFT", SK: "{at:15}#{ann}", Of: ADocument, Expires: true, Users: "cr vis.users", NoLine: "a deleted thread"})
+	nextNotice         = kind(Kind{Name: "next notice", PK: inOrg + "#M#{user}", SK: "{id}", Of: AnOrganization, Expires: true, NoLine: ofNotifications})
+	documentEntry      = kind(Kind{Name: "entry of a document's notifications", PK: inDoc + "#NTF", SK: "{at:15}#{id}", Of: ADocument, Expires: true, NoLine: ofNotifications})
+	ANotification      = kind(Kind{Name: "notification", PK: inOrg + "#NTF#{id}", SK: "NTF", Of: documentEntry, Expires: true,
 		Users: "to body.actionUser body.assignedTo body.displayHeadlineMessageTemplateData body.displayBodyMessageTemplateData body.sharedWithUserIds", NoLine: ofNotifications})
 	recipients = kind(Kind{Name: "recipients of a notification", PK: inOrg + "#NTF#{id}", SK: "TO#{event}#{at:3}", Of: documentEntry, Few: true,
 		Expires: true, Users: "body", NoLine: ofNotifications})
@@ -124,7 +124,7 @@ var kinds = []*Kind{
 	apiKey, AnAccount, accountAPIKey, permissionProvider, signingKeys, accountEntry, mailSecret, lastWebhook, webhook, lane, quota,
 	personQuota, noMailAddress, AnOrganization, AMember, AnOrganizationPreference, APreference, ADocumentGrant, AFolderGrant,
 	AnOpening, APlaceInGroup, groupUser, inboxEntry, notificationState, noMailUser, readUntil, ADocument, folderOf, groupOf, folderTree, allEntry,
-	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, seen, seenThread, followers, AGoneThread, nextNotice, documentEntry, ANotification,
+	ARemoval, ARemovalFromFolder, AThread, AComment, threadID, ADocumentReadState, AThreadReadState, AFollowersList, AGoneThread, nextNotice, documentEntry, ANotification,
 	recipients, ARemovalFromDocument, heartbeat, eventOf, dueNotice, pendingWork, waitingDelivery, delivery, newDelivery, job,
 	jobProgress, keptAnswer, ticket, connection, userConnection, watcher, connectionCount,
 }

@@ -32,6 +32,8 @@ type Profile struct {
 	Grants      []DataGrant       `json:"grants" doc:"Grants on folders and documents"`
 	GroupIDs    []string          `json:"organizationUserGroupIds" doc:"The person's groups"`
 	Preferences []DataPreferences `json:"preferences" doc:"For the organization, and for documents"`
+	Levels      []DataLevel       `json:"levels" doc:"Annotations and documents that the person follows or has muted"`
+	ReadStates  []DataReadState   `json:"readStates" doc:"When the person last marked documents and annotations as read or unread"`
 }
 
 // DataGrant is a person's grant on a folder or document.
@@ -44,6 +46,25 @@ type DataGrant struct {
 type DataPreferences struct {
 	DocumentID string                       `json:"documentId,omitempty" doc:"Absent for the organization"`
 	Config     map[string]collab.Preference `json:"config" doc:"By channel"`
+
+	MailFrequency collab.MailFrequency `json:"mailFrequency,omitempty" doc:"Of the organization: the frequency of emails, if one is set"`
+	MailHour      *int64               `json:"mailHour,omitempty" doc:"With daily: the hour of the day in timeZone"`
+	TimeZone      string               `json:"timeZone,omitempty" doc:"The time zone of the emails"`
+}
+
+// DataLevel is a person's level for an annotation or a document.
+type DataLevel struct {
+	DocumentID   string       `json:"documentId"`
+	AnnotationID string       `json:"annotationId,omitempty" doc:"Absent for the document"`
+	Level        collab.Level `json:"level"`
+}
+
+// DataReadState is a person's read state of an annotation or a document.
+type DataReadState struct {
+	DocumentID   string        `json:"documentId"`
+	AnnotationID string        `json:"annotationId,omitempty" doc:"Absent for the document"`
+	Read         bool          `json:"read" doc:"True: all comments up to then are read. False: none is"`
+	ReadAt       collab.Millis `json:"readAt" schema:"Millis" doc:"Time of the mark"`
 }
 
 // DataComment is a comment and its location.
@@ -67,8 +88,8 @@ func DataGet() rpc.Endpoint {
 		Operation: rpc.Method((*Service).DataGet), Description: `
 Get personal data.
 
-Lists a user's personal data in an organization, in pages: the profile, then annotations and
-comments by document, then notifications, newest first. A page has at most 100 of each, and at
+Lists a user's personal data in an organization, in pages: the profile with levels and read states,
+then annotations and comments by document, then notifications, newest first. A page has at most 100 of each, and at
 most 5 MB in total. It examines up to 10,000 items or 10 MB, so it can be empty and still have a
 nextPageToken; a large organization has many such pages. The list can be a second late. A user
 without data is no error. The request fails with NOT_FOUND if the organization does not exist; it
@@ -89,7 +110,7 @@ func (s *Service) DataGet(ctx context.Context, call *rpc.Call, req *DataGetReque
 		return rpc.Whole[*Data]{}, err
 	}
 	page := &Data{
-		Profile:     Profile{UserID: req.UserID, Grants: []DataGrant{}, GroupIDs: []string{}, Preferences: []DataPreferences{}},
+		Profile:     Profile{UserID: req.UserID, Grants: []DataGrant{}, GroupIDs: []string{}, Preferences: []DataPreferences{}, Levels: []DataLevel{}, ReadStates: []DataReadState{}},
 		Annotations: []*commentannotations.Annotation{}, Comments: []DataComment{}, Notifications: []notifications.Notification{},
 		Reactions: []DataReaction{}, Recordings: []string{},
 	}
@@ -131,15 +152,44 @@ func (p *Data) add(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) a
 	case d.Grant != nil:
 		return onto(&p.Profile.Grants, DataGrant{d.Grant.Folder, d.Grant.Document, answered(d.Grant.Member)})
 	case d.Preferences != nil:
-		return onto(&p.Profile.Preferences, DataPreferences{d.Preferences.Document, d.Preferences.Channels()})
-	case d.Annotation != nil:
-		return onto(&p.Annotations, commentannotations.Answered(call, req.OrganizationID, d.Annotation))
+		set := DataPreferences{
+			DocumentID: d.Preferences.Document, Config: d.Preferences.Channels(), MailFrequency: d.Preferences.Frequency, TimeZone: d.Preferences.Zone,
+		}
+		if set.MailFrequency == collab.MailDaily {
+			set.MailHour = &d.Preferences.Hour
+		}
+		return onto(&p.Profile.Preferences, set)
+	case d.ReadState != nil:
+		r := d.ReadState
+		return onto(&p.Profile.ReadStates, DataReadState{r.Document, r.Annotation, r.Before != 0, r.At})
+	case d.Annotation != nil || d.Level != nil:
+		return p.addAnnotation(call, req, d)
 	case d.Comment != nil || d.Reactions != nil:
 		return p.addComment(d)
 	case d.Notification != nil:
 		return onto(&p.Notifications, notifications.Answered(call, req.OrganizationID, *d.Notification, req.UserID))
 	}
 	return onto(&p.Profile.GroupIDs, d.Group)
+}
+
+// addAnnotation returns the addition of an annotation, with the person's level for it, or of a level
+// alone.
+func (p *Data) addAnnotation(call *rpc.Call, req *DataGetRequest, d collab.PersonalData) addition {
+	var annotations []*commentannotations.Annotation
+	var levels []DataLevel
+	if d.Annotation != nil {
+		annotations = append(annotations, commentannotations.Answered(call, req.OrganizationID, d.Annotation))
+	}
+	if d.Level != nil {
+		levels = append(levels, DataLevel{d.Level.Document, d.Level.Annotation, d.Level.Level})
+	}
+	return addition{
+		item: []any{annotations, levels},
+		take: func() {
+			p.Annotations, p.Profile.Levels = append(p.Annotations, annotations...), append(p.Profile.Levels, levels...)
+		},
+		full: len(p.Annotations)+len(annotations) > maxData || len(p.Profile.Levels)+len(levels) > maxData,
+	}
 }
 
 // addComment returns the addition of a comment, with the person's reactions to it.

@@ -18,7 +18,8 @@ const (
 
 var shown = map[*keys.Kind]bool{
 	keys.AMember: true, keys.AnOrganizationPreference: true, keys.APreference: true, keys.ADocumentGrant: true, keys.AFolderGrant: true,
-	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true,
+	keys.APlaceInGroup: true, keys.AThread: true, keys.AComment: true, keys.AFollowersList: true,
+	keys.ADocumentReadState: true, keys.AThreadReadState: true,
 }
 
 // Collect passes the data of a user in an organization to take, from a position on. It stops if
@@ -108,19 +109,41 @@ func (c *collection) show(ctx context.Context, f store.Found) error {
 		d.Group = f.Parts.Group
 	case keys.AnOrganizationPreference, keys.APreference:
 		d.Preferences = &collab.PersonalPreferences{Document: document}
-		if err := f.Decode(&d.Preferences.Preferences); err != nil {
+		if err := f.Decode(d.Preferences); err != nil {
 			return err
 		}
+	case keys.ADocumentReadState, keys.AThreadReadState:
+		d.ReadState = &collab.PersonalReadState{Document: document, UserReadState: collab.UserReadState{User: c.user, Annotation: f.Parts.Ann}}
+		if err := f.Decode(&d.ReadState.ReadState); err != nil {
+			return err
+		}
+	case keys.AFollowersList:
+		var list struct {
+			Follows *collab.Follows `dynamodbav:"flw,omitempty"`
+		}
+		if err := f.Decode(&list); err != nil {
+			return err
+		}
+		level := list.Follows.Of(c.user)
+		if level == collab.LevelDefault {
+			return nil
+		}
+		d.Level = &collab.PersonalLevel{Document: document, Level: level}
 	case keys.AThread:
 		c.head = f.Item
 		a := collab.Thread{Document: document}
 		if err := f.Decode(&a.Annotation); err != nil {
 			return err
 		}
-		if a.ID = f.Parts.Ann; a.CreatorID != c.user && !names(a.AssignedTo, c.user) {
+		a.ID = f.Parts.Ann
+		if level := a.Follows.Of(c.user); level != collab.LevelDefault {
+			d.Level = &collab.PersonalLevel{Document: document, Annotation: a.ID, Level: level}
+		}
+		if a.CreatorID == c.user || names(a.AssignedTo, c.user) {
+			d.Annotation = &a
+		} else if d.Level == nil {
 			return nil
 		}
-		d.Annotation = &a
 	default:
 		head := keys.Annotation(f.Parts.Document(), f.Parts.Ann)
 		if c.head == nil || c.head.Key() != head {
