@@ -922,12 +922,12 @@ func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options 
 // GetData calls POST /v2/users/data/get: get personal data. The second result is the pageToken of
 // the next call, empty after the last.
 //
-// Lists a user's personal data in an organization, in pages: the profile, then annotations and
-// comments by document, then notifications, newest first. A page has at most 100 of each, and at
-// most 5 MB in total. It examines up to 10,000 items or 10 MB, so it can be empty and still have a
-// nextPageToken; a large organization has many such pages. The list can be a second late. A user
-// without data is no error. The request fails with NOT_FOUND if the organization does not exist; it
-// can be disabled.
+// Lists a user's personal data in an organization, in pages: the profile with levels and read
+// states, then annotations and comments by document, then notifications, newest first. A page has
+// at most 100 of each, and at most 5 MB in total. It examines up to 10,000 items or 10 MB, so it
+// can be empty and still have a nextPageToken; a large organization has many such pages. The list
+// can be a second late. A user without data is no error. The request fails with NOT_FOUND if the
+// organization does not exist; it can be disabled.
 func (o Users) GetData(ctx context.Context, request *UsersGetDataRequest, options ...Option) (*Data, string, error) {
 	return call[*Data](ctx, o.client, "/v2/users/data/get", request, writing(options))
 }
@@ -3444,6 +3444,10 @@ type Profile struct {
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds"`
 	// For the organization, and for documents
 	Preferences []DataPreferences `json:"preferences"`
+	// Annotations and documents that the person follows or has muted
+	Levels []DataLevel `json:"levels"`
+	// When the person last marked documents and annotations as read or unread
+	ReadStates []DataReadState `json:"readStates"`
 }
 
 // DataGrant is the value of grants: grants on folders and documents.
@@ -3500,6 +3504,35 @@ type DataPreferences struct {
 	DocumentID string `json:"documentId,omitzero"`
 	// By channel
 	Config json.RawMessage `json:"config"`
+	// Of the organization: the frequency of emails, if one is set
+	MailFrequency MailFrequency `json:"mailFrequency,omitzero"`
+	// With daily: the hour of the day in timeZone
+	MailHour int64 `json:"mailHour,omitzero"`
+	// The time zone of the emails
+	TimeZone string `json:"timeZone,omitzero"`
+}
+
+// DataLevel is the value of levels: annotations and documents that the person follows or has muted.
+type DataLevel struct {
+	// The document
+	DocumentID string `json:"documentId"`
+	// Absent for the document
+	AnnotationID string `json:"annotationId,omitzero"`
+	// all, mentions or none
+	Level Level `json:"level"`
+}
+
+// DataReadState is the value of readStates: when the person last marked documents and annotations
+// as read or unread.
+type DataReadState struct {
+	// The document
+	DocumentID string `json:"documentId"`
+	// Absent for the document
+	AnnotationID string `json:"annotationId,omitzero"`
+	// True: all comments up to then are read. False: none is
+	Read bool `json:"read"`
+	// Time of the mark
+	ReadAt time.Time `json:"readAt"`
 }
 
 // DataComment is the value of comments: written by the person, or with a tag of the person.

@@ -56,7 +56,7 @@ type DataPreferences struct {
 type DataLevel struct {
 	DocumentID   string       `json:"documentId"`
 	AnnotationID string       `json:"annotationId,omitempty" doc:"Absent for the document"`
-	Level        collab.Level `json:"level"`
+	Level        collab.Level `json:"level" doc:"all, mentions or none"`
 }
 
 // DataReadState is a person's read state of an annotation or a document.
