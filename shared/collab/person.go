@@ -104,11 +104,15 @@ func LoopbackOrigins() []string { return slices.Clone(loopback) }
 
 // AllowsOrigin reports whether pages of an origin can call with a person's token.
 func (s Settings) AllowsOrigin(origin string) bool {
-	anyPort := origin
-	if at := strings.LastIndexByte(origin, ':'); at > len("http:") {
-		anyPort = origin[:at] + ":*"
+	if slices.Contains(s.AllowedOrigins, origin) {
+		return true
 	}
-	return slices.Contains(s.AllowedOrigins, origin) || slices.Contains(loopback, anyPort) && slices.Contains(s.AllowedOrigins, anyPort)
+	u, err := url.Parse(origin)
+	if err != nil || u.Port() == "" || CheckOrigin(origin) != nil {
+		return false
+	}
+	anyPort := u.Scheme + "://" + u.Hostname() + ":*"
+	return slices.Contains(loopback, anyPort) && slices.Contains(s.AllowedOrigins, anyPort)
 }
 
 // CheckOrigin returns an error unless a text is a page's origin as browsers send it, or one of

@@ -34,7 +34,7 @@ type UserProperties struct {
 
 // Validate checks the email address, locale and time zone.
 func (p *UserProperties) Validate(m *rpc.Violations) {
-	users.CheckEmail(m, p.Email)
+	users.CheckEmail(m, &p.Email)
 	p.Preferred.Validate(m)
 }
 

@@ -46,7 +46,7 @@ const maxUserText = 1_000
 func (r *AddV1Request) Validate(m *rpc.Violations) { r.check(m, false) }
 
 func (r *AddV1Request) check(m *rpc.Violations, resolved bool) {
-	if r.HeadlineTemplate == nil && !resolved {
+	if collab.Deref(r.HeadlineTemplate) == "" && !resolved {
 		m.Add("displayHeadlineMessageTemplate", "is required")
 	}
 	checkUserSize(m, "actionUser", r.ActionUser)

@@ -26,7 +26,7 @@
 // An integer can be written as 5.0 or 1.7e12. Except for Opt and rule "notnull", null is the same
 // as absent; in an array it is a violation. The rules:
 //
-//	required          absent and null are violations
+//	required          absent, null and an empty string are violations
 //	notnull           null is a violation
 //	exact             unknown fields within are violations, even if the account drops them
 //	id, docid         string: collab.CheckID with 256, 600 bytes

@@ -181,6 +181,9 @@ func (pl planner) object(t structOf) *Object {
 			}
 		}
 		field.Shape = pl.shape(f.Type, rules, where)
+		if s := field.Shape; field.Required && s.Kind == KindString && s.Enum == nil && s.check == nil {
+			s.NonEmpty = true
+		}
 		o.byName[name] = len(o.Fields)
 		o.Fields = append(o.Fields, field)
 	}

@@ -3,6 +3,7 @@ package users
 import (
 	"cmp"
 	"context"
+	"strings"
 	_ "time/tzdata" // Lambda has none
 
 	"collabdata/shared/api/rpc"
@@ -58,18 +59,22 @@ func (p *Preferred) Set(m *collab.Member) {
 
 // Validate checks the email address, locale and time zone.
 func (u *NewUser) Validate(m *rpc.Violations) {
-	CheckEmail(m, collab.Deref(u.Email))
+	if u.Email != nil {
+		CheckEmail(m, u.Email)
+	}
 	u.Preferred.Validate(m)
 }
 
-// CheckEmail rejects an address in field email that no email can reach. "" is valid.
-func CheckEmail(m *rpc.Violations, address string) {
-	if address == "" {
+// CheckEmail rejects an address in field email that no email can reach, and trims others. "" is
+// valid.
+func CheckEmail(m *rpc.Violations, address *string) {
+	if *address == "" {
 		return
 	}
-	if _, err := collab.MailAddress(address); err != nil {
+	if _, err := collab.MailAddress(*address); err != nil {
 		m.Add("email", "%v", err)
 	}
+	*address = strings.TrimSpace(*address)
 }
 
 func (r *UpdateRequest) Validate(m *rpc.Violations) {

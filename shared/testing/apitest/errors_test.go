@@ -15,7 +15,7 @@ import (
 type errorTexts map[string]bool
 
 // generated matches indexes and ids.
-var generated = regexp.MustCompile(`\[\d+\]|\b[0-9a-hjkmnp-tv-z]{26}\b|\b1\d{15}\b`)
+var generated = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|\[\d+\]|\b[0-9a-hjkmnp-tv-z]{26}\b|\b1\d{15}\b`)
 
 // note adds the errors in a response: of the request, its fields and its items. It omits temporary
 // errors, which depend on timing.
