@@ -101,9 +101,9 @@ func (o CommentAnnotations) Add(ctx context.Context, request *CommentAnnotations
 // AddV1 calls POST /v1/commentannotations/add: add threads (v1).
 //
 // As in version 2, with these differences. Comments have no 'context' and no triggerNotification,
-// so no one is notified. Tags can have a text. The type of a status can be an object, which is
-// returned unchanged. A 'context' is any object. There is no verifyUserPermissions, no 'comments'
-// as another name of commentData, and none of the fields that are only stored and returned.
+// so no one is notified. Tags can have a text. The type of a status can be an object, which becomes
+// a text. A 'context' is any object. There is no verifyUserPermissions, no 'comments' as another
+// name of commentData, and none of the fields that are only stored and returned.
 func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotationsAddV1Request, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v1/commentannotations/add", request, writing(options))
@@ -1636,7 +1636,8 @@ type NewAnnotationV1 struct {
 type StatusV1 struct {
 	// Its id; required
 	ID string `json:"id"`
-	// default, ongoing or terminal, or a custom object
+	// default, ongoing or terminal, or an object, of which the first of these texts is the type; with
+	// none, that of the default status with the id, or ongoing
 	Type any `json:"type,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
@@ -1851,8 +1852,8 @@ type Annotation struct {
 type AnnotationStatus struct {
 	// Its id
 	ID string `json:"id"`
-	// default, ongoing or terminal; an object if version 1 sent one
-	Type json.RawMessage `json:"type,omitzero"`
+	// default, ongoing or terminal
+	Type StatusType `json:"type,omitzero"`
 	// For people
 	Name string `json:"name,omitzero"`
 	// Color of the text and the pin

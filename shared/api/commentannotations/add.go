@@ -341,7 +341,7 @@ type NewAnnotationV1 struct {
 
 type StatusV1 struct {
 	ID   string      `json:"id" rule:"required,id"`
-	Type collab.JSON `json:"type,omitempty" schema:"StatusType|object" doc:"default, ongoing or terminal, or a custom object"`
+	Type collab.JSON `json:"type,omitempty" schema:"StatusType|object" doc:"default, ongoing or terminal, or an object, of which the first of these texts is the type; with none, that of the default status with the id, or ongoing"`
 	StatusLook
 }
 
@@ -367,6 +367,23 @@ func (s *StatusV1) Validate(m *rpc.Violations) {
 
 func (s *StatusV1) id() string { return s.ID }
 
+// asText replaces an object as the type by its text.
+func (s *StatusV1) asText() *StatusV1 {
+	if s == nil || s.Type == nil || s.Type[0] != '{' {
+		return s
+	}
+	kind := cmp.Or(textOf(defaultStatuses[s.ID], "type"), "ongoing")
+	for name := range rpc.Members(s.Type) {
+		if text := textOf(s.Type, name); slices.Contains(StatusType.Values(""), text) {
+			kind = text
+			break
+		}
+	}
+	typed := *s
+	typed.Type = rpc.JSON(kind)
+	return &typed
+}
+
 // AddV1 is POST /v1/commentannotations/add.
 func AddV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
@@ -374,8 +391,8 @@ func AddV1() rpc.Endpoint {
 Add threads (v1).
 
 As in version 2, with these differences. Comments have no 'context' and no triggerNotification, so
-no one is notified. Tags can have a text. The type of a status can be an object, which is returned
-unchanged. A 'context' is any object. There is no verifyUserPermissions, no 'comments' as another
+no one is notified. Tags can have a text. The type of a status can be an object, which becomes a
+text. A 'context' is any object. There is no verifyUserPermissions, no 'comments' as another
 name of commentData, and none of the fields that are only stored and returned.`}
 }
 
@@ -385,7 +402,7 @@ func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) 
 }
 
 func (a NewAnnotationV1) newAnnotation() newAnnotation {
-	return annotationOf(a.AnnotationFields, a.Status, a.CommentData)
+	return annotationOf(a.AnnotationFields, a.Status.asText(), a.CommentData)
 }
 
 func (c AnnotationCommentV1) newComment() NewComment {

@@ -133,7 +133,7 @@ func (SourceType) Values() []string { return []string{collab.SourceREST, collab.
 // AnnotationStatus is a status in a response.
 type AnnotationStatus struct {
 	ID   string      `json:"id" person:"out"`
-	Type collab.JSON `json:"type,omitzero" person:"out" schema:"StatusType|object" doc:"default, ongoing or terminal; an object if version 1 sent one"`
+	Type *StatusType `json:"type,omitzero" person:"out" doc:"default, ongoing or terminal"`
 	StatusLook
 }
 

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -145,11 +146,39 @@ func (d *Interface) Document() ([]byte, error) {
 		),
 	)
 	var b bytes.Buffer
-	if err := layout(&b, jsontext.Value(rpc.JSON(document)), 0); err != nil {
+	if err := layout(&b, jsontext.Value(sized(rpc.JSON(document))), 0); err != nil {
 		return nil, err
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
+}
+
+// sized returns a part of the document with the format int64 for each integer that may exceed 32
+// bits, because generators of many languages default to 32.
+func sized(part collab.JSON) collab.JSON {
+	var members rpc.Keyed[collab.JSON]
+	var list []collab.JSON
+	switch {
+	case part[0] == '[' && json.Unmarshal(part, &list) == nil:
+		return rpc.JSON(collab.Map(list, sized))
+	case part[0] != '{' || json.Unmarshal(part, &members) != nil:
+		return part
+	}
+	kind, _ := members.Get("type")
+	wide := slices.Contains([]string{`"integer"`, `["integer","null"]`}, string(kind))
+	for _, name := range []string{"const", "maximum"} {
+		limit, _ := members.Get(name)
+		if _, err := strconv.ParseInt(string(limit), 10, 32); err == nil {
+			wide = false
+		}
+	}
+	made := rpc.Keyed[collab.JSON]{}
+	for _, m := range members {
+		if made = append(made, rpc.Member[collab.JSON]{Key: m.Key, Value: sized(m.Value)}); m.Key == "type" && wide {
+			made = append(made, rpc.Member[collab.JSON]{Key: "format", Value: collab.JSON(`"int64"`)})
+		}
+	}
+	return rpc.JSON(made)
 }
 
 // tags are the nouns of the operations, in order.

@@ -1,7 +1,9 @@
 package openapi_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,4 +93,39 @@ func TestReadme(t *testing.T) {
 		table += "| `" + e.Path + "` | " + summary + " |\n"
 	}
 	golden.Check(t, file, before+begin+table+end+after)
+}
+
+// TestIntegers checks that each integer of the documents for people and for generators has the
+// format int64, unless its maximum or its only value fits in 32 bits.
+func TestIntegers(t *testing.T) {
+	clients, err := openapi.ForClients([]byte(document(t)))
+	must.Do(t, err)
+	for name, text := range map[string][]byte{"openapi.json": []byte(document(t)), "openapi-clients.json": clients} {
+		found := 0
+		var check func(path string, v any)
+		check = func(path string, v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				if kind := fmt.Sprint(v["type"]); kind == "integer" || kind == "[integer null]" {
+					found++
+					limit, limited := cmp.Or(v["maximum"], v["const"]).(float64)
+					if narrow := limited && limit < 1<<31; narrow == (v["format"] == "int64") {
+						t.Errorf("%s: %s is %v", name, path, v)
+					}
+				}
+				for key, of := range v {
+					check(path+"/"+key, of)
+				}
+			case []any:
+				for i, of := range v {
+					check(fmt.Sprint(path, "/", i), of)
+				}
+			}
+		}
+		var all any
+		must.Do(t, json.Unmarshal(text, &all))
+		if check("", all); found < 50 {
+			t.Errorf("%s has %d integers", name, found)
+		}
+	}
 }
