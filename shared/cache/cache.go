@@ -50,6 +50,13 @@ func (c *Cache[K, V]) Expire(k K) {
 	}
 }
 
+// Clear forgets all values.
+func (c *Cache[K, V]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+}
+
 // Put stores the value of a key until a time.
 func (c *Cache[K, V]) Put(k K, value V, until time.Time) {
 	c.mu.Lock()

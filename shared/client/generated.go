@@ -875,7 +875,9 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // without duplicates and missing ones; those of groups are listed group by group. All filters
 // combine: for groups, the response has only users of the level. With searchKey, a page examines at
 // most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document
-// can be a second late.
+// can be a second late. Users of a document have each field of their profile from the nearest level
+// that has it, among the document, its folders and the organization; so do users of a folder with
+// searchKey.
 //
 // For a person, the list has the users of a document, its folders and its organization that can see
 // the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -3302,9 +3304,9 @@ type NewUser struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// editor reads and writes, viewer reads. Default for a new user: editor
 	AccessRole Role `json:"accessRole,omitzero"`
-	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
+	// Language of emails and headlines, a BCP 47 tag such as pt-BR
 	Locale string `json:"locale,omitzero"`
-	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 
@@ -3782,9 +3784,9 @@ type UserProperties struct {
 	PhotoURL string `json:"photoUrl,omitzero"`
 	// Stored with the user, without effect
 	IsAdmin *bool `json:"isAdmin,omitzero"`
-	// Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies
+	// Language of emails and headlines, a BCP 47 tag such as pt-BR
 	Locale string `json:"locale,omitzero"`
-	// IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies
+	// IANA time zone of emails, such as Europe/Berlin. Default: UTC
 	TimeZone string `json:"timeZone,omitzero"`
 }
 

@@ -340,6 +340,31 @@ type Selector struct {
 	Before    string       // only annotations added by requests with a lower mark; "" for all
 }
 
+// Users returns the ids of the creator, the assignee, and the authors and tagged users of the
+// comments.
+func (t *Thread) Users() []string {
+	users := []string{t.CreatorID}
+	var assignee User
+	if len(t.AssignedTo) > 0 && json.Unmarshal(t.AssignedTo, &assignee) == nil {
+		users = append(users, assignee.UserID)
+	}
+	for i := range t.Comments {
+		users = append(users, t.Comments[i].Users()...)
+	}
+	return users
+}
+
+// Users returns the ids of the author and the tagged users.
+func (c *Comment) Users() []string {
+	users := []string{c.AuthorID}
+	for _, tag := range Tags(c.TaggedUserContacts) {
+		if tag.UserID != "" {
+			users = append(users, tag.UserID)
+		}
+	}
+	return users
+}
+
 // Narrows reports whether it excludes annotations by their content.
 func (s Selector) Narrows() bool { return s.Locations != nil || s.Creators != nil || s.Agent != nil }
 

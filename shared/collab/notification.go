@@ -124,6 +124,22 @@ type Notification struct {
 	LocationID string       `json:"locationId,omitempty"` // of the annotation at the time
 	SharedWith []string     `json:"sharedWithUserIds,omitempty"`
 	Emoji      string       `json:"emoji,omitempty"` // of a reaction
+
+	Names map[string]string `json:"-"` // present names of users by id, for its texts
+}
+
+// Users returns the ids of the users in its texts, and its acting user.
+func (n *Notification) Users() []string {
+	users := []string{n.ActionUser.UserID, Deref(n.AssignedTo).UserID}
+	for _, data := range []map[string]JSON{n.TemplateData, n.BodyData} {
+		for _, value := range data {
+			var u User
+			if len(value) > 0 && value[0] == '{' && json.Unmarshal(value, &u) == nil {
+				users = append(users, u.UserID)
+			}
+		}
+	}
+	return users
 }
 
 // NotificationOf returns the notification of an event on a thread. Repeated calls differ only in

@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"strings"
@@ -77,16 +78,16 @@ func (n *Notification) BodyFor(recipient User) string {
 	if n.BodyTemplate == "" {
 		return n.Body
 	}
-	body := Notification{ActionUser: n.ActionUser, Headline: n.BodyTemplate, TemplateData: n.BodyData}
+	body := Notification{ActionUser: n.ActionUser, Headline: n.BodyTemplate, TemplateData: n.BodyData, Names: n.Names}
 	return body.RenderHeadline().For(recipient)
 }
 
 // value returns the text of a variable, at most as long as a headline. ok is false if the variable
 // is unchanged.
 func (n *Notification) value(name string) (text string, ok bool) {
-	text, ok = templateText(n.TemplateData[name])
+	text, ok = n.templateText(n.TemplateData[name])
 	if !ok && name == ActionUser {
-		text, ok = n.ActionUser.DisplayName(), true
+		text, ok = n.nameOf(n.ActionUser), true
 	}
 	return Isolate(Cut(text, MaxHeadline)), ok
 }
@@ -116,9 +117,12 @@ func pieces(template string) iter.Seq2[string, bool] {
 	}
 }
 
+// nameOf returns the present name of a user, or else the name in the object, or the id.
+func (n *Notification) nameOf(u User) string { return cmp.Or(n.Names[u.UserID], u.DisplayName()) }
+
 // templateText returns a value as text: a string, a number as sent, a boolean, or a user's name or
 // id. ok is false for other values, such as null.
-func templateText(value JSON) (text string, ok bool) {
+func (n *Notification) templateText(value JSON) (text string, ok bool) {
 	if len(value) == 0 {
 		return "", false
 	}
@@ -129,7 +133,7 @@ func templateText(value JSON) (text string, ok bool) {
 	case '{':
 		var u User
 		err := json.Unmarshal(value, &u)
-		return u.DisplayName(), err == nil && u.UserID != ""
+		return n.nameOf(u), err == nil && u.UserID != ""
 	case 't', 'f', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 		return string(value), true
 	}

@@ -3,6 +3,7 @@ package collab
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 )
 
 // User is the user object of the API.
@@ -43,8 +44,62 @@ func (u User) Over(stored User) User {
 	return stored
 }
 
-// DisplayName returns the user's name or id, never the email address.
-func (u User) DisplayName() string { return cmp.Or(Deref(u.Name), u.UserID) }
+// DisplayName returns the user's name or id, never the email address. A name of white space alone
+// counts as none.
+func (u User) DisplayName() string {
+	if name := Deref(u.Name); strings.TrimSpace(name) != "" {
+		return name
+	}
+	return u.UserID
+}
+
+// Profile is a stored user as a document shows them: each field from the nearest level that has it,
+// among the document, its folders and the organization.
+type Profile struct {
+	User
+	Locale, TimeZone string
+	Member           *Grant // membership of the organization, nil for none
+}
+
+// Or returns p with the missing fields taken from another profile of the user.
+func (p Profile) Or(other Profile) Profile {
+	if p.UserID == "" {
+		return other
+	}
+	p.User = p.User.Over(other.User)
+	p.Locale, p.TimeZone, p.Member = cmp.Or(p.Locale, other.Locale), cmp.Or(p.TimeZone, other.TimeZone), cmp.Or(p.Member, other.Member)
+	return p
+}
+
+// Profiles are profiles by user id. They have no users who are not stored.
+type Profiles map[string]Profile
+
+// Add adds a user of the next level, after those of nearer levels. Blank names and empty addresses
+// count as absent.
+func (p Profiles) Add(m Member, organization bool) {
+	if strings.TrimSpace(Deref(m.Name)) == "" {
+		m.Name = nil
+	}
+	if Deref(m.Email) == "" {
+		m.Email = nil
+	}
+	further := Profile{User: m.User, Locale: m.Locale, TimeZone: m.TimeZone}
+	if organization {
+		further.Member = &m.Grant
+	}
+	p[m.UserID] = p[m.UserID].Or(further)
+}
+
+// Names returns the names by user id.
+func (p Profiles) Names() map[string]string {
+	names := make(map[string]string, len(p))
+	for id, u := range p {
+		if u.Name != nil {
+			names[id] = *u.Name
+		}
+	}
+	return names
+}
 
 // Limits of Short, in bytes as EncodeJSON writes them.
 const (

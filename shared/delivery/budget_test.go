@@ -22,9 +22,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 6, 2, 10},
 		{"one webhook", 0, 1, true, 13, 7, 23},
-		{"one person, mail at once", 1, 0, true, 25.5, 12, 40},
-		{"one person, mail grouped", 1, 0, false, 27.5, 12, 43},
-		{"one webhook and ten people, mail at once", 10, 1, true, 200, 90, 265},
+		{"one person, mail at once", 1, 0, true, 28, 12, 42},
+		{"one person, mail grouped", 1, 0, false, 30, 12, 45},
+		{"one webhook and ten people, mail at once", 10, 1, true, 240, 90, 270},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

@@ -18,7 +18,7 @@ type decision struct {
 	further     reason           // of all channels of the application
 	channels    []string         // of the application, that the person wants
 	times       collab.MailTimes // the person's schedule for emails
-	external    bool             // the address is not the member's own
+	external    bool             // the address is not the stored user's own
 }
 
 // reason is the reason why a channel does not reach a person, or "".
@@ -252,8 +252,8 @@ func byWebhook(s collab.Settings, channel string) bool {
 	return channel != collab.EmailChannel || s.MailChannel == collab.MailByWebhook
 }
 
-// byAddress selects the address: the event's, else the member's, else the thread's. If
-// MailToMembersOnly is set, it only takes the member's. It refuses email to people without a usable
+// byAddress selects the address: the event's, else the stored user's, else the thread's. If
+// MailToMembersOnly is set, it only takes the stored user's. It refuses email to people without a usable
 // address, unless webhooks serve emails.
 func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), error) {
 	only := r.settings.MailToMembersOnly
@@ -263,17 +263,18 @@ func (r *eventRun) byAddress(ctx context.Context, list []*decision) (func(), err
 			d.mail = cmp.Or(d.mail, why)
 		}
 	}
-	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, idsWhere(list, func(d *decision) bool {
+	resource := collab.Resource{OrganizationRef: r.document.OrganizationRef, Document: r.document}
+	profiles, err := r.Directory.PresentProfiles(ctx, resource, idsWhere(list, func(d *decision) bool {
 		return d.mail == "" && !addressed(d)
 	}))
 	return func() {
 		for _, d := range list {
-			m, is := members[d.UserID]
+			p, is := profiles[d.UserID]
 			switch {
 			case addressed(d):
 				d.external = true
 			case is:
-				d.Email, d.Name = m.Email, cmp.Or(d.Name, m.Name)
+				d.Email, d.Name = p.Email, cmp.Or(p.Name, d.Name)
 			case only:
 				d.Email = nil
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"slices"
 
 	"collabdata/shared/collab"
@@ -22,9 +23,9 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 	look := r.account.Settings.MailLook
 	n = mail.Email{
 		Account: r.For.Account, OrganizationID: r.For.Organization, To: t.to, Look: look,
-		Words: words.In(look.Texts, t.member.Locale, look.Locale), More: more,
+		Words: words.In(look.Texts, t.reader.Locale, look.Locale), More: more,
 	}
-	n.Words.Zone = collab.MailTimes{Zone: cmp.Or(r.times.Zone, t.member.TimeZone)}.Location()
+	n.Words.Zone = collab.MailTimes{Zone: cmp.Or(r.times.Zone, t.reader.TimeZone)}.Location()
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.For.Account, Organization: r.For.Organization, User: r.For.User, Email: collab.Deref(n.To.Email),
 		Sender: cmp.Or(look.Product, look.FromName), Locale: n.Words.Language,
@@ -53,9 +54,24 @@ func (r *noticeRun) email(ctx context.Context, t *told, more int) (n mail.Email,
 		if e.Thread != nil {
 			on.Quote = e.Thread.TargetText()
 		}
+		if on.Names, err = r.names(ctx, of.document, &on, e.Names); err != nil {
+			return n, err
+		}
 		n.Threads = append(n.Threads, on)
 	}
 	return n, nil
+}
+
+// names returns known names with those of the users in the earlier comments of a thread.
+func (r *noticeRun) names(ctx context.Context, doc collab.DocumentRef, on *mail.Thread, known map[string]string) (map[string]string, error) {
+	var users []string
+	for _, c := range on.Earlier {
+		users = append(users, c.Users()...)
+	}
+	profiles, err := r.Directory.Profiles(ctx, doc, slices.DeleteFunc(users, func(id string) bool { return id == "" }))
+	names := profiles.Names()
+	maps.Copy(names, known)
+	return names, err
 }
 
 // tell converts an entry for an email.

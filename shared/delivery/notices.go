@@ -266,7 +266,7 @@ const countedAlone = "only counted: the email shows newer ones"
 type told struct {
 	entries []inboxview.Entry // newest first
 	to      collab.User       // the recipient, with an address
-	member  collab.Member
+	reader  collab.Profile
 	latest  map[threadRef][]collab.Comment // last comments of the threads
 
 	seen        map[threadRef]collab.Millis                  // time up to which the recipient has seen each thread
@@ -309,8 +309,8 @@ func (r *noticeRun) choose(ctx context.Context) (*told, error) {
 		for position, why := range shown.Hidden {
 			r.list.End(why, position)
 		}
-		if shown.Member.UserID != "" {
-			t.member = shown.Member
+		if shown.Reader.UserID != "" {
+			t.reader = t.reader.Or(shown.Reader)
 		}
 		for _, e := range shown.Entries {
 			if why := r.unwanted(t, &e); why != "" {
@@ -406,7 +406,7 @@ func (r *noticeRun) unwanted(t *told, e *inboxview.Entry) reason {
 // member's. It returns a reason if the service sends the email and there is no usable address, or
 // if the recipient has unsubscribed.
 func (r *noticeRun) address(ctx context.Context, t *told) (reason, error) {
-	t.to = t.member.User.Short()
+	t.to = t.reader.User.Short()
 	t.to.UserID = r.For.User
 	if !r.account.Settings.MailToMembersOnly {
 		for _, e := range slices.Backward(t.entries) {

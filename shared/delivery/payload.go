@@ -75,7 +75,7 @@ func (d *Deliverer) due(ctx context.Context, ev *collab.Event) ([]webhook.DueNot
 	return collab.Map(shown.Entries, func(e inboxview.Entry) webhook.DueNotification {
 		return webhook.DueNotification{
 			NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, CommentIDs: e.CommentIDs, ActionUser: &e.ActionUser,
-			Headline: e.RenderHeadline().For(shown.Member.User), Body: collab.Cut(e.BodyFor(shown.Member.User), webhook.MaxDueBody),
+			Headline: e.RenderHeadline().For(shown.Reader.User), Body: collab.Cut(e.BodyFor(shown.Reader.User), webhook.MaxDueBody),
 		}
 	}), nil
 }
@@ -151,6 +151,11 @@ func (d *Deliverer) derive(ctx context.Context, ev *collab.Event, s *webhook.Sub
 		return err
 	}
 	if s.Notification = nil; list[0] != nil && (len(n.CommentIDs) == 0 || len(list[0].Comments) > 0) {
+		profiles, err := d.Directory.Profiles(ctx, ev.Document(), slices.DeleteFunc(append(n.Users(), list[0].Users()...), func(id string) bool { return id == "" }))
+		if err != nil {
+			return err
+		}
+		n.Names = profiles.Names()
 		content.Derive(n, list[0], content.Reader{})
 		s.Notification = n
 	}

@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/content"
+	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/words"
@@ -48,13 +49,15 @@ type Entry struct {
 	Thread *collab.Thread // with existing comments of the notification; nil for none
 
 	reactionsGone bool
+	users         collab.Profiles // in the entry's document
 }
 
 // Shown holds the notifications that a reader sees.
 type Shown struct {
 	Entries []Entry
 	Hidden  map[string]string // why others are hidden, by position
-	Member  collab.Member     // the reader; without an id if not a member of the organization
+	// Reader is the reader: each field from the document of the newest entry that has it.
+	Reader collab.Profile
 }
 
 // Reasons for hiding a notification.
@@ -101,23 +104,11 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 			}
 			return err
 		})
-		g.Go(func() error {
-			members, err := v.Directory.Members(within, r.Org, []string{r.User})
-			shown.Member = members[r.User]
-			return err
-		})
 	}
-	var users map[string]collab.User
 	var names map[collab.DocumentRef]string
 	g.Go(func() (err error) {
-		var actors, ids []string
-		for _, e := range entries {
-			ids = append(ids, e.DocumentID)
-			if e.AnnotationID != "" && e.ActionUser.UserID != "" {
-				actors = append(actors, e.ActionUser.UserID)
-			}
-		}
-		users, names, err = v.Directory.Named(within, r.Org, distinct(actors), distinct(ids))
+		ids := collab.Map(entries, func(e collab.InboxEntry) string { return e.DocumentID })
+		names, err = v.Directory.DocumentNames(within, r.Org, distinct(ids))
 		return err
 	})
 	if person {
@@ -129,11 +120,12 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	texts := words.In(r.Settings.MailLook.Texts, cmp.Or(r.Locale, shown.Member.Locale), r.Settings.MailLook.Locale)
-	made, err := v.present(ctx, r.Org, entries, list, users)
-	if err != nil {
+	made := present(entries, list)
+	var err error
+	if shown.Reader, err = v.introduce(ctx, r, made); err != nil {
 		return nil, err
 	}
+	texts := words.In(r.Settings.MailLook.Texts, cmp.Or(r.Locale, shown.Reader.Locale), r.Settings.MailLook.Locale)
 	for _, of := range made {
 		e := &of.InboxEntry
 		e.DocumentName = names[e.Document(r.Org)]
@@ -141,7 +133,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 		i := slices.Index(documents, e.Document(r.Org))
 		if i >= 0 {
 			viewer = viewers[i][0]
-			viewer.Member = shown.Member.UserID != "" && shown.Member.Holds(r.Now)
+			viewer.Member = shown.Reader.Member.Holds(r.Now)
 		}
 		switch t := of.Thread; {
 		case person && (!covered[i] || e.ToAll && !viewer.Member || !viewer.May):
@@ -158,7 +150,7 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 			shown.Hidden[e.Position] = WhyVisibility
 		default:
 			of.TargetText = t.TargetText()
-			of.ActionUser = acting(of.ActionUser, t, users)
+			of.ActionUser = acting(of.ActionUser, t, of.users)
 			content.Derive(&of.Notification, t, content.Reader{UserID: r.User, Mentioned: e.Mentioned, Words: texts})
 			shown.Entries = append(shown.Entries, of)
 		}
@@ -167,12 +159,9 @@ func (v *View) Show(ctx context.Context, r Reader, entries []collab.InboxEntry) 
 }
 
 // present returns the entries with their threads, and notifications about reactions with a present
-// reaction. It adds missing users to users. threads are those of the entries with an annotation.
-func (v *View) present(
-	ctx context.Context, org collab.OrganizationRef, entries []collab.InboxEntry, threads []*collab.Thread, users map[string]collab.User,
-) ([]Entry, error) {
-	var unknown []string
-	made := collab.Map(entries, func(e collab.InboxEntry) Entry {
+// reaction. threads are those of the entries with an annotation.
+func present(entries []collab.InboxEntry, threads []*collab.Thread) []Entry {
+	return collab.Map(entries, func(e collab.InboxEntry) Entry {
 		of := Entry{InboxEntry: e}
 		if e.AnnotationID == "" {
 			return of
@@ -182,27 +171,64 @@ func (v *View) present(
 			id, emoji := of.Thread.Comments[0].Reaction(e.ActionUser.UserID)
 			of.Emoji, of.reactionsGone = emoji, emoji == ""
 			if id != e.ActionUser.UserID {
-				of.ActionUser, unknown = collab.User{UserID: id}, append(unknown, id)
+				of.ActionUser = collab.User{UserID: id}
 			}
 		}
 		return of
 	})
-	if len(unknown) == 0 {
-		return made, nil
+}
+
+// introduce fills in the present names of the users in the entries, and returns the reader.
+func (v *View) introduce(ctx context.Context, r Reader, entries []Entry) (reader collab.Profile, err error) {
+	users := map[collab.DocumentRef][]string{}
+	var documents []collab.DocumentRef
+	for i := range entries {
+		e := &entries[i]
+		doc := e.Document(r.Org)
+		if users[doc] == nil {
+			documents = append(documents, doc)
+		}
+		users[doc] = append(append(users[doc], r.User), e.Notification.Users()...)
+		if e.Thread != nil {
+			users[doc] = append(users[doc], e.Thread.Users()...)
+		}
 	}
-	more, _, err := v.Directory.Named(ctx, org, distinct(unknown), nil)
-	maps.Copy(users, more)
-	return made, err
+	profiles := make([]collab.Profiles, len(documents))
+	err = store.Each(ctx, len(documents), func(ctx context.Context, i int) (err error) {
+		ids := slices.DeleteFunc(distinct(users[documents[i]]), func(id string) bool { return id == "" || r.Strong && id == r.User })
+		if profiles[i], err = v.Directory.Profiles(ctx, documents[i], ids); err != nil || !r.Strong {
+			return err
+		}
+		fresh, err := v.Directory.PresentProfiles(ctx, collab.Resource{OrganizationRef: r.Org, Document: documents[i]}, []string{r.User})
+		maps.Copy(profiles[i], fresh)
+		return err
+	})
+	if err != nil {
+		return reader, err
+	}
+	byDocument := map[collab.DocumentRef]collab.Profiles{}
+	for i, doc := range documents {
+		byDocument[doc] = profiles[i]
+		if p, stored := profiles[i][r.User]; stored && r.User != "" {
+			reader = reader.Or(p)
+		}
+	}
+	for i := range entries {
+		e := &entries[i]
+		e.users = byDocument[e.Document(r.Org)]
+		e.Names = e.users.Names()
+	}
+	return reader, nil
 }
 
 func distinct(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
-// acting returns the acting user with the fields from the thread, else from the organization.
-func acting(u collab.User, t *collab.Thread, users map[string]collab.User) collab.User {
+// acting returns the acting user with the fields from the thread, else from the profile.
+func acting(u collab.User, t *collab.Thread, users collab.Profiles) collab.User {
 	if u.UserID == "" {
 		return u
 	}
-	known := users[u.UserID]
+	known := users[u.UserID].User
 	objects := []collab.JSON{t.From, t.AssignedTo}
 	for i := range t.Comments {
 		objects = append(objects, t.Comments[i].From)

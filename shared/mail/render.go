@@ -47,6 +47,7 @@ type Thread struct {
 	Quote        string            // the annotated text, or ""
 	Events       []Event           // at least one, oldest first
 	Earlier      []*collab.Comment // before Events, oldest first; the last three are shown
+	Names        map[string]string // present names of users by id
 }
 
 // Event is an event in an email. Its texts are plain: they contain no markup or templates.
@@ -295,9 +296,10 @@ func (n *Email) link(t *Thread, comment int64) string {
 
 // comment renders a comment. See package content.
 func (n *Email) comment(t *Thread, c *collab.Comment, mentioned bool) commentView {
-	shown := content.Of(c, content.Reader{UserID: n.To.UserID, Mentioned: mentioned, Words: n.Words})
+	to := content.Reader{UserID: n.To.UserID, Mentioned: mentioned, Words: n.Words, Names: t.Names}
+	shown := content.Of(c, to)
 	v := commentView{
-		Author: cmp.Or(collab.Isolate(content.Author(c)), n.Words.Text("somebody")), Time: n.time(c.CreatedAt),
+		Author: cmp.Or(collab.Isolate(content.Author(c, to)), n.Words.Text("somebody")), Time: n.time(c.CreatedAt),
 		Text: shown.Text, HTML: template.HTML(shown.HTML), Words: n.Words,
 	}
 	if shown.Text == "" && shown.HTML == "" {

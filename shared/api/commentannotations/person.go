@@ -172,37 +172,14 @@ func outcomes(doc collab.DocumentRef, ids, visible []string, errs []error) []err
 	return errs
 }
 
-// known returns stored users of the organization, the document and its folders by id, with their
-// addresses. It reads the users of folders only if a named user is missing.
+// known returns the profiles of users in a document, with their addresses.
 func (s *Service) known(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.User, error) {
-	found := map[string]collab.User{}
-	look := func(users []string, levels ...collab.Resource) error {
-		members, err := s.Directory.MembersIn(ctx, users, levels...)
-		for _, at := range members {
-			for id, m := range at {
-				if _, known := found[id]; !known {
-					found[id] = m.User
-				}
-			}
-		}
-		return err
+	profiles, err := s.Directory.Profiles(ctx, doc, users)
+	found := make(map[string]collab.User, len(profiles))
+	for id, p := range profiles {
+		found[id] = p.User
 	}
-	org := collab.Resource{OrganizationRef: doc.OrganizationRef}
-	err := look(users, org, collab.Resource{OrganizationRef: doc.OrganizationRef, Document: doc})
-	var missing []string
-	for _, id := range users {
-		if _, known := found[id]; !known {
-			missing = append(missing, id)
-		}
-	}
-	if err != nil || len(missing) == 0 {
-		return found, err
-	}
-	levels, err := s.Directory.Levels(ctx, doc)
-	if err != nil {
-		return nil, err
-	}
-	return found, look(missing, levels[1:len(levels)-1]...)
+	return found, err
 }
 
 // nameGroups fills in the text of group tags, and returns the number of users in these groups. It

@@ -29,7 +29,7 @@ func (s *Service) refresh(
 	if err != nil {
 		return nil, reader, err
 	}
-	reader = shown.Member.User
+	reader = shown.Reader.User
 	reader.UserID = cmp.Or(reader.UserID, req.UserID)
 	return collab.Map(shown.Entries, func(e inboxview.Entry) collab.InboxEntry { return e.InboxEntry }), reader, nil
 }

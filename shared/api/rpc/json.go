@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -100,6 +101,18 @@ func (k Keyed[T]) Get(key string) (value T, ok bool) {
 		}
 	}
 	return value, false
+}
+
+// With returns a copy of the object with the value of a key.
+func (k Keyed[T]) With(key string, value T) Keyed[T] {
+	changed := slices.Clone(k)
+	for i := range changed {
+		if changed[i].Key == key {
+			changed[i].Value = value
+			return changed
+		}
+	}
+	return append(changed, Member[T]{key, value})
 }
 
 // Members yields the names and texts of the members of a JSON object in order; nothing for other

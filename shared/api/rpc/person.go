@@ -79,6 +79,9 @@ func received(t reflect.Type, path string) Fields {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[collab.JSON]() {
 		t = t.Elem()
 	}
+	if t == reflect.TypeFor[collab.User]() {
+		return shownOfUsers
+	}
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
@@ -151,21 +154,41 @@ func withoutAddresses(value collab.JSON) collab.JSON {
 	return JSON(left)
 }
 
-var (
-	shownOfUsers = Received(reflect.TypeFor[collab.User]())
-	userFields   = func() map[string]bool {
-		names := map[string]bool{}
-		for _, f := range reflect.VisibleFields(reflect.TypeFor[collab.User]()) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			names[name] = true
+// userFields are the fields of users, and shownOfUsers those that persons receive.
+var userFields, shownOfUsers = func() (all map[string]bool, shown Fields) {
+	all, shown = map[string]bool{}, Fields{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[collab.User]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if all[name] = true; tagged(f.Tag, "out") {
+			shown[name] = nil
 		}
-		return names
-	}()
-)
+	}
+	return all, shown
+}()
 
-// prune copies the next value with only the members in f. It panics if that is not JSON.
-func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
+// users visits the user objects of a response.
+type users struct {
+	document string // of the object
+	visit    func(document string, user Keyed[collab.JSON]) Keyed[collab.JSON]
+}
+
+func (f Fields) ofUsers() bool {
+	return reflect.ValueOf(f).Pointer() == reflect.ValueOf(shownOfUsers).Pointer()
+}
+
+// prune copies the next value with only the members in f, and user objects as u returns them. It
+// panics if that is not JSON.
+func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder, u users) {
 	kind := from.PeekKind()
+	if kind == '{' && f.ofUsers() {
+		value, err := from.ReadValue()
+		must(err)
+		var user Keyed[collab.JSON]
+		must(json.Unmarshal(value, &user))
+		user = slices.DeleteFunc(user, func(m Member[collab.JSON]) bool { _, shown := f[m.Key]; return !shown })
+		must(to.WriteValue(jsontext.Value(JSON(u.visit(u.document, user)))))
+		return
+	}
 	if f == nil || kind != '{' && kind != '[' {
 		value, err := from.ReadValue()
 		must(err)
@@ -193,9 +216,15 @@ func (f Fields) prune(from *jsontext.Decoder, to *jsontext.Encoder) {
 				continue
 			}
 			must(to.WriteToken(jsontext.String(name)))
-			within = of
+			if within = of; name == "documentId" && from.PeekKind() == '"' {
+				value, err := from.ReadValue()
+				must(err)
+				must(json.Unmarshal(value, &u.document))
+				must(to.WriteValue(value))
+				continue
+			}
 		}
-		within.prune(from, to)
+		within.prune(from, to, u)
 	}
 	token, err = from.ReadToken()
 	must(err)
@@ -208,16 +237,63 @@ func must(err error) {
 	}
 }
 
-// toPerson returns the part of a response's data that a person can receive.
-func (f Fields) toPerson(data any) any {
+// maxRenamed limits the bytes that present names add to a response.
+const maxRenamed = 500_000
+
+// toPerson returns the part of a response's data that a person can receive. User objects have the
+// present names and pictures of stored users. document is that of objects without a documentId.
+func (f Fields) toPerson(ctx context.Context, c *Call, data any, document string) any {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
 	}
 	var s segments
 	s.value(data)
-	var b bytes.Buffer
-	f.prune(jsontext.NewDecoder(bytes.NewReader(bytes.Join(s, nil))), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)))
-	return collab.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	copied := func(text []byte, visit func(string, Keyed[collab.JSON]) Keyed[collab.JSON]) []byte {
+		var b bytes.Buffer
+		f.prune(jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true)), users{document, visit})
+		return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	}
+	found := map[string]map[string]collab.Profile{} // by document
+	text := copied(bytes.Join(s, nil), func(document string, user Keyed[collab.JSON]) Keyed[collab.JSON] {
+		if id := idOf(user); id != "" && document != "" {
+			if found[document] == nil {
+				found[document] = map[string]collab.Profile{}
+			}
+			found[document][id] = collab.Profile{}
+		}
+		return user
+	})
+	for document, users := range found {
+		profiles, err := c.directory.ProfilesIn(ctx, c.org, document, slices.Sorted(maps.Keys(users)))
+		if err != nil {
+			return collab.JSON(text) // with the names in the objects
+		}
+		found[document] = profiles
+	}
+	if len(found) == 0 {
+		return collab.JSON(text)
+	}
+	left := maxRenamed
+	return collab.JSON(copied(text, func(document string, user Keyed[collab.JSON]) Keyed[collab.JSON] {
+		present := user
+		for name, text := range map[string]*string{"name": found[document][idOf(user)].Name, "photoUrl": found[document][idOf(user)].PhotoURL} {
+			if text != nil {
+				present = present.With(name, JSON(text))
+			}
+		}
+		if more := WrappedLen(JSON(present)) - WrappedLen(JSON(user)); more > left {
+			return user
+		} else if more > 0 {
+			left -= more
+		}
+		return present
+	}))
+}
+
+func idOf(user Keyed[collab.JSON]) (id string) {
+	text, _ := user.Get("userId")
+	_ = json.Unmarshal(text, &id)
+	return id
 }
 
 // admitPerson returns PERMISSION_DENIED if no person can call the endpoint. It also fails if the
@@ -279,6 +355,9 @@ type Directory interface {
 	// nothing in it is open to the user.
 	IsRemoved(ctx context.Context, org collab.OrganizationRef, user string) (bool, error)
 
+	// ProfilesIn returns the profiles of users in a document, by id; none if it does not exist.
+	ProfilesIn(ctx context.Context, org collab.OrganizationRef, document string, users []string) (collab.Profiles, error)
+
 	// FoldersOf returns the folders above each document, nearest first. It omits missing documents.
 	FoldersOf(ctx context.Context, org collab.OrganizationRef, documents []string) (map[string][]collab.FolderRef, error)
 }
@@ -301,6 +380,7 @@ func (a Access) covers(ctx context.Context, c *Call, o *Object, data reflect.Val
 	case err != nil:
 		return err
 	}
+	c.org = org
 	roles, err := c.Covered(ctx, org, documents)
 	if err != nil {
 		return err

@@ -109,11 +109,12 @@ type Call struct {
 
 	limiter    *limiter  // of persons
 	directory  Directory // see Covered
-	bothTokens bool      // see Page.BothTokens
-	failed     int       // items
-	unfinished bool      // a failed item can succeed in a retry
-	cause      error     // of an internal failure, for the log
-	body       []byte    // as sent
+	org        collab.OrganizationRef
+	bothTokens bool   // see Page.BothTokens
+	failed     int    // items
+	unfinished bool   // a failed item can succeed in a retry
+	cause      error  // of an internal failure, for the log
+	body       []byte // as sent
 }
 
 // Unread is the number of a user's unread notifications.
@@ -240,7 +241,8 @@ func runner[Req, Data any](s *Server, ahead func(context.Context, *Call, *Req), 
 			}
 			if x.Person != nil {
 				x.JobID = ""
-				return successResponse(&x.Call, toPerson.toPerson(data), o.Accepted), nil
+				document := strings.Join(fields.texts(reflect.ValueOf(&e.Data).Elem(), "documentId"), "")
+				return successResponse(&x.Call, toPerson.toPerson(x.ctx, &x.Call, data, document), o.Accepted), nil
 			}
 			return successResponse(&x.Call, data, o.Accepted), nil
 		}

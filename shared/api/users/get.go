@@ -54,7 +54,9 @@ allDocuments of any document. They are sorted by id; those of userIds have the o
 without duplicates and missing ones; those of groups are listed group by group. All filters
 combine: for groups, the response has only users of the level. With searchKey, a page examines at
 most 1,000 users, and can be short, or empty with a nextPageToken. Lists by folder or document can
-be a second late.
+be a second late. Users of a document have each field of their profile from the nearest level that
+has it, among the document, its folders and the organization; so do users of a folder with
+searchKey.
 
 For a person, the list has the users of a document, its folders and its organization that can see
 the document, by id, at most 30 on a page. A page examines at most 1,000 users.
@@ -91,6 +93,18 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	members, next, err := s.Directory.FindMembers(ctx, q, position, most)
 	if err != nil {
 		return nil, err
+	}
+	if in.Document.Document != "" && !req.AllDocuments || in.Folder.Folder != "" && req.SearchKey != nil {
+		ids := collab.Map(members, func(m collab.FoundMember) string { return m.UserID })
+		profiles, err := s.Directory.PresentProfiles(ctx, in, ids)
+		if err != nil {
+			return nil, err
+		}
+		for i := range members {
+			if p, stored := profiles[members[i].UserID]; stored { // else removed meanwhile
+				members[i].User, members[i].Locale, members[i].TimeZone = p.User, p.Locale, p.TimeZone
+			}
+		}
 	}
 	for _, m := range members {
 		if !finds(m.User) {

@@ -42,7 +42,7 @@ func (s *Service) people(ctx context.Context, call *rpc.Call, req *GetRequest, p
 	if allowed, err := may(ctx, []string{call.Person.UserID}); err != nil || !allowed[call.Person.UserID] {
 		return cmp.Or(err, missing)
 	}
-	levels, err := s.Directory.Levels(ctx, doc)
+	levels, err := s.Directory.Levels(ctx, collab.Resource{OrganizationRef: doc.OrganizationRef, Document: doc})
 	if err != nil {
 		return err
 	}

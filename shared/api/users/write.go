@@ -30,10 +30,10 @@ type NewUser struct {
 	Preferred
 }
 
-// Preferred holds a user's language and time zone. Those at the organization apply.
+// Preferred holds a user's language and time zone.
 type Preferred struct {
-	Locale   *string `json:"locale" rule:"notnull" doc:"Language of emails and headlines, a BCP 47 tag such as pt-BR. Only the organization's applies"`
-	TimeZone *string `json:"timeZone" rule:"notnull" doc:"IANA time zone of emails, such as Europe/Berlin. Default: UTC. Only the organization's applies"`
+	Locale   *string `json:"locale" rule:"notnull" doc:"Language of emails and headlines, a BCP 47 tag such as pt-BR"`
+	TimeZone *string `json:"timeZone" rule:"notnull" doc:"IANA time zone of emails, such as Europe/Berlin. Default: UTC"`
 }
 
 func (p *Preferred) Validate(m *rpc.Violations) {

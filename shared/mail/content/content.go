@@ -49,13 +49,13 @@ func Of(c *collab.Comment, to Reader) (shown Shown) {
 	return shown
 }
 
-// Author returns the name of a comment's author, or "".
-func Author(c *collab.Comment) string {
+// Author returns the name of a comment's author for a reader, or "".
+func Author(c *collab.Comment, to Reader) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
 		return ""
 	}
-	return nameOf(author)
+	return to.name(author)
 }
 
 // textOf returns the text of cleaned HTML, with paragraphs and items on separate lines, and
@@ -159,7 +159,7 @@ func tagsOf(taggedUserContacts collab.JSON, to Reader) tags {
 		if tag.Contact != nil {
 			user.Name = tag.Contact.Name
 		}
-		if t.names[tag.UserID] = nameOf(user); tag.UserID == to.UserID {
+		if t.names[tag.UserID] = to.name(user); tag.UserID == to.UserID {
 			t.own = []string{tag.UserID}
 		}
 	}

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -14,11 +15,16 @@ type Reader struct {
 	UserID    string
 	Mentioned bool // a comment mentions the reader
 	words.Words
+	Names map[string]string // present names of users by id
 }
+
+// name returns the name of a user: the present one, else that in the object, else the id.
+func (to Reader) name(u collab.User) string { return cmp.Or(lineOf(to.Names[u.UserID]), nameOf(u)) }
 
 // Derive fills in the texts of a notification about a comment event, from the thread's current
 // state and existing comments. It keeps texts set by `/v2/notifications/update`.
 func Derive(n *collab.Notification, t *collab.Thread, to Reader) {
+	to.Names = n.Names
 	Headline(n, &t.Annotation, to)
 	if n.Body == "" && n.BodyTemplate == "" && len(t.Comments) > 0 {
 		n.Body = Of(&t.Comments[0], to).Text
@@ -101,7 +107,7 @@ func headline(n *collab.Notification, head *collab.Annotation, to Reader, data m
 			key = by("assignedToYouBy", "assignedToYou")
 		default:
 			key = by("assignedBy", "assigned")
-			set("assignedTo", AssigneeName(assignee, head))
+			set("assignedTo", cmp.Or(to.Names[assignee], AssigneeName(assignee, head)))
 		}
 	}
 	return to.Template(key)

@@ -39,6 +39,7 @@ func (s *Store) OpenResource(ctx context.Context, acct string, n collab.Resource
 // AddGrants sets grants of a user on at most store.MaxWrites resources, all or none. A grant that
 // gives access also ends the user's removal from the resource.
 func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
+	defer s.forgetProfiles()
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
 	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		there, err := s.GetAll(ctx, itemKeys, true)

@@ -21,11 +21,17 @@ type Store struct {
 	*store.Table
 	cached   *cache.Cache[keys.Key, opened] // enabled organizations and documents
 	disabled bool                           // see WithDisabled
+
+	profiles *cache.Cache[profileKey, collab.Profile]
+	levels   *cache.Cache[collab.DocumentRef, []collab.Resource]
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, cached: cache.New[keys.Key, opened](mostCached)}
+	return &Store{
+		Table: t, cached: cache.New[keys.Key, opened](mostCached),
+		profiles: cache.New[profileKey, collab.Profile](mostProfiles), levels: cache.New[collab.DocumentRef, []collab.Resource](mostCached),
+	}
 }
 
 // WithDisabled returns a directory for an operator: disabled organizations and documents count as

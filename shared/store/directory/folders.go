@@ -393,17 +393,27 @@ func (s *Store) FoldersOf(ctx context.Context, org collab.OrganizationRef, docum
 	return of, nil
 }
 
-// Levels returns the resources that give access to a document: the document, its folders, nearest
-// first, and the organization. It reads with strong consistency.
-func (s *Store) Levels(ctx context.Context, doc collab.DocumentRef) ([]collab.Resource, error) {
-	org := doc.OrganizationRef
-	folders, err := s.FoldersOf(ctx, org, []string{doc.Document})
-	if err != nil {
-		return nil, err
+// Levels returns a resource and those above it, nearest first: a document, its folders, and the
+// organization. It reads with strong consistency.
+func (s *Store) Levels(ctx context.Context, in collab.Resource) (levels []collab.Resource, err error) {
+	var folders []collab.FolderRef
+	switch {
+	case in.Document.Document != "":
+		levels = append(levels, in)
+		var above map[string][]collab.FolderRef
+		above, err = s.FoldersOf(ctx, in.OrganizationRef, []string{in.Document.Document})
+		folders = above[in.Document.Document]
+	case in.Folder.Folder != "":
+		var tree collab.Folders
+		tree, err = s.FoldersAbove(ctx, in.OrganizationRef, []string{in.Folder.Folder})
+		for _, id := range tree.Up(in.Folder.Folder) {
+			if f, exists := tree[id]; exists {
+				folders = append(folders, f.Ref(in.OrganizationRef))
+			}
+		}
 	}
-	levels := []collab.Resource{{OrganizationRef: org, Document: doc}}
-	for _, f := range folders[doc.Document] {
-		levels = append(levels, collab.Resource{OrganizationRef: org, Folder: f})
+	for _, f := range folders {
+		levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f})
 	}
-	return append(levels, collab.Resource{OrganizationRef: org}), nil
+	return append(levels, collab.Resource{OrganizationRef: in.OrganizationRef}), err
 }

@@ -81,6 +81,7 @@ func (s *Store) ChangeMembers(
 		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
 	}}
 	errs := c.all(ctx)
+	s.forgetProfiles()
 	if !create {
 		return errs
 	}
@@ -123,18 +124,8 @@ func (s *Store) AddUnlessRemoved(
 }
 
 // removedKeys returns the keys of a user's removals from a resource and from those above.
-func (s *Store) removedKeys(ctx context.Context, in collab.Resource, user string) (list []keys.Key, err error) {
-	levels := []collab.Resource{{OrganizationRef: in.OrganizationRef}}
-	switch {
-	case in.Document.Document != "":
-		levels, err = s.Levels(ctx, in.Document)
-	case in.Folder.Folder != "":
-		var tree collab.Folders
-		tree, err = s.FoldersAbove(ctx, in.OrganizationRef, []string{in.Folder.Folder})
-		for _, f := range tree {
-			levels = append(levels, collab.Resource{OrganizationRef: in.OrganizationRef, Folder: f.Ref(in.OrganizationRef)})
-		}
-	}
+func (s *Store) removedKeys(ctx context.Context, in collab.Resource, user string) ([]keys.Key, error) {
+	levels, err := s.Levels(ctx, in)
 	return collab.Map(levels, func(level collab.Resource) keys.Key { return removedKey(level, user) }), err
 }
 
@@ -196,40 +187,20 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 	return members, err
 }
 
-// Named returns the members among users and the names of existing documents, in one read with
-// eventual consistency.
-func (s *Store) Named(
-	ctx context.Context, org collab.OrganizationRef, users, documents []string,
-) (members map[string]collab.User, names map[collab.DocumentRef]string, err error) {
-	itemKeys := collab.Map(users, func(u string) keys.Key { return keys.Member(org, u) })
-	for _, d := range documents {
-		itemKeys = append(itemKeys, keys.Document(org, d))
-	}
-	found, err := s.GetAll(ctx, itemKeys, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	members, names = map[string]collab.User{}, map[collab.DocumentRef]string{}
-	for i, k := range itemKeys {
-		switch it := found[k]; {
-		case it == nil:
-		case i < len(users):
-			m, err := readMember(it)
-			if err != nil {
-				return nil, nil, err
-			}
-			members[m.UserID] = m.User
-		default:
-			d, err := readDocument(it)
-			if err != nil {
-				return nil, nil, err
-			}
-			if d.DeletedAt == 0 {
-				names[d.Ref(org)] = d.Name
-			}
+// DocumentNames returns the names of existing documents, in one read with eventual consistency.
+func (s *Store) DocumentNames(ctx context.Context, org collab.OrganizationRef, documents []string) (map[collab.DocumentRef]string, error) {
+	found, err := s.GetAll(ctx, collab.Map(documents, func(id string) keys.Key { return keys.Document(org, id) }), false)
+	names := make(map[collab.DocumentRef]string, len(found))
+	for _, it := range found {
+		d, err := readDocument(it)
+		if err != nil {
+			return nil, err
+		}
+		if d.DeletedAt == 0 {
+			names[d.Ref(org)] = d.Name
 		}
 	}
-	return members, names, nil
+	return names, err
 }
 
 // ListMembers yields the members of the organization after a user id, in id order, as

@@ -255,12 +255,12 @@ func (s *Store) listMembers(
 	return list, next, nil
 }
 
-// MembersOf returns users of several resources after an id, each once, as the first resource has
-// them. The users are those in named, in order, or all in id order if named is nil. It examines at
+// MembersOf returns the profiles of users of the levels of a resource after an id, each once: see
+// Levels. The users are those in named, in order, or all in id order if named is nil. It examines at
 // most most users. last is the last one examined, "" at the end.
 func (s *Store) MembersOf(
 	ctx context.Context, in []collab.Resource, named []string, after string, most int,
-) (list []collab.Member, last string, err error) {
+) (list []collab.Profile, last string, err error) {
 	parts := make([]map[string]collab.Member, len(in))
 	if named != nil {
 		ids := named[slices.Index(named, after)+1:]
@@ -272,7 +272,7 @@ func (s *Store) MembersOf(
 			parts[i], err = s.MembersAt(ctx, in[i], ids)
 			return err
 		})
-		return firstOf(parts, ids), last, err
+		return profilesOf(parts, ids), last, err
 	}
 	var mu sync.Mutex
 	var ids []string
@@ -298,17 +298,23 @@ func (s *Store) MembersOf(
 		ids = ids[:most]
 		last = ids[most-1]
 	}
-	return firstOf(parts, ids), last, err
+	return profilesOf(parts, ids), last, err
 }
 
-// firstOf returns members by id, each from the first part that has them.
-func firstOf(parts []map[string]collab.Member, ids []string) (list []collab.Member) {
-	for _, id := range ids {
-		for _, part := range parts {
+// profilesOf returns the users with ids that a part has, each once: see collab.Profiles. The last
+// part is the organization's.
+func profilesOf(parts []map[string]collab.Member, ids []string) (list []collab.Profile) {
+	profiles := collab.Profiles{}
+	for i, part := range parts {
+		for _, id := range ids {
 			if m, ok := part[id]; ok {
-				list = append(list, m)
-				break
+				profiles.Add(m, i == len(parts)-1)
 			}
+		}
+	}
+	for _, id := range ids {
+		if p, ok := profiles[id]; ok {
+			list = append(list, p)
 		}
 	}
 	return list

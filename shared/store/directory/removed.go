@@ -133,6 +133,7 @@ func (s *Store) RemovalExpiry() int64 {
 // groups in it. Removed users see nothing of the organization or document, whatever its access
 // type: see Viewings. The errors correspond to users: NOT_FOUND if the user is not in the resource.
 func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
+	defer s.forgetProfiles()
 	errs := make([]error, len(users))
 	there, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return memberKey(in, u) }), true)
 	if err != nil {
