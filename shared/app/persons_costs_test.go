@@ -25,6 +25,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Bounds of a person's request. A larger item can be written alone, twice in a transaction, and read
+// before the request ends.
+const (
+	mostWritten = 760
+	mostRead    = 1_700
+)
+
 // TestPersonCosts sends the most expensive request of each operation for persons, in a restricted
 // document ten folders deep. It checks the units in the introduction of the reference.
 func TestPersonCosts(t *testing.T) {
@@ -37,7 +44,7 @@ func TestPersonCosts(t *testing.T) {
 	keys, err := s.Accounts.RotateSigningKeys(t.Context(), "acme")
 	must.Do(t, err)
 	h := s.Handler()
-	send := func(token, path, data string) units {
+	send := func(token, path, data string, refusable ...bool) units {
 		t.Helper()
 		now = now.Add(time.Hour) // resets personal limits
 		log.Reset()
@@ -51,8 +58,12 @@ func TestPersonCosts(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"success":false`) {
+		refused := refusable != nil && strings.Contains(w.Body.String(), "RESOURCE_EXHAUSTED")
+		if !refused && (w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"success":false`)) {
 			t.Errorf("%s %.200s: %d %.500s", path, data, w.Code, w.Body)
+		}
+		if refused {
+			t.Logf("%s is refused: %d %.200s", path, w.Code, w.Body)
 		}
 		var record struct {
 			Read  float64 `json:"read_units"`
@@ -77,7 +88,7 @@ func TestPersonCosts(t *testing.T) {
 		send("", "organizations/folders/add", fmt.Sprintf(`"folders": [{"folderId": "f%d", "parentFolderId": %q}]`, i, in))
 		in = fmt.Sprintf("f%d", i)
 	}
-	send("", "organizations/documents/add", `"folderId": "f9", "documents": [{"documentId": "plan"}, `+list(29, `{"documentId": "d%d"}`)+`]`)
+	send("", "organizations/documents/add", `"folderId": "f9", "documents": [{"documentId": "plan"}, {"documentId": "huge"}, `+list(29, `{"documentId": "d%d"}`)+`]`)
 	send("", "organizations/folders/access/update", `"folderIds": ["f0"], "accessType": "restricted"`)
 	send("", "users/add", `"folderId": "f0", "users": [{"userId": "ann", "name": "Ann"}, `+list(60, `{"userId": "u%d", "name": "U %d"}`)+`]`)
 	for i := range 110 { // exceeds a response
@@ -119,13 +130,61 @@ func TestPersonCosts(t *testing.T) {
 		{"organizations/usergroups/get", `"searchKey": "no"`},
 		{"users/get", plan + `"searchKey": "no"`},
 		{"live/tickets/add", `"inbox": true, "documentIds": ["plan", ` + list(29, `"d%d"`) + `]`},
-		{"commentannotations/comments/update", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `], "updatedData": {"commentText": "` + text(100_000) + `"}`},
+		{"commentannotations/comments/update", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `], "updatedData": {"commentText": "` + text(20_000) + `"}`},
 		{"commentannotations/comments/reactions/add", plan + `"annotationId": "long", "commentId": 10, "emoji": "👍"`},
 		{"commentannotations/comments/reactions/delete", plan + `"annotationId": "long", "commentId": 10, "emoji": "👍"`},
 		{"commentannotations/comments/delete", plan + `"annotationId": "long", "commentIds": [` + list(10, `1%d`) + `]`},
 		{"commentannotations/delete", plan + `"annotationIds": [` + list(30, `"a%d"`) + `]`},
 	} {
 		used["/v2/"+test.path] = send(token, test.path, test.data)
+	}
+	// The same with threads, comments and entries of the greatest size, which only back ends can make.
+	for i := range 30 {
+		send("", "commentannotations/add", fmt.Sprintf(`"documentId": "huge", "commentAnnotations": [{"annotationId": "h%d", "targetElement": {"targetText": %q}, "commentData": [{"commentId": 1, "commentText": %q, "from": {"userId": "ann"}}]}]`, i, text(330_000), text(340_000)))
+	}
+	send("", "commentannotations/add", fmt.Sprintf(`"documentId": "huge", "commentAnnotations": [{"annotationId": "open", "targetElement": {"targetText": %q}, "commentData": [`+list(9, `{"commentId": 1%d, "commentText": "`+text(340_000)+`", "from": {"userId": "ann"}}`)+`]}]`, text(330_000)))
+	huge, err := s.Directory.OpenDocument(t.Context(), "acme", "acme", "huge", collab.CreateFlags{})
+	must.Do(t, err)
+	for i := range 30 {
+		n := collab.Notification{
+			ID: fmt.Sprintf("h%d", i), DocumentID: "huge", Incarnation: huge.Incarnation, AnnotationID: fmt.Sprintf("h%d", i), CommentIDs: []int64{1}, Event: collab.AnnotationAdded,
+			ActionUser: collab.User{UserID: "bob"}, CreatedAt: now.UnixMilli(),
+		}
+		_, err := s.Inbox.Derive(t.Context(), org, n, []string{"ann"})
+		must.Do(t, err)
+		must.Do(t, s.Inbox.AddToInbox(t.Context(), org, n, storetest.Placed("ann")))
+	}
+	plan = `"documentId": "huge", `
+	before, refusable := now.UnixMilli(), true
+	for _, test := range []struct{ path, data string }{
+		{"commentannotations/comments/reactions/add", plan + `"annotationId": "h0", "commentId": 1, "emoji": "👍"`},
+		{"commentannotations/comments/reactions/add", plan + `"annotationId": "h1", "commentId": 1, "emoji": "👍"`},
+		{"commentannotations/get", plan + fmt.Sprintf(`"updatedAfter": %d, "includeDeleted": true, "statusIds": ["none"]`, before)},
+		{"commentannotations/comments/reactions/delete", plan + `"annotationId": "h0", "commentId": 1, "emoji": "👍"`},
+		{"commentannotations/get", `"documentId": "huge"`},
+		{"commentannotations/get", plan + `"annotationIds": [` + list(30, `"h%d"`) + `]`},
+		{"commentannotations/comments/get", plan + `"annotationId": "open"`},
+		{"commentannotations/comments/add", plan + `"annotationId": "open", "commentData": [{"commentText": "x"}]`},
+		{"commentannotations/count/get", `"documentIds": ["huge"]`},
+		{"commentannotations/read/set", plan + `"read": true, "annotationIds": [` + list(30, `"h%d"`) + `]`},
+		{"commentannotations/read/get", `"documentIds": ["huge"]`},
+		{"notifications/get", `"pageSize": 1000`},
+		{"notifications/update", `"notifications": [` + list(30, `{"id": "h%d"}`) + `]`},
+		{"notifications/config/set", `"documentIds": ["huge"], "level": "all", "annotationIds": [` + list(30, `"h%d"`) + `]`},
+		{"commentannotations/update", plan + `"annotationIds": [` + list(30, `"h%d"`) + `], "updatedData": {"status": {"id": "RESOLVED"}}`},
+		{"commentannotations/comments/update", plan + `"annotationId": "open", "commentIds": [` + list(9, `1%d`) + `], "updatedData": {"commentText": "x"}`},
+		{"commentannotations/comments/delete", plan + `"annotationId": "open", "commentIds": [` + list(9, `1%d`) + `]`},
+		{"commentannotations/delete", plan + `"annotationIds": [` + list(30, `"h%d"`) + `]`},
+	} {
+		u := send(token, test.path, test.data, refusable)
+		t.Logf("greatest %s: %.0f write and %.0f read units", test.path, u.write, u.read)
+		most := used["/v2/"+test.path]
+		used["/v2/"+test.path] = units{write: max(most.write, u.write), read: max(most.read, u.read)}
+	}
+	for path, u := range used {
+		if u.write > mostWritten || u.read > mostRead {
+			t.Errorf("%s uses %.0f write and %.0f read units", path, u.write, u.read)
+		}
 	}
 	const begin, end = "<!-- persons: go test ./shared/app -run TestPersonCosts -update writes this table -->\n", "<!-- end of persons -->\n"
 	const file = "../../infra/README.md"

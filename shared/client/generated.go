@@ -605,7 +605,9 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 // The request fails with NOT_FOUND if a document does not exist or the user cannot see it, and with
 // RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
 //
-// Otherwise, documents and users need not exist. Preferences apply to later deliveries. The
+// For a back end, documents and users need not exist otherwise; a person sets preferences for
+// documents that the person can see. Preferences apply to later deliveries. An item fails with
+// RESOURCE_EXHAUSTED if the annotations are too large for one request of a person: send fewer. The
 // response has an item for each user, with a documentId if the request has a single one. The
 // request fails with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if
 // it is disabled.
@@ -1233,7 +1235,8 @@ func (o CommentAnnotations) GetReadPage(ctx context.Context, request *CommentAnn
 // AddCommentsReactions calls POST /v2/commentannotations/comments/reactions/add: add a reaction.
 //
 // Adds an emoji of a user to a comment. A reaction that already exists is success. A comment has at
-// most 20 different emojis and 500 reactions. Responses have the first 50 users of each emoji.
+// most 20 different emojis, 5 of them by one person with a token, and 500 reactions. Responses have
+// the first 50 users of each emoji.
 //
 // A reaction does not move lastUpdated, and marks nothing as unread. A get with includeDeleted
 // returns the annotation. With triggerNotification, the author of the comment gets one notification
@@ -1350,7 +1353,7 @@ type Location struct {
 type TargetElement struct {
 	// Id of a DOM element
 	ElementID string `json:"elementId,omitzero"`
-	// The text of the anchor
+	// The text that it is about; from a person at most 4,096 bytes
 	TargetText string `json:"targetText,omitzero"`
 	// Which occurrence of targetText
 	Occurrence int64 `json:"occurrence,omitzero"`
@@ -2847,7 +2850,7 @@ type NotificationsDeleteRequest struct {
 type NotificationsSetConfigRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The documents, which need not exist. Default: the whole organization; at most 30
+	// The documents. Default: the whole organization; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
 	// With level: annotations of the one document; at most 30
 	AnnotationIDs []string `json:"annotationIds,omitzero"`

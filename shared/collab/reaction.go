@@ -68,6 +68,16 @@ func (r Reactions) Has(emoji, user string) bool {
 	return i >= 0 && slices.Contains(r[i].Users, user)
 }
 
+// By returns the number of emojis with which a user reacted.
+func (r Reactions) By(user string) (n int) {
+	for _, of := range r {
+		if slices.Contains(of.Users, user) {
+			n++
+		}
+	}
+	return n
+}
+
 // Of returns the first emoji with which a user reacted, or "".
 func (r Reactions) Of(user string) string {
 	for _, of := range r {

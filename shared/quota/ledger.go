@@ -75,6 +75,8 @@ type Account struct {
 	payer  Payer
 	limits Limits
 	person *Account // the user; nil for a back end
+
+	reserved *float64 // write units of the request, under the ledger's lock
 }
 
 // Account returns an account with its use by all processes, at most knownFor old. If the table does
@@ -113,7 +115,35 @@ func (a *Account) UsedBy(user string) *Account {
 	}
 	of := *a
 	of.person = &Account{ledger: a.ledger, payer: Payer{a.payer.Account, user}, limits: a.limits.share()}
+	of.reserved = new(float64)
 	return &of
+}
+
+// Reserve counts write units of a user's request before they are used, so that requests in flight
+// count. It returns RESOURCE_EXHAUSTED, and counts nothing, if the user must wait. It charges the
+// user if much is in flight, so that other processes know. Spend corrects the amount.
+func (a *Account) Reserve(ctx context.Context, units float64) error {
+	if a == nil || a.person == nil {
+		return nil
+	}
+	p, l := a.person, a.ledger
+	add := func(units float64) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		*a.reserved += units
+		l.use(p.payer).uncharged[Writes] += p.limits[Writes].Cost(units)
+		l.use(a.payer).uncharged[Writes] += a.limits[Writes].Cost(units)
+	}
+	if err := p.Admit(Writes); err != nil {
+		return err
+	}
+	add(units)
+	p.spend(ctx, Amounts{})
+	if err := p.admit(p.limits[Writes].Cost(units), Writes); err != nil {
+		add(-units)
+		return err
+	}
+	return nil
 }
 
 // Admit returns RESOURCE_EXHAUSTED if the user or the account must wait before using more of one of
@@ -125,6 +155,11 @@ func (a *Account) Admit(kinds ...Kind) error {
 	if err := a.person.Admit(kinds...); err != nil {
 		return err
 	}
+	return a.admit(0, kinds...)
+}
+
+// admit is Admit for the payer alone, without a cost that is counted already.
+func (a *Account) admit(own time.Duration, kinds ...Kind) error {
 	l := a.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +169,7 @@ func (a *Account) Admit(kinds ...Kind) error {
 		if paid.Before(now) {
 			paid = now
 		}
-		if w := a.limits[k].Wait(paid.Add(known.uncharged[k]), now); w > 0 {
+		if w := a.limits[k].Wait(paid.Add(known.uncharged[k]-own), now); w > 0 {
 			return a.payer.exhausted(w, names[k], a.limits[k])
 		}
 	}
@@ -175,6 +210,11 @@ func (a *Account) Spend(ctx context.Context, used Amounts) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), platform.ChargeTime)
 	defer cancel()
+	if a.reserved != nil {
+		a.ledger.mu.Lock()
+		used[Writes] -= *a.reserved
+		a.ledger.mu.Unlock()
+	}
 	a.spend(ctx, used)
 	if a.person != nil {
 		a.person.spend(ctx, used)
@@ -195,7 +235,7 @@ func (a *Account) spend(ctx context.Context, used Amounts) {
 	if !due {
 		return
 	}
-	paid, err := l.Store.Charge(ctx, a.payer, before, costs)
+	paid, err := l.Store.Charge(collab.WithUsage(ctx, nil), a.payer, before, costs) // a bound is not asked
 	if err != nil {
 		l.Log.LogAttrs(
 			ctx, slog.LevelWarn, "quota not charged: a later request charges it", slog.String("account", a.payer.Account), slog.Any("cause", err),

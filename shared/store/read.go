@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -24,13 +25,51 @@ const Concurrency = 32
 
 // Get reads an item with strong consistency. It returns nil if the item does not exist.
 func (t *Table) Get(ctx context.Context, k keys.Key) (Item, error) {
+	if err := beforeRead(ctx, true, k); err != nil {
+		return nil, err
+	}
 	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &t.name, Key: NewItem(k), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: consumed,
 	})
 	if err != nil {
 		return nil, Fail(ctx, err)
 	}
+	saw(ctx, out.Item)
 	return out.Item, nil
+}
+
+// saw tells a person's bound the sizes of items.
+func saw(ctx context.Context, items ...Item) {
+	u := collab.UsageOf(ctx)
+	if !u.Bounded() {
+		return
+	}
+	for _, it := range items {
+		if it != nil {
+			k := it.Key()
+			u.Saw(k.PK+"\x00"+k.SK, it.Size())
+		}
+	}
+}
+
+func sizeOf(ctx context.Context, k keys.Key) int {
+	return collab.UsageOf(ctx).Size(k.PK + "\x00" + k.SK)
+}
+
+// beforeRead asks a person's bound before items are read, as far as their sizes are known.
+func beforeRead(ctx context.Context, strong bool, itemKeys ...keys.Key) error {
+	u := collab.UsageOf(ctx)
+	if !u.Bounded() {
+		return nil
+	}
+	units := 0.0
+	for _, k := range itemKeys {
+		units += math.Ceil(float64(max(sizeOf(ctx, k), 1)) / 4096)
+	}
+	if !strong {
+		units /= 2
+	}
+	return u.BeforeRead(units)
 }
 
 // Read reads an item like Get, into a struct with dynamodbav tags. The struct is zero if the item
@@ -44,8 +83,39 @@ func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, e
 }
 
 // GetAll reads items by key. The map lacks items that do not exist. It retries keys that DynamoDB
-// leaves unprocessed, until the deadline is near.
+// leaves unprocessed, until the deadline is near. In a person's request, it reads many threads and
+// comments in steps, because the size of each is unknown.
 func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
+	const step = 10
+	if !collab.UsageOf(ctx).Bounded() || len(itemKeys) <= step {
+		return t.getAll(ctx, itemKeys, strong)
+	}
+	found, others := map[keys.Key]Item{}, make([]keys.Key, 0, len(itemKeys))
+	var threads []keys.Key
+	for _, k := range itemKeys {
+		if strings.HasPrefix(k.SK, keys.Annotations) {
+			threads = append(threads, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	parts := [][]keys.Key{others}
+	if len(threads) <= step {
+		parts[0] = itemKeys
+	} else {
+		parts = append(parts, slices.Collect(slices.Chunk(threads, step))...)
+	}
+	for _, part := range parts {
+		some, err := t.getAll(ctx, part, strong)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, some)
+	}
+	return found, nil
+}
+
+func (t *Table) getAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
 	var (
 		mu    sync.Mutex
 		found = make(map[keys.Key]Item, len(itemKeys))
@@ -57,6 +127,9 @@ func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 			seen[k] = true
 			todo = append(todo, NewItem(k))
 		}
+	}
+	if err := beforeRead(ctx, strong, itemKeys...); err != nil {
+		return nil, err
 	}
 	const most = 100 // keys in one BatchGetItem
 	parts := slices.Collect(slices.Chunk(todo, most))
@@ -76,6 +149,7 @@ func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 			mu.Lock()
 			for _, it := range out.Responses[t.name] {
 				found[Item(it).Key()] = it
+				saw(ctx, it)
 			}
 			mu.Unlock()
 			ask = out.UnprocessedKeys[t.name].Keys
@@ -204,6 +278,9 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 		}
 		in.ProjectionExpression = &list
 	}
+	if err := beforeRead(ctx, q.Strong); err != nil {
+		return nil, false, err
+	}
 	out, err := t.db.Query(ctx, in)
 	if err != nil {
 		return nil, false, Fail(ctx, err)
@@ -211,6 +288,9 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	items = make([]Item, len(out.Items))
 	for i, it := range out.Items {
 		items[i] = it
+	}
+	if q.Index == "" && q.Project == nil {
+		saw(ctx, items...)
 	}
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }

@@ -183,6 +183,11 @@ func (r *Refusal) By(mark string) bool {
 // returns a Refusal, and writes nothing, if a condition fails. After an error the items may or may
 // not be written.
 func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, err error) {
+	if len(writes) > 1 {
+		if err := beforeWrite(ctx, writes...); err != nil {
+			return nil, err
+		}
+	}
 	if len(writes) == 1 {
 		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
 		return refused, err
@@ -201,8 +206,56 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 	defer func() { countRefused(ctx, writes, refused) }()
 	for i, r := range cancellation(err) {
 		refused.Of[i] = Refused{aws.ToString(r.Code) == "ConditionalCheckFailed", r.Item}
+		saw(ctx, r.Item)
 	}
 	return refused, nil
+}
+
+// beforeWrite reserves the units of writes from a person's bound: of an item the size that was
+// read, or that is written.
+func beforeWrite(ctx context.Context, writes ...Write) error {
+	u := collab.UsageOf(ctx)
+	if !u.Bounded() {
+		return nil
+	}
+	units, large := 0.0, 0
+	for _, w := range writes {
+		key := map[string]types.AttributeValue(nil)
+		switch {
+		case w.Put != nil:
+			key = w.Put.Item
+		case w.Update != nil:
+			key = w.Update.Key
+		case w.Delete != nil:
+			key = w.Delete.Key
+		case w.ConditionCheck != nil:
+			key = w.ConditionCheck.Key
+		}
+		size := sizeOf(ctx, Item(key).Key())
+		if w.Put != nil {
+			size = max(size, SizeOf(w))
+		} else {
+			size += SizeOf(w)
+		}
+		if size > 4<<10 {
+			large++
+		}
+		units += math.Ceil(float64(max(size, 1)) / 1024)
+	}
+	if len(writes) > 1 {
+		units *= 2
+	}
+	return u.BeforeWrite(units, large)
+}
+
+// MayRewrite returns RESOURCE_EXHAUSTED if a person's request may not write all of the items, as
+// large as they were read.
+func (t *Table) MayRewrite(ctx context.Context, itemKeys ...keys.Key) error {
+	units := 0.0
+	for _, k := range itemKeys {
+		units += math.Ceil(float64(max(sizeOf(ctx, k), 1)) / 1024)
+	}
+	return collab.UsageOf(ctx).MayWrite(units)
 }
 
 // complete sets the table name, and requests the present item in case a condition fails.
@@ -222,6 +275,9 @@ func (t *Table) complete(w Write) {
 
 // WriteOne executes one write and returns the item before or after it, depending on values.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
+	if err := beforeWrite(ctx, w); err != nil {
+		return nil, nil, err
+	}
 	t.complete(w)
 	lost := false
 	ctx = onFailure(ctx, func(err error) { lost = lost || isLost(err) })
@@ -260,6 +316,7 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 	}
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		refused = &Refusal{Of: []Refused{{true, failed.Item}}, Lost: lost}
+		saw(ctx, failed.Item)
 		countRefused(ctx, []Write{w}, refused)
 		return nil, refused, nil
 	}

@@ -146,7 +146,7 @@ type Location struct {
 // TargetElement is the anchor of an annotation.
 type TargetElement struct {
 	ElementID        *string `json:"elementId,omitempty" person:"in,out" doc:"Id of a DOM element"`
-	TargetText       *string `json:"targetText,omitempty" person:"in,out"`
+	TargetText       *string `json:"targetText,omitempty" person:"in,out" doc:"The text that it is about; from a person at most 4,096 bytes"`
 	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" person:"in,out" doc:"Which occurrence of targetText"`
 	SelectAllContent *bool   `json:"selectAllContent,omitempty" person:"in,out" doc:"The anchor is the whole text of the element"`
 	Prefix           *string `json:"prefix,omitempty" rule:"max=256" person:"in,out" doc:"The text before targetText, which finds it after changes. An addition of this service: the documented API has no such field"`

@@ -239,10 +239,23 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			if err != nil {
 				return err
 			}
-			return s.addChanged(ctx, &p, org, q, f.changed)
+			return s.addChanged(ctx, call, &p, org, q, f.changed)
 		})
 	}
-	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
+	next := from
+	for done := 0; ; {
+		most := p.Most()
+		if q.IDs != nil { // threads of unknown sizes
+			if most = call.Pace(ctx, changedUnits, fewChanged, done, most); most == 0 {
+				break
+			}
+			done += most
+		}
+		next, err = s.Threads.Walk(ctx, org, q, next, most, func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
+		if err != nil || next == nil || q.IDs == nil || p.truncated || p.Most() == 0 {
+			break
+		}
+	}
 	err = cmp.Or(first(), err)
 	if alone && req.AsUserID != nil {
 		// Its error comes first: others could reveal hidden content.
@@ -273,14 +286,34 @@ func (p *page) addLeft(list []*collab.Thread) error {
 
 // addChanged adds the annotations among ids that match the query to a page, except the ones that
 // the query finds by their lastUpdated.
-func (s *Service) addChanged(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
+func (s *Service) addChanged(ctx context.Context, call *rpc.Call, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, ids []string) error {
 	after := *q.UpdatedAfter
 	if q.IDs != nil {
 		ids = collab.Where(ids, func(id string) bool { return slices.Contains(q.IDs, id) })
 	}
-	q.IDs, q.UpdatedAfter, q.UpdatedBefore = ids, nil, nil
+	q.UpdatedAfter, q.UpdatedBefore = nil, nil
+	for done := 0; len(ids) > 0; {
+		n := call.Pace(ctx, changedUnits, fewChanged, done, len(ids))
+		if n == 0 {
+			return errFull
+		}
+		q.IDs, ids, done = ids[:n], ids[n:], done+n
+		if err := s.addChangedAmong(ctx, p, org, q, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read units for changed annotations of a page of a person, and the annotations to read first.
+const (
+	changedUnits = 700
+	fewChanged   = 8
+)
+
+func (s *Service) addChangedAmong(ctx context.Context, p *page, org collab.OrganizationRef, q collab.AnnotationQuery, after collab.Millis) error {
 	whole := true
-	for from := []byte(nil); len(ids) > 0; {
+	for from := []byte(nil); ; {
 		// One more than fits, because a walk needs room to end.
 		next, err := s.Threads.Walk(ctx, org, q, from, p.Most()+1, func(id string, t *collab.Thread) bool {
 			whole = t == nil || t.Latest() >= after || p.take(id, t)
@@ -293,7 +326,6 @@ func (s *Service) addChanged(ctx context.Context, p *page, org collab.Organizati
 			return nil
 		}
 	}
-	return nil
 }
 
 type GetV1Request struct {

@@ -81,7 +81,7 @@ func CommentsReactionsAdd() rpc.Endpoint {
 Add a reaction.
 
 Adds an emoji of a user to a comment. A reaction that already exists is success. A comment has at
-most 20 different emojis and 500 reactions. Responses have the first 50 users of each emoji.
+most 20 different emojis, 5 of them by one person with a token, and 500 reactions. Responses have the first 50 users of each emoji.
 
 A reaction does not move lastUpdated, and marks nothing as unread. A get with includeDeleted returns
 the annotation. With triggerNotification, the author of the comment gets one notification about
@@ -108,11 +108,17 @@ its comment has no reactions left. The next reaction in the annotation then noti
 The request fails as that of 'reactions/add'.`}
 }
 
+// mostEmojis limits the emojis of a person on a comment, so that nobody uses up collab.MaxEmojis.
+const mostEmojis = 5
+
 // AddReaction adds a reaction of a user to a comment.
 func (s *Service) AddReaction(ctx context.Context, call *rpc.Call, req *ReactionRequest) (Reacted, error) {
 	return s.react(ctx, call, req, collab.ReactionAdded, func(r collab.Reactions) (collab.Reactions, error) {
 		if r.Has(req.Emoji, req.From.UserID) {
 			return r, errUnchanged
+		}
+		if call.Person != nil && r.By(req.From.UserID) >= mostEmojis {
+			return r, collab.Errorf(collab.ResourceExhausted, "a person can react to a comment with at most %d different emojis", mostEmojis)
 		}
 		return r.Add(req.Emoji, req.From.UserID)
 	})

@@ -22,6 +22,8 @@ const (
 	maxSuggestion   = 16 << 10
 	maxRejectReason = 2_000
 	maxContext      = 8 << 10
+	maxTargetText   = 4_096
+	maxHead         = 16_384 // of a thread without its comments
 )
 
 // checkSuggestion rejects invalid known fields of a suggestion. It allows any status if there are
@@ -89,6 +91,13 @@ func (a *NewAnnotation) Fill(_ *collab.Person, m *rpc.Violations) {
 		}
 	}
 	checkSize(m, "context", a.Context, maxContext)
+	if t := a.TargetElement; t != nil && len(collab.Deref(t.TargetText)) > maxTargetText {
+		m.Add("targetElement.targetText", "must be at most %d bytes, not %d", maxTargetText, len(*t.TargetText))
+	}
+	size := len(encode(a.Location)) + len(encode(a.TargetElement)) + len(a.Context) + len(a.Suggestion) + len(encode(a.Visibility)) + len(encode(a.VisibilityConfig))
+	if size > maxHead {
+		m.Add("", "must be at most %d bytes without its comments, not %d", maxHead, size)
+	}
 }
 
 func checkSize(m *rpc.Violations, field string, object collab.JSON, most int) {

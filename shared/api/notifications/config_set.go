@@ -17,7 +17,7 @@ import (
 // the whole organization.
 type ConfigSetRequest struct {
 	OrganizationID string       `json:"organizationId" rule:"required,id" person:"in"`
-	DocumentIDs    []string     `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents, which need not exist. Default: the whole organization"`
+	DocumentIDs    []string     `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" person:"in" doc:"The documents. Default: the whole organization"`
 	AnnotationIDs  []string     `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id" person:"in" doc:"With level: annotations of the one document"`
 	UserIDs        []string     `json:"userIds" rule:"required,nonempty,max=30,each=id" person:"self" doc:"The users"`
 	Level          collab.Level `json:"level" rule:"notnull" person:"in" doc:"For annotations: all, mentions (only mentions), none, default. For documents: all or default"`
@@ -164,7 +164,9 @@ with the preference 'ALL' if it does not concern the user otherwise; 'default' e
 of it. The request fails with NOT_FOUND if a document does not exist or the user cannot see it,
 and with RESOURCE_EXHAUSTED if a document would have more than 1,000 followers.
 
-Otherwise, documents and users need not exist. Preferences apply to later deliveries. The response
+For a back end, documents and users need not exist otherwise; a person sets preferences for documents
+that the person can see. Preferences apply to later deliveries. An item fails with RESOURCE_EXHAUSTED
+if the annotations are too large for one request of a person: send fewer. The response
 has an item for each user, with a documentId if the request has a single one. The request fails
 with NOT_FOUND if the organization does not exist, and with FAILED_PRECONDITION if it is disabled.`}
 }
@@ -177,17 +179,25 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 		return nil, err
 	}
 	users, documents := rpc.Distinct(req.UserIDs), rpc.Distinct(req.DocumentIDs)
-	if req.Level != "" {
-		err = s.setLevel(ctx, call, req, documents, users)
+	var docs []collab.DocumentRef
+	var viewers [][]collab.Viewer
+	if documents != nil && (req.Level != "" || call.Person != nil) {
+		if docs, viewers, err = s.visible(ctx, call, req, documents, users); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil && req.Config != nil {
+	var tooMuch error
+	if req.Level != "" {
+		tooMuch, err = s.setLevel(ctx, call, req, docs, viewers, users)
+	}
+	if err == nil && tooMuch == nil && req.Config != nil {
 		preferences := req.Preferences()
 		if call.Person != nil {
 			preferences.Further = nil // a person can neither send nor see them
 		}
 		err = s.Directory.SetPreferences(ctx, org, users, documents, preferences)
 	}
-	if err == nil && req.MailFrequency != "" {
+	if err == nil && tooMuch == nil && req.MailFrequency != "" {
 		err = s.setMailTimes(ctx, org, users, req.MailTimes())
 	}
 	if err != nil {
@@ -196,7 +206,7 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	call.Message = "User config set successfully."
 	var results rpc.Keyed[ConfigSetResult]
 	for _, u := range users {
-		result := ConfigSetResult{Outcome: call.Outcome(nil, call.Message), UserID: u}
+		result := ConfigSetResult{Outcome: call.Outcome(tooMuch, call.Message), UserID: u}
 		if len(documents) == 1 {
 			result.DocumentID = documents[0]
 		}
@@ -229,34 +239,43 @@ func (s *Service) setMailTimes(ctx context.Context, org collab.OrganizationRef, 
 	return nil
 }
 
-// setLevel sets the users' levels for annotations or documents. It returns NOT_FOUND if a user
-// cannot see one of them.
-func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRequest, documents, users []string) error {
-	docs := make([]collab.DocumentRef, len(documents))
+// visible opens documents, with the users as their viewers. It returns NOT_FOUND if a document does
+// not exist, or the call's person or, with a level for documents, a user cannot see it.
+func (s *Service) visible(
+	ctx context.Context, call *rpc.Call, req *ConfigSetRequest, documents, users []string,
+) (docs []collab.DocumentRef, viewers [][]collab.Viewer, err error) {
+	docs = make([]collab.DocumentRef, len(documents))
 	for i, id := range documents {
-		var err error
 		docs[i], err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, id, collab.CreateFlags{})
 		if call.Person != nil && collab.CodeOf(err) == collab.FailedPrecondition {
 			err = collab.NoDocument(req.OrganizationID, id)
 		}
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	viewers, err := s.Access.Viewers(ctx, call.Settings, docs, users, true)
-	if err != nil {
-		return err
+	if viewers, err = s.Access.Viewers(ctx, call.Settings, docs, users, true); err != nil {
+		return nil, nil, err
 	}
-	ids := rpc.Distinct(req.AnnotationIDs)
 	for i, of := range viewers {
 		for _, v := range of {
-			if !v.May && (call.Person != nil || ids == nil && req.Level != collab.LevelDefault) {
-				return collab.NoDocument(docs[i].Organization, docs[i].Document)
+			if !v.May && (call.Person != nil || req.AnnotationIDs == nil && req.Level != collab.LevelDefault) {
+				return nil, nil, collab.NoDocument(docs[i].Organization, docs[i].Document)
 			}
 		}
 	}
+	return docs, viewers, nil
+}
+
+// setLevel sets the users' levels for annotations or documents. It returns NOT_FOUND if a user
+// cannot see an annotation. tooMuch is the error if the annotations are too large for one request of
+// a person; nothing is changed.
+func (s *Service) setLevel(
+	ctx context.Context, call *rpc.Call, req *ConfigSetRequest, docs []collab.DocumentRef, viewers [][]collab.Viewer, users []string,
+) (tooMuch, err error) {
+	ids := rpc.Distinct(req.AnnotationIDs)
 	if ids == nil {
-		return store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
+		return nil, store.Each(ctx, len(docs), func(ctx context.Context, i int) error {
 			_, err := s.Threads.Follow(ctx, call.Request, docs[i], users, req.Level)
 			return err
 		})
@@ -269,8 +288,11 @@ func (s *Service) setLevel(ctx context.Context, call *rpc.Call, req *ConfigSetRe
 			}
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level)...)
+	if tooMuch := s.Threads.MayRewriteHeads(ctx, docs[0], ids); tooMuch != nil {
+		return tooMuch, nil
+	}
+	return nil, errors.Join(s.Threads.SetLevel(ctx, call.Request, docs[0], ids, users, req.Level)...)
 }

@@ -125,6 +125,12 @@ func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 // collab.MaxItemBytes.
 const chunk = 100
 
+// Read units of a page of a person, and the entries to read first: threads and comments can be large.
+const (
+	pageUnits  = 700
+	fewEntries = 8
+)
+
 // aheadOfHidden is the minimum number of notifications to read at once after hidden ones.
 const aheadOfHidden = 20
 
@@ -288,12 +294,19 @@ func (s *Service) fill(
 ) (unread int, next string, err error) {
 	call.Message = "Notification(s) retrieved successfully."
 	documents := map[string]bool{} // of the threads so far
+	read := 0                      // entries, at most
 	for looked, ahead := 0, 0; ; {
-		found, next, err := from.Notifications(ctx, q, at, min(max(page.Most(), ahead), chunk))
+		few := call.Pace(ctx, pageUnits, fewEntries, read, chunk)
+		if few == 0 {
+			page.Next(at)
+			return unread, at, nil
+		}
+		found, next, err := from.Notifications(ctx, q, at, min(max(page.Most(), ahead), few))
 		if err != nil {
 			return 0, "", err
 		}
 		full := false
+		read += min(max(page.Most(), ahead), few)
 		if call.Settings.PermissionProvider && q.User != "" {
 			i := slices.IndexFunc(found, func(e collab.InboxEntry) bool {
 				documents[e.DocumentID] = true

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -79,3 +80,36 @@ func (c *Call) take(a action, n int) error {
 // Mentions counts people mentioned by the call's person. It returns RESOURCE_EXHAUSTED beyond 200
 // an hour.
 func (c *Call) Mentions(n int) error { return c.take(mentions, n) }
+
+// Bounds of the capacity units of a person's request.
+const (
+	mostWritten = 500
+	mostRead    = 1_500
+)
+
+// bound limits the capacity units of the request of the call's person.
+func (c *Call) bound(ctx context.Context) {
+	unbound := collab.WithUsage(context.WithoutCancel(ctx), nil)
+	collab.UsageOf(ctx).SetBound(&collab.Bound{Read: mostRead, Most: mostWritten, Write: func(units float64) error { return c.Quota.Reserve(unbound, units) }})
+}
+
+// Pace returns how many items a list of a person may read next within a budget of read units, after
+// it has read some: few at first, then as many as the units of those allow. It returns 0 if the page
+// must end. For a back end it returns most.
+func (c *Call) Pace(ctx context.Context, budget float64, few, done, most int) int {
+	u := collab.UsageOf(ctx)
+	if !u.Bounded() {
+		return most
+	}
+	read, _, _ := u.Total()
+	if done == 0 {
+		c.paceFrom = read
+		return min(few, most)
+	}
+	read -= c.paceFrom
+	if read >= budget {
+		return 0
+	}
+	each := max(read/float64(done), 0.5)
+	return min(max(1, int((budget-read)/each)), most)
+}

@@ -28,6 +28,9 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	return err
 }
 
+// fewAhead is the number of threads that a person's request fetches ahead once it has read much.
+const fewAhead = 4
+
 // emit yields the entries that match, in order. It fetches threads concurrently, but reads the
 // rest of a long thread only in its turn, so that memory holds one long thread at a time.
 func (w *walk) emit(ctx context.Context, entries []entry) error {
@@ -39,11 +42,15 @@ func (w *walk) emit(ctx context.Context, entries []entry) error {
 	begun := make([]<-chan *threadReader, len(entries))
 	ahead := 0
 	for i, e := range entries {
-		if w.want() == 0 || i > 0 && w.siftedEnough() {
+		usage := collab.UsageOf(ctx)
+		if w.want() == 0 || i > 0 && (w.siftedEnough() || usage.EndsPage()) {
 			w.ended = true
 			return nil
 		}
 		window := w.window(len(entries), store.Concurrency)
+		if usage.HasRead() { // threads of a person's request may be large
+			window = min(window, fewAhead)
+		}
 		if w.sifts {
 			window = min(window, w.siftAhead())
 		}

@@ -119,7 +119,7 @@ func (s *Store) restoreRead(ctx context.Context, req *request.Request, k keys.Ke
 
 // ReadStates returns up to most read states for a document and its visible annotations. They belong
 // to a viewer, or to all users if there is none. after and next are sort keys, "" for the first
-// page and after the last. It reads with strong consistency.
+// page and after the last. It reads with strong consistency, except the annotations for a viewer.
 func (s *Store) ReadStates(
 	ctx context.Context, doc collab.DocumentRef, of collab.Viewers, after string, most int,
 ) (list []collab.UserReadState, next string, err error) {
@@ -147,7 +147,7 @@ func (s *Store) ReadStates(
 			heads = append(heads, headKey(doc, parts[1]))
 		}
 	}
-	found, err := s.GetAll(ctx, heads, true)
+	found, err := s.GetAll(ctx, heads, of == nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -423,6 +423,12 @@ func (s *Store) countIn(
 	}
 	var mu sync.Mutex
 	err = store.Each(ctx, len(unsure), func(ctx context.Context, i int) error {
+		if collab.UsageOf(ctx).EndsPage() {
+			mu.Lock()
+			defer mu.Unlock()
+			n.UnreadAtLeast = true
+			return nil
+		}
 		e, _ := p.entryOf(unsure[i])
 		unread, sure, err := s.unreadIn(ctx, headKey(doc, e.id), unsure[i], user, states.before(e.id, unsure[i]))
 		mu.Lock()

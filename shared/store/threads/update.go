@@ -317,3 +317,8 @@ func (w *threadUpdate) finish(ctx context.Context) ([]store.Write, error) {
 	}
 	return w.changeHead(ctx, w.head, w.some, w.changes)
 }
+
+// MayRewriteHeads is MayRewrite for the heads of annotations.
+func (s *Store) MayRewriteHeads(ctx context.Context, doc collab.DocumentRef, ids []string) error {
+	return s.MayRewrite(ctx, collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })...)
+}
