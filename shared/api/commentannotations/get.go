@@ -242,17 +242,22 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			return s.addChanged(ctx, call, &p, org, q, f.changed)
 		})
 	}
-	next := from
+	next, fits := from, true
+	take := func(id string, t *collab.Thread) bool {
+		fits = first() == nil && p.take(id, t)
+		return fits
+	}
+	named := q.IDs != nil && call.Person != nil // threads of unknown sizes, a few at a time
 	for done := 0; ; {
 		most := p.Most()
-		if q.IDs != nil { // threads of unknown sizes
+		if named {
 			if most = call.Pace(ctx, changedUnits, fewChanged, done, most); most == 0 {
 				break
 			}
 			done += most
 		}
-		next, err = s.Threads.Walk(ctx, org, q, next, most, func(id string, t *collab.Thread) bool { return first() == nil && p.take(id, t) })
-		if err != nil || next == nil || q.IDs == nil || p.truncated || p.Most() == 0 {
+		next, err = s.Threads.Walk(ctx, org, q, next, most, take)
+		if err != nil || next == nil || !named || !fits {
 			break
 		}
 	}
