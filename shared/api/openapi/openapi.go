@@ -154,7 +154,7 @@ func (d *Interface) Document() ([]byte, error) {
 }
 
 // sized returns a part of the document with the format int64 for each integer that may exceed 32
-// bits, because generators of many languages default to 32.
+// bits, and double for each number: generators of many languages default to 32 bits.
 func sized(part collab.JSON) collab.JSON {
 	var members rpc.Keyed[collab.JSON]
 	var list []collab.JSON
@@ -164,21 +164,30 @@ func sized(part collab.JSON) collab.JSON {
 	case part[0] != '{' || json.Unmarshal(part, &members) != nil:
 		return part
 	}
-	kind, _ := members.Get("type")
-	wide := slices.Contains([]string{`"integer"`, `["integer","null"]`}, string(kind))
+	format := ""
+	switch kind, _ := members.Get("type"); string(kind) {
+	case `"integer"`, `["integer","null"]`:
+		format = "int64"
+	case `"number"`, `["number","null"]`:
+		format = "double"
+	}
 	for _, name := range []string{"const", "maximum"} {
 		limit, _ := members.Get(name)
 		if _, err := strconv.ParseInt(string(limit), 10, 32); err == nil {
-			wide = false
+			format = ""
 		}
 	}
-	made := rpc.Keyed[collab.JSON]{}
+	var result rpc.Keyed[collab.JSON]
 	for _, m := range members {
-		if made = append(made, rpc.Member[collab.JSON]{Key: m.Key, Value: sized(m.Value)}); m.Key == "type" && wide {
-			made = append(made, rpc.Member[collab.JSON]{Key: "format", Value: collab.JSON(`"int64"`)})
+		result = append(result, rpc.Member[collab.JSON]{Key: m.Key, Value: sized(m.Value)})
+		if m.Key == "type" && format != "" {
+			result = append(result, rpc.Member[collab.JSON]{Key: "format", Value: rpc.JSON(format)})
 		}
 	}
-	return rpc.JSON(made)
+	if result == nil {
+		return part
+	}
+	return rpc.JSON(result)
 }
 
 // tags are the nouns of the operations, in order.

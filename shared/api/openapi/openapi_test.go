@@ -95,37 +95,46 @@ func TestReadme(t *testing.T) {
 	golden.Check(t, file, before+begin+table+end+after)
 }
 
-// TestIntegers checks that each integer of the documents for people and for generators has the
-// format int64, unless its maximum or its only value fits in 32 bits.
-func TestIntegers(t *testing.T) {
+// TestNumbers checks that each integer of the documents for people and for generators has the
+// format int64, unless its maximum or its only value fits in 32 bits, and each other number double.
+func TestNumbers(t *testing.T) {
 	clients, err := openapi.ForClients([]byte(document(t)))
 	must.Do(t, err)
 	for name, text := range map[string][]byte{"openapi.json": []byte(document(t)), "openapi-clients.json": clients} {
-		found := 0
-		var check func(path string, v any)
-		check = func(path string, v any) {
-			switch v := v.(type) {
+		var all any
+		must.Do(t, json.Unmarshal(text, &all))
+		count := map[string]int{}
+		var check func(path string, value any)
+		check = func(path string, value any) {
+			switch value := value.(type) {
 			case map[string]any:
-				if kind := fmt.Sprint(v["type"]); kind == "integer" || kind == "[integer null]" {
-					found++
-					limit, limited := cmp.Or(v["maximum"], v["const"]).(float64)
-					if narrow := limited && limit < 1<<31; narrow == (v["format"] == "int64") {
-						t.Errorf("%s: %s is %v", name, path, v)
+				var want any
+				switch kind := strings.Trim(strings.TrimSuffix(fmt.Sprint(value["type"]), " null]"), "["); kind {
+				case "integer":
+					if limit, limited := cmp.Or(value["maximum"], value["const"]).(float64); !limited || limit >= 1<<31 {
+						want = "int64"
 					}
+					count[kind]++
+				case "number":
+					want = "double"
+					count[kind]++
+				default:
+					want = value["format"]
 				}
-				for key, of := range v {
-					check(path+"/"+key, of)
+				if value["format"] != want {
+					t.Errorf("%s: %s has the format %v, want %v", name, path, value["format"], want)
+				}
+				for key, member := range value {
+					check(path+"/"+key, member)
 				}
 			case []any:
-				for i, of := range v {
-					check(fmt.Sprint(path, "/", i), of)
+				for i, item := range value {
+					check(fmt.Sprint(path, "/", i), item)
 				}
 			}
 		}
-		var all any
-		must.Do(t, json.Unmarshal(text, &all))
-		if check("", all); found < 50 {
-			t.Errorf("%s has %d integers", name, found)
+		if check("", all); count["integer"] < 50 || count["number"] < 10 {
+			t.Errorf("%s has %v", name, count)
 		}
 	}
 }
