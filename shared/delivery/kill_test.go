@@ -68,6 +68,15 @@ func scenarios() []scenario {
 			inbox: map[string]int{"ann": 0, "bob": 1, "cid": 1, "passer-by": 1}, mail: map[string]int{"ann": 0, "bob": 1, "cid": 0},
 		},
 		{
+			name: "the first reaction",
+			happens: func(a *account, receiver string) *collab.Event {
+				a.webhook("good", receiver+"/good/"+a.id)
+				return a.reaction("bob", "ann")
+			},
+			inbox: map[string]int{"ann": 0, "bob": 1}, mail: map[string]int{"bob": 0},
+			posts: []string{"good"}, states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered},
+		},
+		{
 			name: "an endpoint that is gone",
 			happens: func(a *account, receiver string) *collab.Event {
 				a.webhook("good", receiver+"/good/"+a.id)
