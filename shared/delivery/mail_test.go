@@ -127,6 +127,43 @@ func TestNewestAddress(t *testing.T) {
 	}
 }
 
+// TestChangedAddress checks that an email goes to the address that its member has when it leaves,
+// and to none if the member has none then.
+func TestChangedAddress(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		later *string
+		want  []string
+	}{
+		"changed": {new("later"), []string{"later"}},
+		"removed": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, w := newAccount(t)
+			a.member("bob")
+			p := w.start()
+			w.send(a.comment("thread", collab.User{UserID: "bob"}))
+			w.drain(p)
+			later := collab.User{UserID: "bob", Email: new("")}
+			if test.later != nil {
+				later.Email = new(a.address(*test.later))
+			}
+			a.memberIs(later, "")
+			w.settle(p)
+			var got []string
+			for _, name := range []string{"bob", "later"} {
+				if len(w.sentEmails()[a.address(name)]) > 0 {
+					got = append(got, name)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error("mails go to (-want +got)", diff)
+			}
+		})
+	}
+}
+
 // TestMemberAmongDeleted checks that an email goes to the member's address, although its oldest
 // entries are deleted.
 func TestMemberAmongDeleted(t *testing.T) {
