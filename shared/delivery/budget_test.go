@@ -24,7 +24,7 @@ func TestBudget(t *testing.T) {
 		{"one webhook", 0, 1, true, 13, 7, 23},
 		{"one person, mail at once", 1, 0, true, 28, 12, 42},
 		{"one person, mail grouped", 1, 0, false, 30, 12, 45},
-		{"one webhook and ten people, mail at once", 10, 1, true, 240, 90, 270},
+		{"one webhook and ten people, mail at once", 10, 1, true, 290, 100, 290},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))
