@@ -71,7 +71,6 @@ export interface Result {
 const TIMEOUT = 30_000; // ms for one request
 const OUTLIVING = 16_000; // characters of a write that the browser still sends when the page closes
 const EARLY = 60_000; // ms before expiry to renew a token, or a tenth of its life if shorter
-const FRESH = 5_000; // ms during which a token covers new documents
 const UNSET = 5_000; // ms until developers are warned that no token source is set
 
 const told = new Set<string>();
@@ -94,6 +93,7 @@ export class Access {
   #claims: Claims | undefined;
   #channel: BroadcastChannel | undefined;
   #ended = false;
+  #renewed = false; // after NOT_FOUND, with no result since
   #begun = 0; // requests
   #unanswered = 0; // how many had begun when one had no answer, since the last answer
 
@@ -134,7 +134,11 @@ export class Access {
     return this.source.organization || organization;
   }
 
-  /** Calls an operation. Writes with the same key are executed once. It rejects with a Failure. */
+  /**
+   * Calls an operation. Writes with the same key are executed once. After NOT_FOUND, it gets another
+   * token, once until a request succeeds, because the document may be newer than the token. It
+   * rejects with a Failure.
+   */
   async call(path: string, data: object, key = ''): Promise<Result> {
     const token = await this.#current();
     try {
@@ -142,12 +146,10 @@ export class Access {
     } catch (e) {
       const {status} = e as Failure;
       const held = this.#token;
-      const newest = held && (await held) === token;
-      // the document may be newer than the token
-      const older = !newest || Date.now() - token.from >= FRESH;
-      if (status !== 'UNAUTHENTICATED' && !(status === 'NOT_FOUND' && older)) throw e;
-      // otherwise another request renewed it
-      if (newest && this.#token === held) this.#token = undefined;
+      const newest = held && (await held) === token && this.#token === held; // otherwise another request renewed it
+      const missing = status === 'NOT_FOUND';
+      if (status !== 'UNAUTHENTICATED' && !(missing && !(newest && this.#renewed))) throw e;
+      if (newest) [this.#token, this.#renewed] = [undefined, this.#renewed || missing];
     }
     return this.#send(path, data, key, (await this.#current()).text);
   }
@@ -252,7 +254,10 @@ export class Access {
       }
       throw failure;
     }
-    if (answer?.result) return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
+    if (answer?.result) {
+      this.#renewed = false;
+      return {...answer.result, at: Date.parse(response.headers.get('Date') ?? '') || Date.now()};
+    }
     const {status = 'UNAVAILABLE', message, details} = answer?.error ?? {};
     const mistake = key ? /^(UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT|FAILED_PRECONDITION)$/ : /^(UNAUTHENTICATED|PERMISSION_DENIED|INVALID_ARGUMENT)$/;
     if (mistake.test(status)) tell(`${api}${path} answers ${status}: ${message}. ${details ? JSON.stringify(details) : ''}`);

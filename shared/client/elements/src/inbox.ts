@@ -155,7 +155,7 @@ export class InboxElement extends Connected {
   async #look(asked: boolean): Promise<boolean> {
     const since = asked || this.#locale !== locale() || Date.now() - this.#fresh > FRESH ? 0 : this.#since;
     const page = await ask(this.#access, 'inbox', {since, locale: locale()}).catch((e: Failure) => {
-      if (e.status === 'UNAUTHENTICATED') this.#forget('');
+      if (e.status === 'UNAUTHENTICATED' || e.status === 'NOT_FOUND') this.#forget('');
       throw e;
     });
     if (page.user.userId !== this.#user) {

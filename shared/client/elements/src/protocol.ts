@@ -206,7 +206,7 @@ const REQUESTS = {
     const {documentId} = to;
     const walk = annotationIds ? {annotationIds} : since ? {updatedAfter: since, includeDeleted: true, pageSize: CHANGED_PAGE} : {order: 'desc', pageSize: pageToken ? OLDER_PAGE : NEWEST_PAGE};
     const page = await to.call(`${THREADS}/get`, {documentId, ...walk, ...(pageToken && {pageToken})}).catch((e) => {
-      if (!failed(e, 'NOT_FOUND', since ? 'FAILED_PRECONDITION' : '')) throw e;
+      if (!failed(e, annotationIds ? 'NOT_FOUND' : '', since ? 'FAILED_PRECONDITION' : '')) throw e;
     });
     const found = ((page?.data ?? []) as (Annotation | null)[]).filter((t) => !!t);
     return {

@@ -432,7 +432,7 @@ export class Store {
         // Paging continues after the server delays it.
         page = await (pageToken ? patient(() => ask(this.access, 'threads', body)) : ask(this.access, 'threads', body));
       } catch (e) {
-        if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION)$/.test((e as Failure).status)) this.#forget();
+        if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION|NOT_FOUND)$/.test((e as Failure).status)) this.#forget();
         throw e;
       }
       if (this.#underWay) return true;
@@ -538,4 +538,4 @@ export function storeOf(access: Access): Store {
 }
 
 /** Why a document's threads are not shown. */
-export const stateOf = ({failure}: Store): string => (failure ? `${say('notLoaded')} ${whyOf(failure)}` : say('loading'));
+export const stateOf = ({failure}: Store): string => (!failure ? say('loading') : failure.status === 'NOT_FOUND' ? say('unavailable') : `${say('notLoaded')} ${whyOf(failure)}`);

@@ -513,27 +513,52 @@ test('tabs of one person share a token that is newer, in memory', async () => {
   assert.deepEqual([asked('/token').length, others === other || others === next], [6, false]);
 });
 
-test('what is not found is looked for with another token, unless the token is new', async () => {
+test('what is not found is looked for with another token, once until something is found', async () => {
   const {access} = await tab();
   answers['users/get'] = () => ({error: 'NOT_FOUND'});
   const call = async () => {
     const [result] = await Promise.all([access.call('/v2/users/get', {}).catch((e) => e.status), pass(0)]);
     return [result.data ? 'found' : result, asked('/token').length, asked('users/get').length];
   };
-  assert.deepEqual(await call(), ['NOT_FOUND', 1, 1]);
-  await pass(5_000);
-  assert.deepEqual(await call(), ['NOT_FOUND', 2, 3], 'it may have been added meanwhile');
+  assert.deepEqual(await call(), ['NOT_FOUND', 2, 2], 'it may have been added meanwhile');
+  assert.deepEqual(await call(), ['NOT_FOUND', 2, 3]);
+  await pass(MINUTE);
   assert.deepEqual(await call(), ['NOT_FOUND', 2, 4]);
-  await pass(5_000);
+  answers['users/get'] = () => ({data: []});
+  assert.deepEqual(await call(), ['found', 2, 5]);
+  answers['users/get'] = () => ({error: 'NOT_FOUND'});
   const both = await Promise.all([call(), call()]);
   assert.deepEqual(both.map(([status]) => status), ['NOT_FOUND', 'NOT_FOUND']);
-  assert.deepEqual([asked('/token').length, asked('users/get').length], [3, 8], 'one token for both');
-  await pass(5_000);
+  assert.deepEqual([asked('/token').length, asked('users/get').length], [3, 9], 'one token for both');
+  answers['users/get'] = () => ({data: []});
+  await call();
   answers['users/get'] = () => {
     answers['users/get'] = () => ({data: []});
     return {error: 'NOT_FOUND'};
   };
-  assert.deepEqual(await call(), ['found', 4, 10]);
+  assert.deepEqual(await call(), ['found', 4, 12]);
+});
+
+test('a page whose document goes away forgets it, and asks no more', async () => {
+  const {store: open} = await tab();
+  answers['commentannotations/get'] = () => page([thread('a', 1)]);
+  const store = open();
+  const end = store.watch(() => {});
+  await pass(0);
+  assert.deepEqual([store.loaded, store.threads.length], [true, 1]);
+  answers['commentannotations/get'] = () => ({error: 'NOT_FOUND'});
+  await pass(5 * MINUTE);
+  assert.deepEqual([store.loaded, store.threads.length, store.failure?.status], [false, 0, 'NOT_FOUND']);
+  const before = [asked('/token').length, asked('commentannotations/get').length];
+  assert.equal(before[0], 2, 'another token, once');
+  await pass(3 * 60 * MINUTE);
+  assert.deepEqual([asked('/token').length, asked('commentannotations/get').length], before);
+  end();
+  answers['commentannotations/get'] = () => page([thread('a', 1)]);
+  const again = store.watch(() => {});
+  await pass(0);
+  assert.deepEqual([store.loaded, store.threads.length, store.failure], [true, 1, undefined]);
+  again();
 });
 
 const at = (s) => new Date(1_700_000_000_000 + s * 1000).toISOString();
